@@ -82,7 +82,7 @@ class Agent:
     """Event → which tools fire it; without one all do. A success of any tool ends a run of
     failures, but a process for each call of a tool that nothing is learned from is too dear where
     matchers are exact."""
-    handler: Mapping[str, Any] = field(default_factory=dict)
+    handler: Mapping[str, str] = field(default_factory=dict)
     """An entry of its list of hooks, where words in capitals are filled in; a plugin has none."""
     nested: bool = True
     """Entries stand in groups; else in the event's list themselves."""
@@ -92,8 +92,12 @@ class Agent:
     """What every payload of its hooks has, where these can call a tool of a running server."""
     mcp_lacks: tuple[str, ...] = ()
     """Fields of single events that its payloads do not have: it would drop the call."""
-    server: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Scope → the file that lists MCP servers, and where in it; ``shared`` is a project's own."""
+    server: str
+    """The file that lists its MCP servers, and the keys that lead to them."""
+    project_server: str = ""
+    """Those of a project, where they are others."""
+    personal_server: str = ""
+    """Those of a project for this user alone."""
     server_entry: Mapping[str, Any] = field(default_factory=dict)
     user_entry: Mapping[str, Any] = field(default_factory=dict)
     """What the entry has besides where it is this user's."""
@@ -138,18 +142,19 @@ class Agent:
         return json.dumps(self.module.write(start, Answer(), line))
 
 
-_CLAUDE_EVENTS: Mapping[str, str] = {
-    "SessionStart": "start",
-    "UserPromptSubmit": "prompt",
-    "PreToolUse": "before",
-    "PostToolUse": "after",
-    "PostToolUseFailure": "after",
-    "Stop": "stop",
-    "SessionEnd": "end",
-}
+def _pairs(text: str) -> dict[str, str]:
+    """Return the pairs of a text such as ``key=value other=one``."""
+    return dict(pair.split("=", 1) for pair in text.split())
+
+
+_CLAUDE_EVENTS = _pairs(
+    "SessionStart=start UserPromptSubmit=prompt PreToolUse=before PostToolUse=after"
+    " PostToolUseFailure=after Stop=stop SessionEnd=end"
+)
 _CLAUDE_LINES = tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd")
+_CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")
 _CODEX_EVENTS = {n: what for n, what in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"}
-_CALL = {"type": "command", "command": "LINE", "timeout": "SECONDS"}
+_CALL = _pairs("type=command command=LINE timeout=SECONDS")
 _MARKDOWN, _SKILL = "commands/{}.md", "skills/{}/SKILL.md"
 _LATE = (
     "{} accepts no context with a prompt; lessons arrive at the start of a session and with tool"
@@ -161,10 +166,7 @@ _ROWS = (
         name="claude-code",
         # PreCompact takes no context: the session that starts from the summary does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
-        context=(
-            *("SessionStart", "UserPromptSubmit", "SubagentStart", "PreToolUse"),
-            *("PostToolUse", "PostToolUseFailure"),
-        ),
+        context=("SubagentStart", *_CLAUDE_CONTEXT),
         lines=_CLAUDE_LINES,
         ask=("PreToolUse",),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
@@ -184,21 +186,11 @@ _ROWS = (
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
         },
         # With ``args`` no shell stands in between: one process less, and nothing to quote.
-        handler={
-            "type": "command",
-            "command": "PROGRAM",
-            "args": ["claude-code"],
-            "timeout": "SECONDS",
-        },
+        handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
-        server={
-            "user": ("{CLAUDE_CONFIG_DIR:{home}}/.claude.json", "mcpServers"),
-            "personal": (
-                *("{CLAUDE_CONFIG_DIR:{home}}/.claude.json", "projects", "{project}"),
-                "mcpServers",
-            ),
-            "shared": ("{project}/.mcp.json", "mcpServers"),
-        },
+        server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json mcpServers",
+        personal_server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json projects {project} mcpServers",
+        project_server="{project}/.mcp.json mcpServers",
         server_entry={"type": "stdio"},
         command_file=_MARKDOWN,
         layout="silent",
@@ -228,7 +220,7 @@ _ROWS = (
         mcp_fields=("session_id", "transcript_path", "cwd", "turn_id"),
         # It drops a call whose input names what the payload lacks; Claude Code leaves it as it is.
         mcp_lacks=("prompt_id", "source"),
-        server={"user": ("config.toml", "mcp_servers"), "shared": ("config.toml", "mcp_servers")},
+        server="config.toml mcp_servers",
         command_file=_SKILL,
         layout="skill",
         notes=(
@@ -239,14 +231,10 @@ _ROWS = (
     ),
     Agent(
         name="gemini-cli",
-        events={
-            "SessionStart": "start",
-            "BeforeAgent": "prompt",
-            "BeforeTool": "before",
-            "AfterTool": "after",
-            "AfterAgent": "stop",
-            "SessionEnd": "end",
-        },
+        events=_pairs(
+            "SessionStart=start BeforeAgent=prompt BeforeTool=before AfterTool=after "
+            "AfterAgent=stop SessionEnd=end"
+        ),
         # Where SessionStart gives context, --resume drops the user's own first prompt with it;
         # that of BeforeTool never arrives. What waits comes with BeforeAgent or AfterTool.
         context=("BeforeAgent", "AfterTool"),
@@ -261,13 +249,8 @@ _ROWS = (
         project_folder=".gemini",
         hooks_file="settings.json",
         matchers={"BeforeTool": "replace|write_file|run_shell_command"},
-        handler={
-            "name": "NAME",
-            "type": "command",
-            "command": "HARMLESS",
-            "timeout": "MILLISECONDS",
-        },
-        server={"user": ("settings.json", "mcpServers"), "shared": ("settings.json", "mcpServers")},
+        handler=_pairs("name=EVENT_NAME type=command command=HARMLESS timeout=MILLISECONDS"),
+        server="settings.json mcpServers",
         command_file="commands/{}.toml",
         layout="toml",
         arguments="{{args}}",
@@ -277,23 +260,14 @@ _ROWS = (
     Agent(
         name="opencode",
         # The names are those of the events our plugin sends; it adds what they carry.
-        events={
-            "start": "start",
-            "prompt": "prompt",
-            "before": "before",
-            "after": "after",
-            "failed": "after",
-            "stop": "stop",
-            "compact": "compact",
-            "end": "end",
-        },
-        renamed={
-            "chat.message": "prompt",
-            "tool.execute.before": "before",
-            "tool.execute.after": "after",
-            "session.idle": "stop",
-            "experimental.session.compacting": "compact",
-        },
+        events=_pairs(
+            "start=start prompt=prompt before=before after=after failed=after stop=stop "
+            "compact=compact end=end"
+        ),
+        renamed=_pairs(
+            "chat.message=prompt tool.execute.before=before tool.execute.after=after "
+            "session.idle=stop experimental.session.compacting=compact"
+        ),
         context=("start", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
         lasting=False,  # the system prompt is built anew each time
@@ -303,10 +277,8 @@ _ROWS = (
         folder="{config}/opencode",
         project_folder=".opencode",
         hooks_file="plugins/lessons.ts",
-        server={
-            "user": ("{config}/opencode/opencode.json", "mcp"),
-            "shared": ("{project}/opencode.json", "mcp"),
-        },
+        server="opencode.json mcp",
+        project_server="{project}/opencode.json mcp",
         server_entry={"type": "local", "command": ["SERVER", "mcp"], "enabled": True},
         command_file=_MARKDOWN,
         layout="described",
@@ -315,26 +287,18 @@ _ROWS = (
     ),
     Agent(
         name="cursor",
-        events={
-            "sessionStart": "start",
-            "beforeSubmitPrompt": "prompt",
-            "preToolUse": "before",
-            "beforeShellExecution": "before",
-            "postToolUse": "after",
-            "postToolUseFailure": "after",
-            "preCompact": "compact",
-            "afterAgentResponse": "stop",  # its stop does not say what was answered
-            "sessionEnd": "end",
-        },
-        renamed={
-            "SessionStart": "sessionStart",
-            "UserPromptSubmit": "beforeSubmitPrompt",
-            "PreToolUse": "preToolUse",
-            "PostToolUse": "postToolUse",
-            "PostToolUseFailure": "postToolUseFailure",
-            "PreCompact": "preCompact",
-            "SessionEnd": "sessionEnd",
-        },
+        # Its own stop does not say what was answered.
+        events=_pairs(
+            "sessionStart=start beforeSubmitPrompt=prompt preToolUse=before "
+            "beforeShellExecution=before postToolUse=after postToolUseFailure=after "
+            "preCompact=compact afterAgentResponse=stop sessionEnd=end"
+        ),
+        renamed=_pairs(
+            "SessionStart=sessionStart UserPromptSubmit=beforeSubmitPrompt "
+            "PreToolUse=preToolUse PostToolUse=postToolUse "
+            "PostToolUseFailure=postToolUseFailure PreCompact=preCompact "
+            "SessionEnd=sessionEnd"
+        ),
         context=("sessionStart", "postToolUse"),
         lines=("preCompact",),
         ask=("beforeShellExecution",),
@@ -347,9 +311,9 @@ _ROWS = (
         hooks_file="hooks.json",
         marks={"version": 1},
         matchers={"preToolUse": "Write|Delete"},
-        handler={"command": "LINE", "timeout": "SECONDS"},
+        handler=_pairs("command=LINE timeout=SECONDS"),
         nested=False,
-        server={"user": ("mcp.json", "mcpServers"), "shared": ("mcp.json", "mcpServers")},
+        server="mcp.json mcpServers",
         command_file=_MARKDOWN,
         layout="plain",
         notes=_LATE.format("Cursor"),
@@ -358,20 +322,13 @@ _ROWS = (
     Agent(
         name="copilot-cli",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
-        renamed={
-            "sessionStart": "SessionStart",
-            "userPromptSubmitted": "UserPromptSubmit",
-            "preToolUse": "PreToolUse",
-            "postToolUse": "PostToolUse",
-            "postToolUseFailure": "PostToolUseFailure",
-            "agentStop": "Stop",
-            "preCompact": "PreCompact",
-            "sessionEnd": "SessionEnd",
-        },
-        context=(
-            *("SessionStart", "UserPromptSubmit", "PreToolUse"),
-            *("PostToolUse", "PostToolUseFailure"),
+        renamed=_pairs(
+            "sessionStart=SessionStart userPromptSubmitted=UserPromptSubmit "
+            "preToolUse=PreToolUse postToolUse=PostToolUse "
+            "postToolUseFailure=PostToolUseFailure agentStop=Stop preCompact=PreCompact "
+            "sessionEnd=SessionEnd"
         ),
+        context=_CLAUDE_CONTEXT,
         lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
         ask=("PreToolUse",),
@@ -382,20 +339,14 @@ _ROWS = (
         project_folder=".github",
         hooks_file="hooks/lessons.json",
         marks={"version": 1},
-        handler={
-            "type": "command",
-            "bash": "HARMLESS",
-            "powershell": "POWERSHELL",
-            "timeoutSec": "SECONDS",
-            # VS Code's. Not "linux" and the like as well: Copilot CLI would take those first.
-            "command": "LINE OF vscode",
-            "timeout": "SECONDS",
-        },
+        # VS Code's are the last two. Not "linux" and the like: Copilot CLI would take those.
+        handler=_pairs(
+            "type=command bash=HARMLESS powershell=POWERSHELL timeoutSec=SECONDS "
+            "command=LINE_OF_VSCODE timeout=SECONDS"
+        ),
         nested=False,
-        server={
-            "user": ("mcp-config.json", "mcpServers"),
-            "shared": ("{project}/.mcp.json", "mcpServers"),
-        },
+        server="mcp-config.json mcpServers",
+        project_server="{project}/.mcp.json mcpServers",
         server_entry={"type": "stdio"},
         user_entry={"tools": ["*"]},
         command_file=_SKILL,
@@ -419,7 +370,7 @@ _ROWS = (
         # One file, or both would fire every event twice. Each finds in an entry the keys that it
         # knows, and VS Code passes over the one event that it does not know.
         shares="copilot-cli",
-        server={"user": ("mcp.json", "servers"), "shared": ("mcp.json", "servers")},
+        server="mcp.json servers",
         server_entry={"type": "stdio"},
         notes=(
             "VS Code ignores matchers, so the hook runs for every tool.\n"

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
@@ -90,7 +90,8 @@ class _Daemon:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
         self._leaving = threading.Event()
-        self._package, self._folders = _package_files(), _package_folders()
+        self._package = _package_files()
+        self._folders = self._package_folders()
         self._looked = time.monotonic()
         self._warm: weakref.WeakSet[Brain] = weakref.WeakSet()
         self._answered = 0
@@ -107,7 +108,6 @@ class _Daemon:
                 signal.signal(number, lambda *_: self._leave())
             note_start()
             refresh_launcher()
-            _clean_up(self._path)
             if asked := os.environ.pop(FIRST_ASKED, ""):
                 self._pool.submit(self._open_first, *json.loads(asked))
             try:
@@ -167,7 +167,7 @@ class _Daemon:
         finally:
             self._waiting.release()
 
-    def _answer(self, connection: socket.socket) -> tuple[bytes, bytes] | None:
+    def _answer(self, connection: socket.socket) -> list[bytes] | None:
         """Return what the client prints, None where it shall answer itself."""
         if _peer_uid(connection) != os.getuid():
             return None
@@ -176,14 +176,12 @@ class _Daemon:
             return None
         until, asked = float(fields[1]), fields[2]
         if asked == STATUS:
-            return json.dumps(self._status()).encode(), b""
+            return [json.dumps(self._status()).encode(), b""]
         if asked == STOP:
             self._leave()
-            return b"{}", b""
+            return [b"{}", b""]
         if self._is_outdated():
             self._leave()
-            return None
-        if time.monotonic() > until:  # the client has gone, and answered by itself
             return None
         cwd, event = os.fsdecode(fields[3]), fields[4]
         environment = dict(os.fsdecode(field).split("=", 1) for field in fields[5:])
@@ -226,7 +224,8 @@ class _Daemon:
         except _Declined:
             return None
         self._answered += 1
-        return _line(output), _line(line)
+        answer = (f"{text}\n" if text else "" for text in (output, line))
+        return [text.encode("utf-8", "replace") for text in answer]
 
     def _prepare(self, brain: Brain) -> None:
         """Read what the first answer from a brain would wait for."""
@@ -260,10 +259,17 @@ class _Daemon:
             "last_error": self._last_error,
         }
 
+    def _package_folders(self) -> list[int]:
+        """Return when an entry of each folder of our package was last replaced or added."""
+        times = []
+        for folder in {os.path.dirname(path) for path in self._package}:
+            with contextlib.suppress(OSError):
+                times.append(os.stat(folder).st_mtime_ns)
+        return sorted(times)
+
     def _is_outdated(self) -> bool:
         """Tell whether files of our package were replaced, as every installer does."""
-        folders = _package_folders()
-        if folders == self._folders:
+        if (folders := self._package_folders()) == self._folders:
             return False
         self._folders = folders  # where only a cache of compiled modules is new, we stay
         return _package_files() != self._package
@@ -291,52 +297,18 @@ def _private_path(who: bytes) -> str:
 @contextlib.contextmanager
 def _only_one(path: str) -> Iterator[bool]:
     """Hold the lock beside a socket; False where another daemon does."""
-    lock = _lock(path)
-    try:
-        yield lock is not None
-    finally:
-        if lock is not None:
-            _unlock(path, lock)
-
-
-def _lock(path: str) -> int | None:
     import fcntl
 
-    while True:
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        lock = os.open(f"{path}.lock", flags, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(lock), os.stat(f"{path}.lock")):
-                return lock
-        except BlockingIOError:
-            os.close(lock)
-            return None
-        except FileNotFoundError:
-            pass
-        os.close(lock)  # whoever held it has just taken the file away
-
-
-def _unlock(path: str, lock: int) -> None:
-    """Take the lock's file away while it is held; whoever has opened it looks again."""
-    with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(lock), os.stat(f"{path}.lock")):
-            os.unlink(f"{path}.lock")
-    os.close(lock)
-
-
-def _clean_up(path: str) -> None:
-    """Remove what daemons that were killed left beside our socket."""
-    for other in Path(path).parent.glob("lessons-*.sock*"):
-        socket_path = str(other).removesuffix(".lock")
-        if socket_path == path:
-            continue
-        with contextlib.suppress(OSError):
-            lock = _lock(socket_path)
-            if lock is not None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(socket_path)
-                _unlock(socket_path, lock)
+    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    alone = True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        alone = False
+    try:
+        yield alone
+    finally:
+        os.close(lock)
 
 
 def _receive(connection: socket.socket) -> bytes:
@@ -354,35 +326,19 @@ def _peer_uid(connection: socket.socket) -> int:
     if not hasattr(socket, "SO_PEERCRED"):
         return os.getuid()  # the socket's folder lets nobody else in
     size = struct.calcsize("3i")
-    _pid, uid, _gid = struct.unpack(
-        "3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    )
-    return int(uid)
+    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    return int(struct.unpack("3i", told)[1])
 
 
-def _package_files() -> Sequence[tuple[str, int, int]]:
-    """Return path, time and size of each module of our package."""
-    found = []
+def _package_files() -> dict[str, tuple[int, int]]:
+    """Return time and size of each module of our package."""
+    found = {}
     for folder, _folders, names in os.walk(_PACKAGE):
         for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
             with contextlib.suppress(OSError):
                 info = os.stat(path)
-                found.append((path, info.st_mtime_ns, info.st_size))
-    return sorted(found)
-
-
-def _package_folders() -> Sequence[int]:
-    """Return when an entry of each folder of our package was last replaced or added."""
-    times = []
-    for folder in _find_folders():
-        with contextlib.suppress(OSError):
-            times.append(os.stat(folder).st_mtime_ns)
-    return times
-
-
-@cache
-def _find_folders() -> Sequence[str]:
-    return [folder for folder, _folders, names in os.walk(_PACKAGE) if "__init__.py" in names]
+                found[path] = (info.st_mtime_ns, info.st_size)
+    return found
 
 
 def _memory_bytes() -> int:
@@ -391,10 +347,6 @@ def _memory_bytes() -> int:
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _line(text: str) -> bytes:
-    return (text + "\n").encode("utf-8", "replace") if text else b""
 
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ def main() -> None:
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     once = _thread.allocate_lock()
     silence = "" if agent in SILENT else "{}"
-    output, line = silence, ""
-    event = b""
+    output, line, event = silence, "", b""
     gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
-        _hold_standard_files()
+        for number in (0, 1, 2):  # a file that is opened would get the number of a closed one
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)
         _thread.start_new_thread(_watch, (once, agent, silence))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
         from lessons_kb.agents.capabilities import AGENTS
@@ -76,27 +79,13 @@ def _current_directory() -> str:
         return os.path.abspath(os.sep)
 
 
-def _hold_standard_files() -> None:
-    """Put nothing in the place of a standard file that is closed.
-
-    Else the first file that is opened would get its number, and our answer be written into it.
-    """
-    for number in (0, 1, 2):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-
-
 def _read_input() -> bytes:
+    """Return standard input, read to its end: an agent may take a broken pipe for our failure."""
     parts: list[bytes] = []
     size = 0
     while part := os.read(0, 1 << 20):
         size += len(part)
-        if size <= MAX_EVENT_BYTES:
-            parts.append(part)
-        else:  # read to its end all the same: an agent may take a broken pipe for our failure
-            parts.clear()
+        parts = [*parts, part] if size <= MAX_EVENT_BYTES else []
     if size > MAX_EVENT_BYTES:
         raise ValueError(f"the event has {size:,} bytes; the limit is {MAX_EVENT_BYTES:,}")
     return b"".join(parts)

@@ -136,54 +136,36 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
 
 def find_daemon() -> Health:
     """Return in one line how the daemon does, or why there is none."""
+    fix = ""
     if (status := ask_daemon(b"?status")) is not None:
-        return Health(level="ok", what="daemon", detail=describe(status))
-    if os.environ.get("LESSONS_DAEMON") == "0":
-        return Health(level="ok", what="daemon", detail="turned off by LESSONS_DAEMON=0")
-    if obstacle := find_obstacle():
+        detail = describe(status)
+    elif os.environ.get("LESSONS_DAEMON") == "0":
+        detail = "turned off by LESSONS_DAEMON=0"
+    elif obstacle := find_obstacle():
         detail = f"cannot start: {obstacle}"
         fix = "hooks answer without it; the next one after that starts it"
-        return Health(level="warning", what="daemon", detail=detail, fix=fix)
-    mine, others = _find_holders()
-    if mine:
-        detail = f"running as pid {mine}, but does not answer"
-        fix = f"if its socket was removed, it ends within seconds; else run `kill {mine}`"
-        return Health(level="warning", what="daemon", detail=detail, fix=fix)
-    record = read_record()
-    if failures := record.get("failures", 0):
+    elif pid := _find_holder():
+        detail = f"running as pid {pid}, but does not answer"
+        fix = f"if its socket was removed, it ends within seconds; else run `kill {pid}`"
+    elif failures := (record := read_record()).get("failures", 0):
         detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
-        return Health(level="warning", what="daemon", detail=detail, fix=fix)
-    detail = "not running; the next hook starts it"
-    if others:
-        pids = ", ".join(map(str, others))
-        detail += f" (pid {pids} answers for another installation, HOME or XDG folder)"
-    return Health(level="ok", what="daemon", detail=detail)
+    else:
+        detail = "not running; the next hook starts it"
+    return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
 
 
-def _find_holders() -> tuple[int, list[int]]:
-    """Return the process that holds our daemon's lock, 0 without one, and those of others.
-
-    Only Linux tells.
-    """
+def _find_holder() -> int:
+    """Return the process that holds our daemon's lock, 0 without one: only Linux tells."""
     try:
         path = hook_client.socket_path(hook_client.identity(dict(os.environb)))
+        inode = os.stat(f"{path}.lock").st_ino
         with open("/proc/locks", encoding="ascii") as file:
             rows = [line.split() for line in file]
-        files = {
-            entry.inode(): entry.path
-            for entry in os.scandir(os.path.dirname(path))
-            if entry.name.endswith(".sock.lock")
-        }
     except OSError:
-        return 0, []
-    held = {
-        files[inode]: int(row[4])
-        for row in rows
-        if row[1] == "FLOCK" and (inode := int(row[5].rpartition(":")[2])) in files
-    }
-    mine = held.pop(f"{path}.lock", 0)
-    return mine, sorted(held.values())
+        return 0
+    held = (row for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}"))
+    return next((int(row[4]) for row in held), 0)
 
 
 def describe(status: Mapping[str, Any]) -> str:
@@ -198,7 +180,7 @@ def describe(status: Mapping[str, Any]) -> str:
 
 
 def _age(seconds: float) -> str:
-    minutes, hours = divmod(seconds // 60, 60)[::-1]
+    hours, minutes = divmod(seconds // 60, 60)
     return f"{hours:.0f} h {minutes:.0f} min" if hours else f"{minutes:.0f} min"
 
 

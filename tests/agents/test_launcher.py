@@ -83,26 +83,23 @@ def test_a_session_says_once_that_the_installation_is_gone(
     assert call(agent, prompt | {"prompt": text, "text": text}).strip() in ("", "{}")
 
 
-def test_a_package_that_is_gone_is_told_apart_from_one_that_moved(
+def test_so_it_does_where_the_package_alone_is_gone(
     real: str,
     environment: pathlib.Path,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: pathlib.Path,
 ) -> None:
-    bare = environment / "bin" / "python"
     package = pathlib.Path(sys.modules["lessons_kb"].__file__ or "").parent
-    moved = tmp_path / "elsewhere" / "lessons_kb"
-    moved.mkdir(parents=True)
-    (moved / "hook_client.py").write_bytes((package / "hook_client.py").read_bytes())
-    monkeypatch.setattr("lessons_kb.__file__", str(moved / "__init__.py"))
+    other = tmp_path / "elsewhere" / "lessons_kb"
+    other.mkdir(parents=True)
+    (other / "hook_client.py").write_bytes((package / "hook_client.py").read_bytes())
+    monkeypatch.setattr("lessons_kb.__file__", str(other / "__init__.py"))
     write_launcher()
-    write_script(bare, f'exec {real} "$@"')
-    (moved / "hook_client.py").unlink()
-    moved.rmdir()
-    event = start_of("claude-code")
-    assert "Lessons are off" not in call("claude-code", event), "the interpreter still finds it"
-    write_script(bare, "exit 1")
-    assert "Lessons are off" in call("claude-code", event)
+    write_script(environment / "bin" / "python", f'exec {real} "$@"')
+    assert "Lessons are off" not in call("claude-code", start_of("claude-code"))
+    (other / "hook_client.py").unlink()
+    other.rmdir()
+    assert "Lessons are off" in call("claude-code", start_of("claude-code"))
 
 
 @pytest.mark.parametrize("program", ["/nowhere/of ours/lessons-hook", "lessons-hook-of-nobody"])

@@ -96,25 +96,7 @@ def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
     assert "daemon is stopping" in installation.lessons("daemon", "stop")
     installation.wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
-    assert not os.path.exists(f"{path}.lock")
     assert "daemon: not running" in installation.lessons("daemon", "status")
-
-
-def test_the_next_one_cleans_up_after_those_that_were_killed(installation: Installation) -> None:
-    import fcntl
-
-    folder = pathlib.Path(socket_of(installation)).parent
-    left = [folder / f"lessons-{'0' * 15}{n}.sock{end}" for n in (1, 2) for end in ("", ".lock")]
-    for path in left:
-        path.touch()
-    with left[3].open() as living:
-        fcntl.flock(living, fcntl.LOCK_EX)
-        installation.start()
-        try:
-            assert [path.exists() for path in left] == [False, False, True, True]
-        finally:
-            for path in left[2:]:
-                path.unlink()
 
 
 def test_the_doctor_shows_it(installation: Installation) -> None:
@@ -323,17 +305,6 @@ def test_one_that_is_busy_is_not_called_absent(installation: Installation) -> No
     assert f"running as pid {pid}" in installation.lessons("daemon", "status")
     os.kill(pid, signal.SIGCONT)
     assert f"pid {pid}, up" in installation.lessons("daemon", "status")
-
-
-def test_one_that_answers_for_other_folders_is_named(
-    installation: Installation, tmp_path: pathlib.Path
-) -> None:
-    installation.start()
-    pid = installation.pids()[0]
-    installation.environment["XDG_STATE_HOME"] = str(tmp_path / "other")
-    told = installation.lessons("daemon", "status")
-    assert "not running" in told
-    assert str(pid) in told
 
 
 def test_nothing_is_answered_to_what_is_no_request(installation: Installation) -> None:

@@ -1,6 +1,7 @@
-"""Change single values of a JSON text and leave every other character as it is.
+"""Change single values of a JSON or TOML text and leave every other character as it is.
 
-New text takes over the file's indentation, line ends and habit of trailing commas.
+JSON may hold comments and trailing commas. New text takes over the file's indentation, line ends
+and habit of trailing commas.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _ATOM = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])|[A-Za-z_]+")
 _WORDS = {"true": True, "false": False, "null": None}
 _CLOSING = {"{": "}", "[": "]"}
+_INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
+_SPACE = " \t\r\n"
+
+Path = Sequence[str | int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,14 +59,14 @@ def read_data(text: str) -> Any:
 
     Settings may have megabytes (agents keep histories in them), and most hold no comment.
     """
+
+    def refuse(word: str) -> NoReturn:
+        raise ValueError(word)
+
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
         return parse(text).data
-
-
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(word)
 
 
 @functools.lru_cache(maxsize=4)
@@ -84,100 +89,69 @@ def find_comments(text: str) -> list[str]:
     return [match["comment"] for match in _COMMENT.finditer(text) if match["comment"]]
 
 
-def skip_trivia(text: str, position: int) -> int:
-    """Return the next position that is neither space nor comment."""
-    match = _TRIVIA.match(text, position)
-    return match.end() if match else position
-
-
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
 
     def fail(self, position: int, what: str) -> NoReturn:
-        before = self.text[:position].splitlines(keepends=True) or [""]
-        fresh = before[-1].endswith(("\n", "\r"))
-        line = len(before) + fresh
-        column = 1 if fresh else len(before[-1]) + 1
-        raise InputError(f"line {line}, column {column}: {what}")
+        *lines, last = re.split(r"\r\n|\r|\n", self.text[:position])
+        raise InputError(f"line {len(lines) + 1}, column {len(last) + 1}: {what}")
 
     def skip(self, position: int) -> int:
-        position = skip_trivia(self.text, position)
+        """Return the next position that is neither space nor comment."""
+        match = _TRIVIA.match(self.text, position)
+        position = match.end() if match else position
         if self.text.startswith("/*", position):
             self.fail(position, "this comment is not closed")
         return position
 
-    def value(self, position: int, depth: int) -> Node:
+    def value(self, start: int, depth: int) -> Node:
+        opening = self.text[start : start + 1]
         if depth > MAX_DEPTH:
-            self.fail(position, "nested too deeply")
-        first = self.text[position : position + 1]
-        if first in _CLOSING:
-            return self.container(position, depth)
-        if first == '"':
-            end, data = self.string(position)
-            return Node(start=position, end=end, data=data)
-        match = _ATOM.match(self.text, position)
-        if not match:
-            what = f"a value is expected, not {first!r}" if first else "the file ends too early"
-            self.fail(position, what)
-        word = match[0]
-        if word[0].isalpha() or word[0] == "_":
-            if word not in _WORDS:
-                self.fail(position, f"a value is expected, not {word!r}")
-            return Node(start=position, end=match.end(), data=_WORDS[word])
-        return Node(start=position, end=match.end(), data=json.loads(word))
-
-    def string(self, position: int) -> tuple[int, str]:
-        match = _STRING.match(self.text, position)
-        if not match:
-            self.fail(position, "this string is not closed on its line")
-        try:
-            return match.end(), json.loads(match[0])
-        except ValueError:
-            self.fail(position, "this string has an invalid escape")
-
-    def container(self, start: int, depth: int) -> Node:
-        closing = _CLOSING[self.text[start]]
-        parts: list[Part] = []
-        position = self.skip(start + 1)
-        while not self.text.startswith(closing, position):
+            self.fail(start, "nested too deeply")
+        if opening not in _CLOSING:
+            return self.single(start)
+        closing, parts, at = _CLOSING[opening], list[Part](), self.skip(start + 1)
+        while not self.text.startswith(closing, at):
             if parts and parts[-1].comma < 0:
-                self.fail(position, f"a comma or {closing!r} is expected")
-            part = self.part(position, len(parts) if closing == "]" else None, depth)
-            parts.append(part)
-            position = self.skip(part.node.end if part.comma < 0 else part.comma + 1)
-        data: Any = (
-            [part.node.data for part in parts]
-            if closing == "]"
-            else {part.key: part.node.data for part in parts}
-        )
-        return Node(start=start, end=position + 1, data=data, parts=tuple(parts))
+                self.fail(at, f"a comma or {closing!r} is expected")
+            begin, key = at, len(parts)
+            if opening == "{":
+                if not self.text.startswith('"', at):
+                    self.fail(at, 'a key in "…" is expected')
+                name = self.single(at)
+                key, at = name.data, self.skip(name.end)
+                if not self.text.startswith(":", at):
+                    self.fail(at, "a colon is expected")
+                at = self.skip(at + 1)
+            node = self.value(at, depth + 1)
+            at = self.skip(node.end)
+            comma = at if self.text.startswith(",", at) else -1
+            parts.append(Part(key=key, start=begin, node=node, comma=comma))
+            at = at if comma < 0 else self.skip(comma + 1)
+        keyed = {part.key: part.node.data for part in parts}
+        data = keyed if opening == "{" else [part.node.data for part in parts]
+        return Node(start=start, end=at + 1, data=data, parts=tuple(parts))
 
-    def part(self, start: int, number: int | None, depth: int) -> Part:
-        position = start
-        key: str | int
-        if number is None:
-            if not self.text.startswith('"', position):
-                self.fail(position, 'a key in "…" is expected')
-            end, key = self.string(position)
-            position = self.skip(end)
-            if not self.text.startswith(":", position):
-                self.fail(position, "a colon is expected")
-            position = self.skip(position + 1)
+    def single(self, start: int) -> Node:
+        first = self.text[start : start + 1]
+        if not first:
+            self.fail(start, "the file ends too early")
+        match = (_STRING if first == '"' else _ATOM).match(self.text, start)
+        if not match:
+            not_closed = "this string is not closed on its line"
+            self.fail(start, not_closed if first == '"' else f"a value is expected, not {first!r}")
+        word = match[0]
+        if word in _WORDS:
+            data = _WORDS[word]
+        elif word[0].isalpha() or word[0] == "_":
+            self.fail(start, f"a value is expected, not {word!r}")
         else:
-            key = number
-        node = self.value(position, depth + 1)
-        comma = self.skip(node.end)
-        if not self.text.startswith(",", comma):
-            comma = -1
-        return Part(key=key, start=start, node=node, comma=comma)
-
-
-Path = Sequence[str | int]
-
-
-_INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
-_DEFAULT_INDENT = "  "
+            try:
+                data = json.loads(word)
+            except ValueError:
+                self.fail(start, "this string has an invalid escape")
+        return Node(start=start, end=match.end(), data=data)
 
 
 def put(text: str, path: Path, value: Any) -> str:
@@ -187,43 +161,49 @@ def put(text: str, path: Path, value: Any) -> str:
     A value that is there already stays as it is written. Raises InputError where the way leads
     through something else, EditRefused when the result would not be what was meant.
     """
-    node = parse(text)
-    deep = list(path)
-    while deep:
-        part = _part(node, deep[0])
-        if part is None:
-            break
+    node, deep = parse(text), list(path)
+    while deep and (part := _part(node, deep[0])) is not None:
         node = part.node
         deep.pop(0)
-    if not deep:
-        if node.data == value and type(node.data) is type(value):
-            return text
+    if deep:
+        _check_container(node, deep[0], path)
+        for key in reversed(deep[1:]):
+            value = [value] if isinstance(key, int) else {key: value}
+        path = path[: len(path) - len(deep) + 1]
+        kept = [text]
+        new = _inserted(text, node, deep[0], value)
+    elif node.data == value and type(node.data) is type(value):
+        return text
+    else:
+        kept = [text[: node.start], text[node.end :]]
         new = _written(text, value, _line_indent(text, node.start), flat=_is_flat(text, node))
-        before, behind = text[: node.start], text[node.end :]
-        return _verified(text, before + new + behind, path, value, kept=(before, behind))
-    _check_container(node, deep[0], path)
-    for key in reversed(deep[1:]):
-        value = [value] if isinstance(key, int) else {key: value}
-    end = len(path) - len(deep) + 1
-    return _verified(text, _inserted(text, node, deep[0], value), path[:end], value)
+        new = kept[0] + new + kept[1]
+    expected = value
+    if path:
+        expected = json.loads(json.dumps(read_data(text)))
+        holder = get(expected, path[:-1])
+        if isinstance(holder, list) and path[-1] == len(holder):
+            holder.append(value)
+        else:
+            holder[path[-1]] = value
+    comments = [comment for part in kept for comment in find_comments(part)]
+    return _verified(new, read_data(new) == expected and all(one in new for one in comments))
 
 
 def take(text: str, path: Path) -> str:
     """Return the text without what stands at ``path``; unchanged when nothing does."""
-    parent, part = parse(text), None
-    node = parent
+    node = parent = parse(text)
+    part = None
     for key in path:
-        part = _part(node, key)
-        if part is None:
+        if (part := _part(node, key)) is None:
             return text
         parent, node = node, part.node
     if part is None:
         return text
-    expected = _without(read_data(text), path)
+    expected = json.loads(json.dumps(read_data(text)))
+    del get(expected, path[:-1])[path[-1]]
     new = _removed(text, parent, part)
-    if read_data(new) != expected:
-        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
-    return new
+    return _verified(new, read_data(new) == expected)
 
 
 def get(data: Any, path: Path) -> Any:
@@ -236,122 +216,73 @@ def get(data: Any, path: Path) -> Any:
     return data
 
 
+def _verified(new: str, is_meant: bool) -> str:
+    if not is_meant:
+        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
+    return new
+
+
 def _part(node: Node, key: str | int) -> Part | None:
     fitting = [part for part in node.parts if part.key == key and type(part.key) is type(key)]
     return fitting[-1] if fitting else None
 
 
 def _check_container(node: Node, key: str | int, path: Path) -> None:
-    expected = list if isinstance(key, int) else dict
-    if not isinstance(node.data, expected):
+    if not isinstance(node.data, list if isinstance(key, int) else dict):
         done = ".".join(str(one) for one in path[: list(path).index(key)]) or "the whole"
-        what = "a list" if expected is list else "an object"
+        what = "a list" if isinstance(key, int) else "an object"
         raise InputError(f"{done} must be {what}; correct it by hand")
     if isinstance(key, int) and key != len(node.parts):
         raise InputError(f"index {key} is outside a list of {len(node.parts)}")
 
 
 def _inserted(text: str, node: Node, key: str | int, value: Any) -> str:
-    close = node.end - 1
+    """Return the text with a new last part of a container."""
+    last = node.parts[-1] if node.parts else None
+    base, line, tight = _line_indent(text, node.start), _newline(text), _is_tight(text)
     name = "" if isinstance(key, int) else json.dumps(key, ensure_ascii=False)
-    if not node.parts and not text[node.start + 1 : close].strip():
-        base = _line_indent(text, node.start)
-        inner = base + _unit(text)
-        line = _newline(text)
-        new = _member(text, name, value, inner, flat=False)
-        return f"{text[: node.start + 1]}{line}{inner}{new}{line}{base}{text[close:]}"
-    if node.parts and _is_flat(text, node):
-        last = node.parts[-1]
-        space = "" if _is_tight(text) else " "
-        new = _member(text, name, value, "", flat=True)
+    if last is not None and _is_flat(text, node):
+        space, colon = ("", ":") if tight else (" ", ": ")
+        new = f"{name}{colon if name else ''}{_written(text, value, '', flat=True)}"
         if last.comma >= 0:
             at = last.comma + 1
             return f"{text[:at]}{space}{new},{text[at:]}"
-        at = last.node.end
-        return f"{text[:at]},{space}{new}{text[at:]}"
-    inner = (
-        _line_indent(text, node.parts[-1].start)
-        if node.parts
-        else _line_indent(text, node.start) + _unit(text)
-    )
-    new = _newline(text) + inner + _member(text, name, value, inner, flat=False)
-    stripped = len(text[:close].rstrip(" \t\r\n"))
-    if not node.parts:  # nothing but comments
-        tail = text[stripped:]
-        if "\n" not in tail[: close - stripped] and "\r" not in tail[: close - stripped]:
-            tail = _newline(text) + _line_indent(text, node.start) + text[close:]
-        return text[:stripped] + new + tail
-    last = node.parts[-1]
+        return f"{text[: last.node.end]},{space}{new}{text[last.node.end :]}"
+    inner = base + _unit(text) if last is None else _line_indent(text, last.start)
+    new = f"{line}{inner}{name}{': ' if name else ''}{_written(text, value, inner, flat=False)}"
+    close = node.end - 1
+    end = len(text[:close].rstrip(_SPACE))
+    if last is None:  # nothing but comments
+        is_open = "\n" in text[end:close] or "\r" in text[end:close]
+        return text[:end] + new + (text[end:] if is_open else line + base + text[close:])
     if last.comma >= 0:
-        return text[:stripped] + new + "," + text[stripped:]
-    at = last.node.end
-    return text[:at] + "," + text[at:stripped] + new + text[stripped:]
+        return f"{text[:end]}{new},{text[end:]}"
+    return f"{text[: last.node.end]},{text[last.node.end : end]}{new}{text[end:]}"
 
 
 def _removed(text: str, parent: Node, part: Part) -> str:
+    """Return the text without a part, its line if it has one of its own, and its comma."""
     number = parent.parts.index(part)
     start = part.start
     end = part.node.end if part.comma < 0 else part.comma + 1
     line_start = len(text[:start].rstrip(" \t"))
     line_end = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
-    owns_line = text[line_start - 1 : line_start] in ("\n", "\r") and (
-        text[line_end : line_end + 1] in ("\n", "\r", "")
-    )
-    if owns_line:
+    before = text[line_start - 1 : line_start]
+    if before in ("\n", "\r") and text[line_end : line_end + 1] in ("\n", "\r", ""):
         start = line_start - (2 if text[line_start - 2 : line_start] == "\r\n" else 1)
         end = line_end
     elif number:
-        start = line_start if text[line_start - 1 : line_start] == "," else start
+        start = line_start if before == "," else start
     else:
         end = line_end
     new = text[:start] + text[end:]
-    if part.comma < 0 and number and parent.parts[number - 1].comma >= 0:
-        comma = parent.parts[number - 1].comma
+    comma = parent.parts[number - 1].comma if number else -1
+    if part.comma < 0 <= comma:
         new = new[:comma] + new[comma + 1 :]
-    if len(parent.parts) == 1:
-        close = parent.end - 1 - (len(text) - len(new))
-        if not new[parent.start + 1 : close].strip():
-            new = new[: parent.start + 1] + new[close:]
+    close = parent.end - 1 - (len(text) - len(new))
+    if len(parent.parts) == 1 and not new[parent.start + 1 : close].strip():
+        new = new[: parent.start + 1] + new[close:]
     return new
-
-
-def _without(data: Any, path: Path) -> Any:
-    copy = json.loads(json.dumps(data))
-    holder = get(copy, path[:-1])
-    del holder[path[-1]]
-    return copy
-
-
-def _verified(old: str, new: str, path: Path, value: Any, kept: Sequence[str] = ()) -> str:
-    """Parse the result again: it must be the old data with this one value, all comments kept.
-
-    ``kept`` are the parts of the old text around a value that was replaced.
-    """
-    before, after = read_data(old), read_data(new)
-    expected = _with(before, path, value)
-    comments = [comment for part in kept or (old,) for comment in find_comments(part)]
-    lost = [comment for comment in comments if comment not in new]
-    if after != expected or lost:
-        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
-    return new
-
-
-def _with(data: Any, path: Path, value: Any) -> Any:
-    if not path:
-        return value
-    copy = json.loads(json.dumps(data))
-    holder = get(copy, path[:-1])
-    if isinstance(holder, list) and path[-1] == len(holder):
-        holder.append(value)
-    else:
-        holder[path[-1]] = value
-    return copy
-
-
-def _member(text: str, name: str, value: Any, indent: str, *, flat: bool) -> str:
-    colon = ":" if flat and _is_tight(text) else ": "
-    written = _written(text, value, indent, flat=flat)
-    return f"{name}{colon}{written}" if name else written
 
 
 def _written(text: str, value: Any, indent: str, *, flat: bool) -> str:
@@ -363,20 +294,21 @@ def _written(text: str, value: Any, indent: str, *, flat: bool) -> str:
 
 def _lines(value: Any, unit: str) -> list[str]:
     """Write a value as an editor would: a list of single values stays on its line."""
-    deep = (isinstance(value, dict) and value) or (
-        isinstance(value, list) and any(isinstance(one, (dict, list)) for one in value)
-    )
-    if not deep:
+    if isinstance(value, dict) and value:
+        opening, closing = "{}"
+        parts = [(f"{json.dumps(key, ensure_ascii=False)}: ", one) for key, one in value.items()]
+    elif isinstance(value, list) and any(isinstance(one, (dict, list)) for one in value):
+        opening, closing = "[]"
+        parts = [("", one) for one in value]
+    else:
         return [json.dumps(value, ensure_ascii=False)]
-    lines = ["{" if isinstance(value, dict) else "["]
-    for number, key in enumerate(value):
-        one = value[key] if isinstance(value, dict) else key
-        name = f"{json.dumps(key, ensure_ascii=False)}: " if isinstance(value, dict) else ""
+    lines = [opening]
+    for name, one in parts:
         first, *rest = _lines(one, unit)
-        block = [f"{unit}{name}{first}", *(unit + line for line in rest)]
-        block[-1] += "," if number < len(value) - 1 else ""
-        lines += block
-    return [*lines, "}" if isinstance(value, dict) else "]"]
+        lines += [f"{unit}{name}{first}", *(unit + line for line in rest)]
+        lines[-1] += ","
+    lines[-1] = lines[-1].removesuffix(",")
+    return [*lines, closing]
 
 
 def _is_flat(text: str, node: Node) -> bool:
@@ -397,9 +329,7 @@ def _newline(text: str) -> str:
 
 def _unit(text: str) -> str:
     """Return one step of the file's own indentation."""
-    indents = [match[1] for match in _INDENT.finditer(text)]
-    if not indents:
-        return _DEFAULT_INDENT
+    indents = [match[1] for match in _INDENT.finditer(text)] or ["  "]
     return "\t" if indents[0].startswith("\t") else min(indents, key=len)
 
 
@@ -422,67 +352,26 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
 
     A new table is written at the end. Raises InputError, EditRefused.
     """
+    import tomlkit
+
     data = read_toml(text)
+    for end in (len(path) - 1, len(path)):
+        if not isinstance(get(data, path[:end]) or {}, dict):
+            raise InputError(f"{'.'.join(path[:end])} must be a table; correct it by hand")
     table = get(data, path)
-    if table is None:
-        holder = get(data, path[:-1])
-        if holder is not None and not isinstance(holder, dict):
-            raise InputError(f"{'.'.join(path[:-1])} must be a table; correct it by hand")
-        new = _appended(text, path, values)
-        if _loads(new) != _with_table(data, path, values):
-            new = _edited(text, path, values)  # an inline table: it takes no header
-    else:
-        if not isinstance(table, dict):
-            raise InputError(f"{'.'.join(path)} must be a table; correct it by hand")
-        if all(table.get(key) == value for key, value in values.items()):
-            return text
-        new = _edited(text, path, values)
-    return _verified_toml(new, _with_table(data, path, {**(table or {}), **values}))
-
-
-def take_table(text: str, path: Sequence[str]) -> str:
-    """Return the text without the table at ``path``, and without what it leaves empty."""
-    import tomlkit
-
-    data = read_toml(text)
-    if get(data, path) is None:
+    if table is not None and all(table.get(key) == value for key, value in values.items()):
         return text
-    document = tomlkit.parse(text)
-    for end in range(len(path), 0, -1):
-        holder: Any = document
-        for key in path[: end - 1]:
-            holder = holder[key]
-        if end < len(path) and len(holder[path[end - 1]]):
-            break
-        del holder[path[end - 1]]
-    new = tomlkit.dumps(document)
-    if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
-        # The empty line that parted our table from what stands above it was ours.
-        new = new[: -2 if new.endswith("\r\n") else -1]
-    expected = read_toml(text)
-    holder = get(expected, path[:-1])
-    del holder[path[-1]]
-    for end in range(len(path) - 1, 0, -1):
-        if not get(expected, path[:end]):
-            del get(expected, path[: end - 1])[path[end - 1]]
-    return _verified_toml(new, expected)
-
-
-def _appended(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
-    import tomlkit
-
-    line = _toml_newline(text)
-    header = ".".join(tomlkit.key(key).as_string() for key in path)
-    rows = [f"{key} = {tomlkit.item(value).as_string()}" for key, value in values.items()]
-    before = text if not text or text.endswith(("\n", "\r")) else text + line
-    gap = line if before.strip() else ""
-    return before + gap + line.join([f"[{header}]", *rows, ""])
-
-
-def _edited(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
-    import tomlkit
-
-    document = tomlkit.parse(text)
+    expected = _with_table(data, path, {**(table or {}), **values})
+    line = _newline(text)
+    if table is None:
+        header = ".".join(tomlkit.key(key).as_string() for key in path)
+        rows = [f"{key} = {tomlkit.item(value).as_string()}" for key, value in values.items()]
+        before = text if not text or text.endswith(("\n", "\r")) else text + line
+        gap = line if before.strip() else ""
+        new = before + gap + line.join([f"[{header}]", *rows, ""])
+        if _loads(new) == expected:
+            return new
+    document = tomlkit.parse(text)  # an inline table takes no header
     holder: Any = document
     for key in path:
         if key not in holder:
@@ -492,17 +381,36 @@ def _edited(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
         if holder.get(key) != value:
             holder[key] = value
     new = tomlkit.dumps(document)
-    if _toml_newline(text) == "\r\n":
-        new = new.replace("\r\n", "\n").replace("\n", "\r\n")
-    return new
+    if line == "\r\n":
+        new = new.replace(line, "\n").replace("\n", line)
+    return _verified(new, _loads(new) == expected)
+
+
+def take_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without the table at ``path``, and without what it leaves empty."""
+    import tomlkit
+
+    expected = read_toml(text)
+    if get(expected, path) is None:
+        return text
+    document = tomlkit.parse(text)
+    for end in range(len(path), 0, -1):
+        if end < len(path) and get(expected, path[:end]):
+            break
+        for tree in (document, expected):
+            del get(tree, path[: end - 1])[path[end - 1]]
+    new = tomlkit.dumps(document)
+    if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
+        # The empty line that parted our table from what stands above it was ours.
+        new = new[: -2 if new.endswith("\r\n") else -1]
+    return _verified(new, _loads(new) == expected)
 
 
 def _with_table(
     data: dict[str, Any], path: Sequence[str], values: dict[str, Any]
 ) -> dict[str, Any]:
     first, *rest = path
-    inner = _with_table(data.get(first, {}), rest, values) if rest else values
-    return {**data, first: inner}
+    return {**data, first: _with_table(data.get(first, {}), rest, values) if rest else values}
 
 
 def _loads(text: str) -> dict[str, Any] | None:
@@ -510,13 +418,3 @@ def _loads(text: str) -> dict[str, Any] | None:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
-
-
-def _verified_toml(new: str, expected: dict[str, Any]) -> str:
-    if _loads(new) != expected:
-        raise EditRefused("the layout of this settings file is not supported; edit it by hand")
-    return new
-
-
-def _toml_newline(text: str) -> str:
-    return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"

@@ -10,10 +10,10 @@ import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
@@ -22,17 +22,16 @@ from lessons_kb.agents.install.settings_files import (
     TOOL,
     WRITTEN,
     Entries,
+    Piece,
     Request,
     Target,
     add_pieces,
     check_request,
     checked_targets,
-    digest_of,
     find_targets,
     is_committed,
     is_foreign,
     is_present,
-    show,
     take_pieces,
 )
 from lessons_kb.brain.doctor import FIX, Health
@@ -40,10 +39,11 @@ from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.programs import find_program, install_command
 from lessons_kb.store import settings as agent_settings
 from lessons_kb.store.files import shown
-from lessons_kb.store.settings import read_settings_file
 from lessons_kb.store.user_state import end_silence, silence_sessions
 from lessons_kb.text.redact import redact
 
+P = ParamSpec("P")
+T = TypeVar("T")
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
@@ -64,18 +64,12 @@ def has_sdk() -> bool:
 
 
 def _find(name: str) -> str:
-
     # The interpreter's own folder, not where its link leads: a virtual environment is a link.
-    places = (os.path.dirname(sys.executable), sysconfig.get_path("scripts"))
-    for place in places:
-        if found := find_program(name, os.path.abspath(place)):
+    places = (os.path.abspath(os.path.dirname(sys.executable)), sysconfig.get_path("scripts"))
+    for found in (*(find_program(name, place) for place in places), find_program(name)):
+        if found:
             return found
-    if found := find_program(name):
-        return found
     raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")
-
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,8 +91,8 @@ class _Step:
     target: Target
     before: bytes | None
     after: bytes | None
-    record: dict[str, Any]
-    original: bytes | None
+    record: dict[str, Any] = field(default_factory=dict)
+    original: bytes | None = None
     """What the file is to hold once all of ours is gone."""
     kept: bool = False
 
@@ -138,12 +132,11 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[Change]:
 
 def find_installed(request: Request) -> list[str]:
     """List the files in which this installation is remembered and still stands as written."""
-    found = []
-    for target in find_targets(request):
-        record, _original = agent_settings.read_change(target.path)
-        if _holder(request) in record.get("holders", {}):
-            found.append(target.path)
-    return found
+    return [
+        target.path
+        for target in find_targets(request)
+        if _holder(request) in agent_settings.read_change(target.path)[0].get("holders", {})
+    ]
 
 
 def _holder(request: Request) -> str:
@@ -155,30 +148,21 @@ def _is_astray(target: Target) -> bool:
     """Tell whether a file would configure what is somebody else's."""
     if not target.part_of:
         return False
-    whole = replace(target, path=target.part_of)
-    return is_foreign(agent_settings.read_settings_file(whole.path), whole)
+    return is_foreign(agent_settings.read_settings_file(target.part_of), target)
 
 
 def _plan_install(target: Target, holder: str) -> _Step:
     before = agent_settings.read_settings_file(target.path)
     record, original = agent_settings.read_change(target.path)
-    after = _named(target.path, lambda: add_pieces(before, target))
+    after = _named(target.path, add_pieces, before, target)
     if is_foreign(before, target):  # nothing of ours is in it: nothing to remember or to miss
-        return _Step(target=target, before=before, after=before, record={}, original=None)
+        return _Step(target=target, before=before, after=before)
     if not record or record.get("after") != _hash(before):
         # Others have edited the file since: what they left is what will be given back.
-        original = _stripped(before, target, original)
-    holders = dict(record.get("holders", {}))
-    holders[holder] = digest_of(target.pieces)
+        original = _strip(before, target, original)
+    holders = {**record.get("holders", {}), holder: list(map(_name, target.pieces))}
     record = {**record, "holders": holders, "after": _hash(after)}
     return _Step(target=target, before=before, after=after, record=record, original=original)
-
-
-def _stripped(data: bytes | None, target: Target, like: bytes | None) -> bytes | None:
-    """Return a file without our pieces, the same bytes when there are none."""
-    if data is None:
-        return None
-    return _named(target.path, lambda: take_pieces(data, target, like=like))
 
 
 def _plan_removal(target: Target, holder: str) -> _Step:
@@ -186,38 +170,59 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     record, original = agent_settings.read_change(target.path)
     holders = dict(record.get("holders", {}))
     mine = holders.pop(holder, None)
-    others = {name for names in holders.values() for name in names}
-    if before is None:
-        return _Step(target=target, before=None, after=None, record={}, original=None)
     untouched = record.get("after") == _hash(before)
+    if before is None:
+        return _Step(target=target, before=None, after=None)
     if mine is not None and not holders and untouched:
-        return _Step(target=target, before=before, after=original, record={}, original=None)
-    pieces = tuple(p for p in target.pieces if digest_of((p,))[0] not in others)
-    kept = len(pieces) < len(target.pieces)
+        return _Step(target=target, before=before, after=original)
+    others = {name for names in holders.values() for name in names}
+    pieces = tuple(piece for piece in target.pieces if _name(piece) not in others)
     after: bytes | None = before
     if any(piece.form != "mark" for piece in pieces):
         shorter = replace(target, pieces=pieces)
-        after = _stripped(before, shorter, original)
-        original = _stripped(original, shorter, original)
+        after = _strip(before, shorter, original)
+        original = _strip(original, shorter, original)
     record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}
-    if not holders:
-        record = {}
     return _Step(
-        target=target, before=before, after=after, record=record, original=original, kept=kept
+        target=target,
+        before=before,
+        after=after,
+        record=record if holders else {},
+        original=original,
+        kept=len(pieces) < len(target.pieces),
     )
 
 
+def _name(piece: Piece) -> str:
+    """Name a piece, so that two installations can tell whether they want the same."""
+    return json.dumps([piece.form, *piece.path])
+
+
+def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | None:
+    """Return a file without our pieces, the same bytes when there are none."""
+    if data is None:
+        return None
+    return _named(target.path, take_pieces, data, target, like=like)
+
+
 def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[Change]:
-    changing = [step for step in steps if step.before != step.after]
+    backups = [""] * len(steps)
     if not dry_run:
-        for step in changing:
-            agent_settings.check_writable(step.target.path)
-    backups = [] if dry_run else [_write(step) for step in steps]
-    if not dry_run:
-        _clear_away(steps)
+        for step in steps:
+            if step.before != step.after:
+                agent_settings.check_writable(step.target.path)
+        backups = list(map(_write, steps))
+        made: set[str] = set()
+        for step in steps:  # forget what is undone, with the folders that were made for it
+            if not step.record:
+                made.update(
+                    map(str, agent_settings.read_change(step.target.path)[0].get("made", []))
+                )
+                agent_settings.forget_change(step.target.path)
+        agent_settings.remove_empty(list(made))
     return [
         Change(path=step.target.path, action=_action(step), diff=_diff(step), backup=backup)
-        for step, backup in zip(steps, backups or [""] * len(steps), strict=True)
+        for step, backup in zip(steps, backups, strict=True)
     ]
 
 
@@ -239,37 +244,27 @@ def _write(step: _Step) -> str:
     return backup
 
 
-def _clear_away(steps: list[_Step]) -> None:
-    """Forget what is undone, with the folders that were made for it."""
-    made: set[str] = set()
-    for step in steps:
-        if not step.record:
-            made.update(map(str, agent_settings.read_change(step.target.path)[0].get("made", [])))
-            agent_settings.forget_change(step.target.path)
-    agent_settings.remove_empty(list(made))
-
-
 def _action(step: _Step) -> str:
     if step.before == step.after:
-        if step.kept:
-            return "kept"
-        return "foreign" if is_foreign(step.before, step.target) else "unchanged"
+        foreign = is_foreign(step.before, step.target)
+        return "kept" if step.kept else "foreign" if foreign else "unchanged"
     if step.before is None:
         return "created"
     return "removed" if step.after is None else "changed"
 
 
 def _diff(step: _Step) -> str:
-    old = step.target.path if step.before is not None else os.devnull
-    new = step.target.path if step.after is not None else os.devnull
-    lines = difflib.unified_diff(show(step.before), show(step.after), old, new, lineterm="", n=2)
+    sides = (step.before, step.after)
+    old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in sides)
+    was, is_now = (os.devnull if data is None else step.target.path for data in sides)
+    lines = difflib.unified_diff(old, new, was, is_now, lineterm="", n=2)
     return redact("\n".join(lines))
 
 
-def _named(path: str, work: Callable[[], T]) -> T:
-    """Let an error name the file."""
+def _named(path: str, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """Do work on a file, and let an error name the file."""
     try:
-        return work()
+        return work(*arguments, **options)
     except LessonsError as error:
         message = f"{shown(path)}: {error}"
         if isinstance(error, InputError) and ";" not in message:
@@ -308,11 +303,9 @@ def find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]
 
 def find_gone(text: str) -> str:
     """Return the path of a program of ours that settings call and that is not there, or ""."""
-    for match in _PROGRAM.finditer(text):
-        program = match["path"].replace("\\\\", "\\")
-        if os.path.isabs(program) and not os.path.exists(program):
-            return program
-    return ""
+    programs = (match["path"].replace("\\\\", "\\") for match in _PROGRAM.finditer(text))
+    gone = (path for path in programs if os.path.isabs(path) and not os.path.exists(path))
+    return next(gone, "")
 
 
 def find_route(text: str) -> str:
@@ -338,59 +331,45 @@ def _look(request: Request, path: str) -> Health:
     options = "" if request.scope == "user" else " --scope project"
     options += " --shared" if request.shared else ""
     fix = f"run `lessons install {agent}{options}` again"
+    level = "warning"
     try:
-        text = (read_settings_file(path) or b"").decode("utf-8", "replace")
+        text = _read(path)
     except StorageError as error:
-        detail, _, fix = str(error).partition("; ")
-        return Health(level="error", what="agent", detail=f"{agent}: {detail}", fix=fix)
+        return _tell_error(agent, error)
     if "lessons" not in text:
-        detail = f"{agent}: the entries in {path} are missing"
-        return Health(level="warning", what="agent", detail=detail, fix=fix)
-    if program := find_gone(text):
-        detail = f"{agent}: {path} calls {program}, which no longer exists"
-        return Health(level="error", what="agent", detail=detail, fix=f"{fix}, or {FIX}")
-    bare = is_committed(request)
-    if bare and shutil.which(NAMES["hook"]) is None:
-        detail = f"{agent}: {path} calls {NAMES['hook']}, which is not on your PATH"
-        return Health(level="warning", what="agent", detail=detail, fix="install it for yourself")
-    route = find_route(text)
-    other = "command" if WRITTEN in text else "MCP server"
-    what = f"hooks by {route}" if route else other
-    scope = "shared" if request.shared else request.scope
-    return Health(level="ok", what="agent", detail=f"{agent}: {what}, {scope}: {path}")
+        detail = f"the entries in {path} are missing"
+    elif program := find_gone(text):
+        level, detail = "error", f"{path} calls {program}, which no longer exists"
+        fix = f"{fix}, or {FIX}"
+    elif is_committed(request) and shutil.which(NAMES["hook"]) is None:
+        detail, fix = f"{path} calls {NAMES['hook']}, which is not on your PATH", _GET
+    else:
+        route = find_route(text)
+        what = f"hooks by {route}" if route else "command" if WRITTEN in text else "MCP server"
+        level, fix = "ok", ""
+        detail = f"{what}, {'shared' if request.shared else request.scope}: {path}"
+    return Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
+def _tell_error(agent: str, error: LessonsError) -> Health:
+    detail, _, fix = str(error).partition("; ")
+    return Health(level="error", what="agent", detail=f"{agent}: {detail}", fix=fix)
+
+
+def _read(path: str) -> str:
+    return (agent_settings.read_settings_file(path) or b"").decode("utf-8", "replace")
+
+
+_GET = "install it for yourself"
 _NO_SDK = "The MCP server was not added because the `mcp` package is missing; run {}."
-
-_LATE = "{} accepts no context with a prompt; lessons arrive at the start of a session and {}."
-
-_ALWAYS: Mapping[str, tuple[str, ...]] = {
-    "claude-code": (
-        "The hooks take effect at once, except in folders that Claude Code does not trust yet.",
-    ),
-    "codex": (
-        "Codex runs hooks only after you approve them: open `codex`, type /hooks, approve these.",
-    ),
-    "gemini-cli": ("Restart Gemini CLI. It may warn once about new hooks.",),
-    "cursor": (_LATE.format("Cursor", "with tool results"),),
-    "copilot-cli": (
-        "Copilot CLI names the lessons in its timeline; with `-s` it shows nothing: `lessons why`.",
-    ),
-    "vscode": (
-        "VS Code ignores matchers, so the hook runs for every tool.",
-        _LATE.format("VS Code", "with tool results"),
-        "Agent hooks are a preview feature of VS Code; your organisation may have disabled them.",
-    ),
-    "opencode": ("Restart opencode: it loads plugins when it starts.",),
-}
-_PROJECT: Mapping[str, tuple[str, ...]] = {
-    "codex": ("Codex reads project settings only in trusted projects.",),
-    "cursor": ("Cursor reads project hooks only in trusted workspaces.",),
-    "gemini-cli": ("Gemini CLI asks for approval when the hooks of a project change.",),
-}
-_SHARED_SERVER: Mapping[str, tuple[str, ...]] = {
-    "claude-code": ("Claude Code asks each user once to approve the server in `.mcp.json`.",),
-}
+_FOR_ALL = (
+    "These files belong to the project: whoever works in it needs `lessons` and"
+    " `lessons-hook` on the PATH."
+)
+_BY_SERVER = (
+    "By this route hooks are answered by the MCP server: while it is not connected,"
+    " they say nothing."
+)
 
 
 def how_to_get_sdk() -> str:
@@ -400,21 +379,16 @@ def how_to_get_sdk() -> str:
 
 def find_notes(request: Request) -> Iterator[str]:
     """Yield what to tell the user, one sentence or two each."""
-    yield from _ALWAYS[request.agent]
-    if request.scope == "project":
-        yield from _PROJECT.get(request.agent, ())
+    row = AGENTS[request.agent]
+    yield from row.notes.splitlines()
+    if request.scope == "project" and row.project_note:
+        yield row.project_note
     if is_committed(request):
-        yield (
-            "These files belong to the project: whoever works in it needs `lessons` and"
-            " `lessons-hook` on the PATH."
-        )
-        if request.server:
-            yield from _SHARED_SERVER.get(request.agent, ())
+        yield _FOR_ALL
+        if request.server and row.shared_note:
+            yield row.shared_note
     if request.via == "mcp":
-        yield (
-            "By this route hooks are answered by the MCP server: while it is not connected,"
-            " they say nothing."
-        )
+        yield _BY_SERVER
     if not request.server:
         yield _NO_SDK.format(how_to_get_sdk())
 
@@ -435,27 +409,21 @@ def fix_agents(project: str) -> list[Health]:
 
 def _fix(request: Request, paths: Sequence[str]) -> Iterator[Health]:
     try:
-        texts = {p: (read_settings_file(p) or b"").decode("utf-8", "replace") for p in paths}
-        if not any(map(find_gone, texts.values())):
+        texts = list(map(_read, paths))
+        if not any(map(find_gone, texts)):
             return
-        routes = [route for route in map(find_route, texts.values()) if route]
         again = replace(
             request,
-            via=routes[0] if routes else "command",
+            via=next(filter(None, map(find_route, texts)), "command"),
             entries=find_entries(bare=False),
-            server=has_sdk() and _has_server(texts.values()),
+            # Its argument is ``mcp``.
+            server=has_sdk() and any('"mcp"' in text for text in texts),
         )
         changes = install(again)
     except LessonsError as error:
-        detail, _, fix = str(error).partition("; ")
-        yield Health(level="error", what="agent", detail=f"{request.agent}: {detail}", fix=fix)
+        yield _tell_error(request.agent, error)
         return
     for change in changes:
         if change.action != "unchanged":
             detail = f"{request.agent}: {change.path} calls {again.entries.hook}"
             yield Health(level="fixed", what="agent", detail=detail)
-
-
-def _has_server(texts: Iterable[str]) -> bool:
-    """Tell whether any of these settings starts our server: its argument is ``mcp``."""
-    return any('"mcp"' in text for text in texts)

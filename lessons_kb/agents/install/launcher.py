@@ -7,15 +7,12 @@ environment was made from: so it still runs, and says why lessons are silent, on
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Callable, Mapping
 
 import lessons_kb
-from lessons_kb.agents.copilot_cli import write_progress
+from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.errors import StorageError
-from lessons_kb.hook_client import SILENT
 from lessons_kb.store.files import read_regular, storage_error
 from lessons_kb.store.user_state import make_private, state_home, write_private
 
@@ -29,20 +26,9 @@ import sys
 import posix
 
 sys.executable = {python!r}
-FIND = "import sys; from importlib.util import find_spec; sys.exit(not find_spec('lessons_kb'))"
 TOLD = {told!r}
 
-
-def is_gone():
-    if not posix.access(sys.executable, posix.X_OK):
-        return True
-    if posix.access({package!r}, posix.F_OK):
-        return False
-    words = [sys.executable, "-I", "-c", FIND]  # moved, with another Python perhaps
-    return posix.waitpid(posix.posix_spawn(words[0], words, posix.environ), 0)[1] != 0
-
-
-if is_gone():
+if not (posix.access(sys.executable, posix.X_OK) and posix.access({package!r}, posix.F_OK)):
     event = b""
     while part := posix.read(0, 1 << 20):
         event += part
@@ -56,25 +42,6 @@ _GONE = (
     "Lessons are off: {prefix} no longer holds lessons-kb. Install it again and run"
     " `lessons install {agent}`, or delete the hooks that call {path}."
 )
-
-
-def _system_message(line: str) -> str:
-    return json.dumps({"systemMessage": line}) + "\n"
-
-
-def _toast(line: str) -> str:
-    return json.dumps({"message": line}) + "\n"
-
-
-_BEGINS: Mapping[str, tuple[str, Callable[[str], str]]] = {
-    "claude-code": ('"SessionStart"', _system_message),
-    "codex": ('"SessionStart"', _system_message),
-    "gemini-cli": ('"SessionStart"', _system_message),
-    "copilot-cli": ('"SessionStart"', write_progress),
-    "vscode": ('"SessionStart"', _system_message),
-    "opencode": ('"event":"start"', _toast),
-}
-"""Agent → what the event that begins a session holds, and how its user is shown a line."""
 
 
 def launcher_path() -> str:
@@ -129,10 +96,11 @@ def _interpreter() -> str:
 def _told() -> dict[str, tuple[str, str, str]]:
     """Return by agent: what begins a session, what says nothing, the line in the agent's form."""
     told = {}
-    for agent, (begins, write) in _BEGINS.items():
-        silence = "" if agent in SILENT else "{}\n"
+    for agent, row in AGENTS.items():
         line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
-        told[agent] = (begins, silence, write(line))
+        if row.begins:
+            silence = f"{row.silence}\n" if row.silence else ""
+            told[agent] = (row.begins, silence, f"{row.show_line(line)}\n")
     return told
 
 

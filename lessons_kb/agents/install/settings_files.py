@@ -1,4 +1,4 @@
-"""Where each agent keeps its settings, and what of ours stands there: one table per agent."""
+"""Where each agent keeps its settings, and what of ours stands there, by the agent's row."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.copilot_cli import write_progress
+from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.install.edit_json import (
     get,
     put,
@@ -35,38 +34,9 @@ COMMANDS: Mapping[str, str] = {
     "lessons-review": "Confirm, complete or discard drafts of lesson cards",
 }
 """Name → what the agent's menu says of it."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Form:
-    """How one agent wants a command."""
-
-    path: str
-    """Of the file, below the agent's folder."""
-    layout: str
-    """One of _LAYOUTS."""
-    arguments: str = ""
-    """What stands for the words that the user typed behind the command."""
-
-
-_SKILL = os.path.join("skills", "{}", "SKILL.md")
-_COMMAND_FORMS: Mapping[str, _Form] = {
-    "claude-code": _Form(
-        path=os.path.join("commands", "{}.md"), layout="silent", arguments="$ARGUMENTS"
-    ),
-    "codex": _Form(path=_SKILL, layout="skill"),
-    "gemini-cli": _Form(
-        path=os.path.join("commands", "{}.toml"), layout="toml", arguments="{{args}}"
-    ),
-    "cursor": _Form(path=os.path.join("commands", "{}.md"), layout="plain"),
-    "copilot-cli": _Form(path=_SKILL, layout="silent"),
-    "vscode": _Form(path=_SKILL, layout="silent"),
-    "opencode": _Form(
-        path=os.path.join("commands", "{}.md"), layout="described", arguments="$ARGUMENTS"
-    ),
-}
-_POLICY = os.path.join("skills", "{}", "agents", "openai.yaml")
+_POLICY = "skills/{}/agents/openai.yaml"
 _EXPLICIT_ONLY = "policy:\n  allow_implicit_invocation: false\n"
+"""Beside a skill of the layout ``skill``: only the user may call it."""
 
 
 def build_commands(agent: str, program: str) -> dict[str, str]:
@@ -74,55 +44,41 @@ def build_commands(agent: str, program: str) -> dict[str, str]:
 
     ``program`` is the path or name of ``lessons``.
     """
-    form = _COMMAND_FORMS[agent]
+    row = _owner(AGENTS[agent])
+    note = f"{WRITTEN} {row.name}`; `lessons uninstall {row.name}` removes it."
     files = {}
     for name, about in COMMANDS.items():
-        files[form.path.format(name)] = _layout(agent, name, about, _body(agent, name, program))
-        if agent == "codex":
-            files[_POLICY.format(name)] = f"# {_note(agent)}\n{_EXPLICIT_ONLY}"
+        text = read_template(os.path.join("commands", f"{name}.md"))
+        for key, value in {
+            "arguments": f" The user adds: {row.arguments}" if row.arguments else "",
+            "agent": row.name,
+            "lessons": program if os.name == "nt" else shlex.quote(program),
+            "review": row.call.format("lessons-review"),
+        }.items():
+            text = text.replace("{{" + key + "}}", value)
+        files[row.command_file.format(name)] = _lay_out(row.layout, name, about, note, text)
+        if row.layout == "skill":
+            files[_POLICY.format(name)] = f"# {note}\n{_EXPLICIT_ONLY}"
     return files
 
 
-def find_skill(path: str) -> str:
-    """Return the skill that a file of ours is only the policy of, "" for any other file."""
-    folder, name = os.path.split(path)
-    is_policy = name == os.path.basename(_POLICY)
-    return os.path.join(os.path.dirname(folder), os.path.basename(_SKILL)) if is_policy else ""
+def _lay_out(layout: str, name: str, about: str, note: str, body: str) -> str:
+    """Return a command's file: ``plain``, ``toml``, or with a header in Markdown.
 
-
-def _body(agent: str, name: str, program: str) -> str:
-    form = _COMMAND_FORMS[agent]
-    arguments = f" The user adds: {form.arguments}" if form.arguments else ""
-    shown = {
-        "arguments": arguments,
-        "agent": agent,
-        "lessons": program if os.name == "nt" else shlex.quote(program),
-        "review": AGENTS[agent].call.format("lessons-review"),
-    }
-    text = read_template(os.path.join("commands", f"{name}.md"))
-    for key, value in shown.items():
-        text = text.replace("{{" + key + "}}", value)
-    return text
-
-
-def _layout(agent: str, name: str, about: str, body: str) -> str:
-    layout = _COMMAND_FORMS[agent].layout
+    ``skill`` and ``silent`` are named, the latter is never called by the model itself.
+    """
     if layout == "toml":
         prompt = f'"""\n{body}"""' if '"""' not in body and "\\" not in body else json.dumps(body)
-        return f"# {_note(agent)}\ndescription = {json.dumps(about)}\nprompt = {prompt}\n"
+        return f"# {note}\ndescription = {json.dumps(about)}\nprompt = {prompt}\n"
     if layout == "plain":
-        return f"<!-- {_note(agent)} -->\n\n{body}"
-    keys = [f"# {_note(agent)}"]
+        return f"<!-- {note} -->\n\n{body}"
+    keys = [f"# {note}"]
     if layout in ("skill", "silent"):
         keys.append(f"name: {name}")
     keys.append(f"description: {about}")
     if layout == "silent":
         keys.append("disable-model-invocation: true")
     return "\n".join(["---", *keys, "---", "", body])
-
-
-def _note(agent: str) -> str:
-    return f"{WRITTEN} {agent}`; `lessons uninstall {agent}` removes it."
 
 
 HOOK = "lessons-hook"
@@ -132,24 +88,6 @@ SERVER = "lessons"
 _SECONDS = 10
 """Far above our own deadline: an agent that kills a hook may show an error."""
 _STOP_SECONDS = 20
-_LAST_SECONDS = 3
-"""The most that Codex grants at the end of a session."""
-
-MATCHERS: Mapping[str, Mapping[str, str]] = {
-    "claude-code": {
-        "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
-        "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
-    },
-    "codex": {"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
-    "gemini-cli": {
-        "BeforeTool": "replace|write_file|run_shell_command",
-    },
-    "cursor": {"preToolUse": "Write|Delete"},
-}
-"""Agent → event → which tools fire it; without one all do. A success of any tool ends a run of
-failures, but a process for each call of a tool that nothing is learned from is too dear where
-matchers are exact."""
-
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "UserPromptSubmit": ("prompt", "prompt_id", "source"),
     "PreToolUse": ("tool_name", "tool_use_id", "tool_input"),
@@ -159,12 +97,6 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 """Events that the mcp route serves → what is handed on of their payload. At a session's start
 and end servers are not connected: there a command answers."""
-_COMMON: Mapping[str, tuple[str, ...]] = {
-    "claude-code": ("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
-    "codex": ("session_id", "transcript_path", "cwd", "turn_id"),
-}
-_NOT_SENT: Mapping[str, tuple[str, ...]] = {"codex": ("prompt_id", "source")}
-"""Codex drops a call whose input names what the payload lacks; Claude Code leaves it as it is."""
 _GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
@@ -172,16 +104,55 @@ _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 
 def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[str, Any]]]:
     """Return our entries by the agent's event; ``program`` is the path or name of our hook."""
+    row = _owner(AGENTS[agent])
     groups = {}
-    for event in AGENTS[_EVENTS_OF.get(agent, agent)].events:
-        handler = _HOOK_FORMS[agent](agent, event, program)
+    for event, what in row.events.items():
+        seconds = _STOP_SECONDS if event.lower() in ("stop", "afteragent") else _SECONDS
+        if what == "end":
+            seconds = min(seconds, row.end_seconds)
         if via == "mcp" and event in _FIELDS:
-            handler = _calling(agent, event)
-        nested = agent not in _FLAT
-        group = {"hooks": [handler]} if nested else handler
-        matcher = MATCHERS.get(agent, {}).get(event)
-        groups[event] = [{"matcher": matcher, **group} if matcher else group]
+            handler = _call_tool(row, event, seconds)
+        else:
+            handler = _fill_in(row, event, program, seconds)
+        matcher = {"matcher": row.matchers[event]} if event in row.matchers else {}
+        groups[event] = [{**matcher, **({"hooks": [handler]} if row.nested else handler)}]
     return groups
+
+
+def _owner(row: Agent) -> Agent:
+    """Return the agent whose file of hooks and commands an agent reads."""
+    return AGENTS[row.shares or row.name]
+
+
+def _fill_in(row: Agent, event: str, program: str, seconds: int) -> dict[str, Any]:
+    """Return an entry that runs ``program``."""
+    line = _line(program, row.name)
+    called = f"& {line}" if line.startswith(("'", '"')) else line
+    words: dict[str, Any] = {
+        "PROGRAM": program,
+        "LINE": line,
+        "LINE_OF_VSCODE": _line(program, "vscode"),
+        "HARMLESS": _harmless(row, event, program),
+        "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
+        "EVENT_NAME": f"lessons-{event}",
+        "NAMES": [row.name],
+        "SECONDS": seconds,
+        "MILLISECONDS": seconds * 1_000,
+    }
+    return {key: words.get(value, value) for key, value in row.handler.items()}
+
+
+def _call_tool(row: Agent, event: str, seconds: int) -> dict[str, Any]:
+    """Return an entry that calls the tool of a server that is running."""
+    names = (*row.mcp_fields, *_FIELDS[event])
+    fields = {name: f"${{{name}}}" for name in names if name not in row.mcp_lacks}
+    return {
+        "type": "mcp_tool",
+        "server": SERVER,
+        "tool": TOOL,
+        "input": {"agent": row.name, "event": {"hook_event_name": event, **fields}},
+        "timeout": seconds,
+    }
 
 
 def build_plugin(program: str) -> str:
@@ -202,105 +173,31 @@ def is_ours(entry: Any) -> bool:
     return any(isinstance(line, str) and _OURS.search(line) for line in lines)
 
 
-def _claude_handler(agent: str, event: str, program: str) -> dict[str, Any]:
-    # With ``args`` no shell stands in between: one process less, and nothing to quote.
-    return {"type": "command", "command": program, "args": [agent], "timeout": _seconds(event)}
-
-
-def _line_handler(agent: str, event: str, program: str) -> dict[str, Any]:
-    return {"type": "command", "command": _line(program, agent), "timeout": _seconds(event)}
-
-
-def _codex_handler(agent: str, event: str, program: str) -> dict[str, Any]:
-    handler = _line_handler(agent, event, program)
-    return {**handler, "timeout": _LAST_SECONDS} if event == "SessionEnd" else handler
-
-
-def _gemini_handler(agent: str, event: str, program: str) -> dict[str, Any]:
-    told = json.dumps({"systemMessage": _GONE.format(agent)})
-    return {
-        "name": f"lessons-{event}",
-        "type": "command",
-        "command": _harmless(program, agent, instead=told if event == "SessionStart" else "{}"),
-        "timeout": _seconds(event) * 1000,
-    }
-
-
-def _cursor_handler(agent: str, event: str, program: str) -> dict[str, Any]:
-    return {"command": _line(program, agent), "timeout": _seconds(event)}
-
-
-def _github_handler(_agent: str, event: str, program: str) -> dict[str, Any]:
-    copilot, code = _line(program, "copilot-cli"), _line(program, "vscode")
-    called = f"& {copilot}" if copilot.startswith(("'", '"')) else copilot
-    told = write_progress(_GONE.format("copilot-cli")).rstrip()
-    return {
-        "type": "command",
-        "bash": _harmless(program, "copilot-cli", instead=told if event == "SessionStart" else ""),
-        "powershell": f"try {{ {called} }} catch {{ }}; exit 0",
-        "timeoutSec": _seconds(event),
-        # VS Code's. Not "linux" and the like as well: Copilot CLI would take those before "bash".
-        "command": code,
-        "timeout": _seconds(event),
-    }
-
-
-def _calling(agent: str, event: str) -> dict[str, Any]:
-    names = (*_COMMON[agent], *_FIELDS[event])
-    lacking = _NOT_SENT.get(agent, ())
-    fields = {name: f"${{{name}}}" for name in names if name not in lacking}
-    return {
-        "type": "mcp_tool",
-        "server": SERVER,
-        "tool": TOOL,
-        "input": {
-            "agent": agent,
-            "event": {"hook_event_name": event, **fields},
-        },
-        "timeout": _seconds(event),
-    }
-
-
 def _line(program: str, agent: str) -> str:
     if os.name == "nt":
         return f'"{program}" {agent}' if " " in program else f"{program} {agent}"
     return f"{shlex.quote(program)} {agent}"
 
 
-def _harmless(program: str, agent: str, *, instead: str = "") -> str:
-    """Return a line that prints ``instead``, and does no harm, where the program is gone.
+def _harmless(row: Agent, event: str, program: str) -> str:
+    """Return a line that says so, and does no harm, where the program is gone.
 
     For agents that take its failure for a refusal: Gemini CLI of the prompt and of every call,
     Copilot CLI of every call. A committed file runs at colleagues who have no such program, and
     in either kind of shell.
     """
-    line = _line(program, agent)
+    line = _line(program, row.name)
     if os.name == "nt" or not os.path.isabs(program):
         return f"{line}; exit 0"
+    instead = "" if row.progress else row.silence
+    if row.events[event] == "start":
+        instead = row.show_line(_GONE.format(row.name))
     return f"{line} || echo '{instead}'" if instead else f"{line} || true"
-
-
-def _seconds(event: str) -> int:
-    return _STOP_SECONDS if event.lower() in ("stop", "afteragent") else _SECONDS
-
-
-_HOOK_FORMS = {
-    "claude-code": _claude_handler,
-    "codex": _codex_handler,
-    "gemini-cli": _gemini_handler,
-    "cursor": _cursor_handler,
-    "copilot-cli": _github_handler,
-    "vscode": _github_handler,
-}
-_FLAT = ("cursor", "copilot-cli", "vscode")
-"""Agents whose entries stand in the event's list themselves, not in groups."""
-_EVENTS_OF = {"vscode": "copilot-cli"}
-"""They share a file: VS Code passes over the one event that it does not know."""
 
 
 SCOPES = ("user", "project")
 ROUTES = ("command", "mcp")
-MCP_HOOKS = ("claude-code", "codex")
+MCP_HOOKS = tuple(name for name, row in AGENTS.items() if row.mcp_fields)
 """Agents whose hooks can call a tool of a server that is running."""
 SERVER_ENTRY = "lessons"
 """Name of our server in the settings of every agent."""
@@ -354,8 +251,96 @@ class Target:
 
 
 def find_targets(request: Request) -> list[Target]:
-    """List the files that an installation writes."""
-    return _TARGETS[request.agent](request)
+    """List the files that an installation writes: hooks, server, commands."""
+    row = AGENTS[request.agent]
+    owner = _owner(row)
+    folder = _folder(owner, request)
+    committed = is_committed(request)
+    hooks_file = owner.hooks_file if committed or request.scope == "user" else owner.personal_file
+    hooks_path = _place(hooks_file, request, folder)
+    if owner.handler:
+        hooks = build_hooks(owner.name, request.entries.hook, via=request.via)
+        marks = (Piece(form="mark", path=(key,), value=one) for key, one in owner.marks.items())
+        pieces = (*marks, Piece(form="hooks", path=("hooks",), value=hooks))
+        targets = [Target(path=hooks_path, pieces=pieces)]
+    else:
+        text = Piece(form="text", value=build_plugin(request.entries.hook))
+        targets = [Target(path=hooks_path, syntax="text", pieces=(text,))]
+    if request.server:
+        server = _server(row, request)
+        if server.path == hooks_path:
+            targets = [Target(path=hooks_path, pieces=(*targets[0].pieces, *server.pieces))]
+        else:
+            targets.append(server)
+    # None in a project for this user alone: they would lie among its files for git to find.
+    commands = {}
+    if committed or request.scope == "user":
+        commands = build_commands(owner.name, request.entries.server)
+    for path, text_of_it in commands.items():
+        policy_of = owner.command_file.format(path.split("/")[1]) if path.endswith("yaml") else ""
+        targets.append(
+            Target(
+                path=_place(path, request, folder),
+                syntax="text",
+                pieces=(Piece(form="offer", value=text_of_it),),
+                part_of=_place(policy_of, request, folder) if policy_of else "",
+            )
+        )
+    return targets
+
+
+def _server(row: Agent, request: Request) -> Target:
+    """Return the file with our entry in the agent's list of MCP servers."""
+    listed = row.server
+    if request.scope == "project":
+        personal = "" if is_committed(request) else row.personal_server
+        listed = personal or row.project_server or row.server
+    file, *names = listed.split()
+    path = _place(file, request, _folder(row, request))
+    if not os.path.isfile(path) and os.path.isfile(f"{path}c"):
+        path += "c"  # opencode reads JSON with comments under either ending
+    entry = {**row.server_entry, **(row.user_entry if request.scope == "user" else {})}
+    words = {"SERVER": request.entries.server}
+    if isinstance(command := entry.get("command"), list):
+        entry["command"] = [words.get(word, word) for word in command]
+    else:
+        entry |= {"command": request.entries.server, "args": ["mcp"]}
+    keys = tuple(name.replace("{project}", request.project) for name in names)
+    piece = Piece(form="entry", path=(*keys, SERVER_ENTRY), value=entry)
+    return Target(path=path, syntax="toml" if path.endswith(".toml") else "json", pieces=(piece,))
+
+
+def _folder(row: Agent, request: Request) -> str:
+    """Return the agent's folder of this user, or in the project."""
+    if request.scope == "user":
+        return find_folder(row)
+    return os.path.join(request.project, row.project_folder)
+
+
+def find_folder(row: Agent) -> str:
+    """Return the agent's own folder of this user."""
+    return _expand(row.folder)
+
+
+def _place(template: str, request: Request, folder: str) -> str:
+    """Return a path from a row: absolute, or below ``folder``."""
+    path = _expand(template).replace("{project}", request.project)
+    return os.path.join(folder, path.replace("/", os.sep))
+
+
+def _expand(template: str) -> str:
+    """Fill in the folders of this user that a path from a row begins with."""
+    home = os.path.expanduser("~")
+    config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    code = config
+    if sys.platform == "darwin":
+        code = os.path.join(home, "Library/Application Support")
+    elif sys.platform == "win32":
+        code = os.environ.get("APPDATA") or home
+    known = {"{home}": home, "{config}": config, "{code}": os.path.join(code, "Code", "User")}
+    for word, place in known.items():
+        template = template.replace(word, place)
+    return re.sub(r"\{(\w+):(.*?)\}", lambda m: os.environ.get(m[1]) or m[2], template)
 
 
 def checked_targets(request: Request) -> list[Target]:
@@ -379,14 +364,14 @@ def checked_targets(request: Request) -> list[Target]:
 
 def is_present(agent: str) -> bool:
     """Tell whether this user has the agent: its folder in the home, or its program."""
-    folder, program = _SIGNS[agent]
-    return os.path.isdir(folder()) or shutil.which(program) is not None
+    row = AGENTS[agent]
+    return os.path.isdir(find_folder(row)) or shutil.which(row.program) is not None
 
 
 def check_request(request: Request) -> None:
     """Raise InputError for a combination that does not exist."""
-    if request.agent not in _TARGETS:
-        raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(_TARGETS)}")
+    if request.agent not in AGENTS:
+        raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(AGENTS)}")
     if request.scope not in SCOPES:
         raise InputError(f"--scope must be one of {', '.join(SCOPES)}, not {request.scope!r}")
     if request.via not in ROUTES:
@@ -399,194 +384,8 @@ def check_request(request: Request) -> None:
 
 def is_committed(request: Request) -> bool:
     """Tell whether the files belong to the project, so that every user of it gets them."""
-    personal = request.agent in _PERSONAL
+    personal = AGENTS[request.agent].personal_file
     return request.scope == "project" and (request.shared or not personal)
-
-
-def _hooks(request: Request) -> Piece:
-    groups = build_hooks(request.agent, request.entries.hook, via=request.via)
-    return Piece(form="hooks", path=("hooks",), value=groups)
-
-
-def _server(request: Request, *path: str, **more: Any) -> tuple[Piece, ...]:
-    if not request.server:
-        return ()
-    value = {**more, "command": request.entries.server, "args": ["mcp"]}
-    return (Piece(form="entry", path=(*path, SERVER_ENTRY), value=value),)
-
-
-def _commands(request: Request, folder: str) -> list[Target]:
-    """Return the files of our commands; ``folder`` is the agent's own.
-
-    None in a project for this user alone: they would lie among its files for git to find.
-    """
-    if request.scope == "project" and not is_committed(request):
-        return []
-    files = build_commands(request.agent, request.entries.server)
-    return [
-        Target(
-            path=os.path.join(folder, path),
-            syntax="text",
-            pieces=(Piece(form="offer", value=text),),
-            part_of=os.path.join(folder, skill) if (skill := find_skill(path)) else "",
-        )
-        for path, text in files.items()
-    ]
-
-
-def _claude_code(request: Request) -> list[Target]:
-    folder = _claude_home()
-    state = os.path.join(folder if os.environ.get("CLAUDE_CONFIG_DIR") else _home(), ".claude.json")
-    name = "settings.json"
-    server = _server(request, "mcpServers", type="stdio")
-    if request.scope == "project":
-        folder = os.path.join(request.project, ".claude")
-        if request.shared:
-            state = os.path.join(request.project, ".mcp.json")
-        else:
-            name = "settings.local.json"
-            server = _server(request, "projects", request.project, "mcpServers", type="stdio")
-    return [
-        Target(path=os.path.join(folder, name), pieces=(_hooks(request),)),
-        *_if_any(state, server),
-        *_commands(request, folder),
-    ]
-
-
-def _codex(request: Request) -> list[Target]:
-    folder = _folder(request, _codex_home(), ".codex")
-    return [
-        Target(path=os.path.join(folder, "hooks.json"), pieces=(_hooks(request),)),
-        *_if_any(os.path.join(folder, "config.toml"), _server(request, "mcp_servers"), "toml"),
-        *_commands(request, folder),
-    ]
-
-
-def _gemini_cli(request: Request) -> list[Target]:
-    folder = _folder(request, _in_home(".gemini"), ".gemini")
-    pieces = (_hooks(request), *_server(request, "mcpServers"))
-    settings = Target(path=os.path.join(folder, "settings.json"), pieces=pieces)
-    return [settings, *_commands(request, folder)]
-
-
-def _cursor(request: Request) -> list[Target]:
-    folder = _folder(request, _in_home(".cursor"), ".cursor")
-    version = Piece(form="mark", path=("version",), value=1)
-    return [
-        Target(path=os.path.join(folder, "hooks.json"), pieces=(version, _hooks(request))),
-        *_if_any(os.path.join(folder, "mcp.json"), _server(request, "mcpServers")),
-        *_commands(request, folder),
-    ]
-
-
-def _github_files(request: Request) -> list[Target]:
-    # Copilot CLI and VS Code read the same folders: one file, or both would fire every event
-    # twice. Each finds in an entry the keys that it knows.
-    folder = _folder(request, _copilot_home(), ".github")
-    version = Piece(form="mark", path=("version",), value=1)
-    path = os.path.join(folder, "hooks", "lessons.json")
-    hooks = Target(path=path, pieces=(version, _hooks(request)))
-    return [hooks, *_commands(replace(request, agent="copilot-cli"), folder)]
-
-
-def _copilot_cli(request: Request) -> list[Target]:
-    user = os.path.join(_copilot_home(), "mcp-config.json")
-    shared = os.path.join(request.project, ".mcp.json")
-    personal = request.scope == "user"
-    more = {"type": "stdio", "tools": ["*"]} if personal else {"type": "stdio"}
-    server = _server(request, "mcpServers", **more)
-    return [*_github_files(request), *_if_any(user if personal else shared, server)]
-
-
-def _vscode(request: Request) -> list[Target]:
-    folder = _folder(request, _code_home(), ".vscode")
-    server = _server(request, "servers", type="stdio")
-    return [*_github_files(request), *_if_any(os.path.join(folder, "mcp.json"), server)]
-
-
-def _opencode(request: Request) -> list[Target]:
-
-    user = os.path.join(_opencode_home(), "plugins")
-    folder = _folder(request, user, os.path.join(".opencode", "plugins"))
-    text = Piece(form="text", value=build_plugin(request.entries.hook))
-    plugin = Target(path=os.path.join(folder, "lessons.ts"), syntax="text", pieces=(text,))
-    own = [plugin, *_commands(request, os.path.dirname(folder))]
-    where = request.project if request.scope == "project" else _opencode_home()
-    names = ("opencode.json", "opencode.jsonc")
-    present = [name for name in names if os.path.isfile(os.path.join(where, name))]
-    config = os.path.join(where, (*present, names[0])[0])
-    if not request.server:
-        return own
-    value = {"type": "local", "command": [request.entries.server, "mcp"], "enabled": True}
-    entry = Piece(form="entry", path=("mcp", SERVER_ENTRY), value=value)
-    return [*own, Target(path=config, pieces=(entry,))]
-
-
-def _if_any(path: str, pieces: tuple[Piece, ...], syntax: str = "json") -> list[Target]:
-    return [Target(path=path, syntax=syntax, pieces=pieces)] if pieces else []
-
-
-def _folder(request: Request, user: str, project: str) -> str:
-    return user if request.scope == "user" else os.path.join(request.project, project)
-
-
-def _home() -> str:
-    return os.path.expanduser("~")
-
-
-def _in_home(name: str) -> str:
-    return os.path.join(_home(), name)
-
-
-def _claude_home() -> str:
-    return os.environ.get("CLAUDE_CONFIG_DIR") or _in_home(".claude")
-
-
-def _codex_home() -> str:
-    return os.environ.get("CODEX_HOME") or _in_home(".codex")
-
-
-def _copilot_home() -> str:
-    return os.environ.get("COPILOT_HOME") or _in_home(".copilot")
-
-
-def _opencode_home() -> str:
-    base = os.environ.get("XDG_CONFIG_HOME") or _in_home(".config")
-    return os.path.join(base, "opencode")
-
-
-def _code_home() -> str:
-    if sys.platform == "darwin":
-        return _in_home("Library/Application Support/Code/User")
-    if sys.platform == "win32":
-        return os.path.join(os.environ.get("APPDATA") or _home(), "Code", "User")
-    base = os.environ.get("XDG_CONFIG_HOME") or _in_home(".config")
-    return os.path.join(base, "Code", "User")
-
-
-_PERSONAL = ("claude-code",)
-"""Agents that have a file of the user's own in a project."""
-
-_TARGETS: Mapping[str, Callable[[Request], list[Target]]] = {
-    "claude-code": _claude_code,
-    "codex": _codex,
-    "gemini-cli": _gemini_cli,
-    "cursor": _cursor,
-    "copilot-cli": _copilot_cli,
-    "vscode": _vscode,
-    "opencode": _opencode,
-}
-
-_SIGNS: Mapping[str, tuple[Callable[[], str], str]] = {
-    "claude-code": (_claude_home, "claude"),
-    "codex": (_codex_home, "codex"),
-    "gemini-cli": (lambda: _in_home(".gemini"), "gemini"),
-    "cursor": (lambda: _in_home(".cursor"), "cursor"),
-    "copilot-cli": (_copilot_home, "copilot"),
-    "vscode": (_code_home, "code"),
-    "opencode": (_opencode_home, "opencode"),
-}
-"""Agent → its folder in the home, its program."""
 
 
 _SERVER_PROGRAM = re.compile(r"(?:^|[\\/])lessons(?:\.exe|\.cmd)?$")
@@ -600,21 +399,20 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
     """
     if target.syntax == "text":
         (piece,) = target.pieces
-        if is_foreign(data, target):
-            if piece.form == "offer" and data is not None:
-                return data
-            raise InputError("not a file written by lessons; rename it and run this again")
-        return str(piece.value).encode()
-    text, bom = _decoded(data)
+        if data is None or not is_foreign(data, target):
+            return str(piece.value).encode()
+        if piece.form == "offer":
+            return data
+        raise InputError("not a file written by lessons; rename it and run this again")
+    text, bom = _decode(data)
     if target.syntax == "toml":
         for piece in target.pieces:
             _check_foreign(get(read_toml(text), piece.path), piece)
             text = put_table(text, piece.path, piece.value)
-        return (bom + text).encode()
-    if not text.strip():
-        text = "{}\n"
-    for piece in target.pieces:
-        text = _add(text, piece)
+    else:
+        text = text if text.strip() else "{}\n"
+        for piece in target.pieces:
+            text = _add(text, piece)
     return (bom + text).encode()
 
 
@@ -631,77 +429,61 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
     """
     if target.syntax == "text":
         return data if is_foreign(data, target) else None
-    old, bom = _decoded(data)
+    old, bom = _decode(data)
     if not old.strip():
         return data
-    text = old
+    text, left = old, True
     if target.syntax == "toml":
         for piece in target.pieces:
             if _is_our_server(get(read_toml(text), piece.path)):
                 text = take_table(text, piece.path)
-        left: object = text.strip()
+        left = bool(text.strip())
     else:
-        model = _model(like)
+        try:
+            model = read_data(_decode(like)[0])
+        except InputError:
+            model = {}
         for piece in target.pieces:
-            text = _take(text, piece, model)
+            if piece.form == "hooks":
+                text = _take_hooks(text, piece.path, {}, model)
+            if piece.form == "entry" and _is_our_server(get(read_data(text), piece.path)):
+                text = _take_empty(take(text, piece.path), piece.path[:-1], model)
         marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
         data_left = read_data(text)
-        left = not isinstance(data_left, dict) or set(data_left) - marks
+        left = not isinstance(data_left, dict) or bool(set(data_left) - marks)
     if text == old:
         return data
     return (bom + text).encode() if left else None
 
 
 def _add(text: str, piece: Piece) -> str:
-    data = read_data(text)
+    present = get(read_data(text), piece.path)
     if piece.form == "mark":
-        return text if get(data, piece.path) is not None else put(text, piece.path, piece.value)
+        return text if present is not None else put(text, piece.path, piece.value)
     if piece.form == "entry":
-        present = get(data, piece.path)
+        _check_foreign(present, piece)
         if present is None:
             return put(text, piece.path, piece.value)
-        _check_foreign(present, piece)
         for key, value in piece.value.items():
             text = put(text, (*piece.path, key), value)
         return text
-    text = _take_stale(text, piece)
-    for event, groups in piece.value.items():
-        for group in groups:
-            present = get(read_data(text), (*piece.path, event))
-            if present is None:
-                text = put(text, (*piece.path, event), [group])
-            elif not isinstance(present, list):
-                raise InputError(f"{'.'.join((*piece.path, event))} must be a list; correct it")
-            elif group not in present:
-                old = [number for number, one in enumerate(present) if is_ours(one)]
-                place = old[0] if old else len(present)
-                text = put(text, (*piece.path, event, place), group)
+    # What an earlier installation left goes: at most one of ours an event may stay.
+    text = _take_hooks(text, piece.path, piece.value, read_data(text))
+    for event, (group,) in piece.value.items():
+        path = (*piece.path, event)
+        present = get(read_data(text), path)
+        if present is None:
+            text = put(text, path, [group])
+        elif not isinstance(present, list):
+            raise InputError(f"{'.'.join(path)} must be a list; correct it")
+        elif group not in present:
+            old = (number for number, one in enumerate(present) if is_ours(one))
+            text = put(text, (*path, next(old, len(present))), group)
     return text
 
 
-def _model(like: bytes | None) -> Any:
-    """Return the data of a former file, {} for one that cannot be read."""
-    try:
-        return read_data(_decoded(like)[0])
-    except InputError:
-        return {}
-
-
-def _take(text: str, piece: Piece, model: Any) -> str:
-    data = read_data(text)
-    if piece.form == "entry":
-        if not _is_our_server(get(data, piece.path)):
-            return text
-        return _take_empty(take(text, piece.path), piece.path[:-1], model)
-    return _take_hooks(text, piece.path, {}, model) if piece.form == "hooks" else text
-
-
-def _take_stale(text: str, piece: Piece) -> str:
-    """Take out what an earlier installation left: at most one of ours an event may stay."""
-    return _take_hooks(text, piece.path, piece.value, read_data(text))
-
-
 def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: Any) -> str:
+    """Return the text without our entries but as many as ``keep`` has for their event."""
     hooks = get(read_data(text), path)
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         if not isinstance(groups, list):
@@ -712,22 +494,14 @@ def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: A
         same = [number for number in ours if groups[number] in wanted]
         spared = (same or ours)[: len(wanted)]
         for number in reversed(range(len(groups))):
-            if number in spared:
-                continue
-            if number in ours:
-                text = take(text, (*path, event, number))
-            else:
-                text = _take_mixed(text, (*path, event, number), groups[number])
+            place = (*path, event, number)
+            inner = groups[number].get("hooks") if isinstance(groups[number], dict) else None
+            if number in ours and number not in spared:
+                text = take(text, place)
+            elif number not in ours and isinstance(inner, list):  # a group with others' as well
+                for one in reversed(range(len(inner))):
+                    text = take(text, (*place, "hooks", one)) if is_ours(inner[one]) else text
         text = _take_empty(text, (*path, event), model) if ours else text
-    return text
-
-
-def _take_mixed(text: str, path: tuple[str | int, ...], group: Any) -> str:
-    found = group.get("hooks") if isinstance(group, dict) else None
-    inner: list[Any] = found if isinstance(found, list) else []
-    for number in reversed(range(len(inner))):
-        if is_ours(inner[number]):
-            text = take(text, (*path, "hooks", number))
     return text
 
 
@@ -745,30 +519,20 @@ def _check_foreign(present: Any, piece: Piece) -> None:
 
 
 def _is_our_server(entry: Any) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    command = entry.get("command")
+    command = entry.get("command") if isinstance(entry, dict) else None
     words = [command] if isinstance(command, str) else command
-    if not isinstance(words, list):
+    if not isinstance(words, list) or not words or not isinstance(words[0], str):
         return False
-    words = [*words, *(entry.get("args") or [])]
-    first = words[0] if words else None
-    return isinstance(first, str) and bool(_SERVER_PROGRAM.search(first)) and "mcp" in words[1:]
+    return bool(_SERVER_PROGRAM.search(words[0])) and "mcp" in [
+        *words[1:],
+        *(entry.get("args") or []),
+    ]
 
 
-def _decoded(data: bytes | None) -> tuple[str, str]:
+def _decode(data: bytes | None) -> tuple[str, str]:
+    """Return the text of a file and its byte order mark."""
     try:
         text = (data or b"").decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"byte {error.start}: not UTF-8; save the file as UTF-8") from None
     return (text[1:], _BOM) if text.startswith(_BOM) else (text, "")
-
-
-def show(data: bytes | None) -> list[str]:
-    """Return the lines of a file for a difference."""
-    return (data or b"").decode("utf-8", "replace").splitlines()
-
-
-def digest_of(pieces: tuple[Piece, ...]) -> list[str]:
-    """Name pieces, so that two installations can tell whether they want the same."""
-    return [json.dumps([piece.form, *piece.path]) for piece in pieces]
