@@ -25,7 +25,7 @@ _WORK = {
     "history": "verdicts on lessons beside what they truly do",
     "mine": "lessons that a history holds, beside those that its authors wrote",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
-    "serve": "two servers and a loader: requests a second, latencies, memory",
+    "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
     "house": "calls, files and rooms that one warm prompt passes through",
     "tables": "make the gate's data files from clones of public repositories",
