@@ -428,10 +428,11 @@ class _Walk:
         pending = [""]
         while pending:
             path = pending.pop()
-            folder: int | str = os.path.join(self.root, path) if path else self.root
+            full = os.path.join(self.root, path) if path else self.root
+            folder: int | str = full
             try:
                 if _BY_DESCRIPTOR:  # saves resolving the path for each file
-                    folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                    folder = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
                 with os.scandir(folder) as listing:
                     entries: list[os.DirEntry[str]] = list(listing)
             except OSError as error:

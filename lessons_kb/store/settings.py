@@ -204,7 +204,7 @@ def _read_section(kind: type[Section], name: str) -> Section:
         table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}; fix or remove the line") from None
-    defaults = {one.name: one.default for one in fields(kind)}
+    defaults: dict[str, Any] = {one.name: one.default for one in fields(kind)}
     if not isinstance(table, dict) or table.keys() - defaults.keys():
         *keys, last = defaults
         known = f"{', '.join(keys)} and {last}"
