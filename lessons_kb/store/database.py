@@ -106,6 +106,11 @@ class Database:
         """Run one statement to its end and return its rows."""
         return self._do(lambda db: db.execute(sql, parameters).fetchall())
 
+    def value(self, sql: str, parameters: Parameters = (), *, default: Any = None) -> Any:
+        """Run one statement and return the first cell, ``default`` where there is none."""
+        rows = self.run(sql, parameters)
+        return rows[0][0] if rows else default
+
     def run_each(self, sql: str, rows: Sequence[Parameters]) -> None:
         """Run one statement for each of ``rows``."""
         self._do(lambda db: db.executemany(sql, rows))
@@ -154,7 +159,7 @@ class Database:
         except StorageError as error:
             self.trouble = str(error)
         except sqlite3.Error as error:
-            if _is_damage(error):
+            if _has_code(error, _DAMAGE_CODES):
                 self._replace(error)
             else:
                 self.trouble = str(_storage_error(self.path, error))
@@ -164,7 +169,7 @@ class Database:
 
     def _replace(self, error: sqlite3.Error) -> None:
         """Go on with another database than the one that failed, or raise what it said."""
-        damaged = _is_damage(error)
+        damaged = _has_code(error, _DAMAGE_CODES)
         if self._fallback is None and not damaged:
             raise _storage_error(self.path, error) from None
         self._db.close()
@@ -182,12 +187,11 @@ class Database:
         try:
             if damaged:
                 self.set_aside = move_aside(self.path) or self.set_aside
-            db = self._open()
+            db, self.trouble = self._open(), ""
         except StorageError as error:
             if self._fallback is None:
                 raise
             return self._stand_in(error)
-        self.trouble = ""
         return db
 
     def _stand_in(self, error: StorageError) -> sqlite3.Connection:
@@ -221,11 +225,11 @@ class Database:
             try:
                 return self._connect(patience=self._patience)
             except sqlite3.Error as error:
-                if _is_damage(error) and not self.set_aside:
+                if _has_code(error, _DAMAGE_CODES) and not self.set_aside:
                     self.set_aside = move_aside(self.path)
                     continue
                 # Two processes that turn on WAL at once are refused without any waiting.
-                if not _is_busy(error) or time.monotonic() > deadline:
+                if not _has_code(error, _BUSY_CODES) or time.monotonic() > deadline:
                     raise _storage_error(self.path, error) from None
             time.sleep(_POLL_SECONDS)
 
@@ -233,7 +237,7 @@ class Database:
         make_private(os.path.dirname(self.path))
         # A FIFO would be waited for until somebody writes to it.
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise StorageError(f"{self.path} is not a file; move it away: {_move(self.path)}")
+            raise StorageError(f"{self.path} is not a file; move it away: {self._move_away}")
         db = sqlite3.connect(
             self.path, timeout=patience, isolation_level=None, check_same_thread=False
         )
@@ -262,13 +266,13 @@ class Database:
         if version > len(self._migrations):
             raise StorageError(
                 f"{self.path} was written by a newer lessons_kb; upgrade this one, or begin "
-                f"anew: {_move(self.path)}"
+                f"anew: {self._move_away}"
             )
         return int(version)
 
-
-def _move(path: str) -> str:
-    return f"`mv {shell_word(path)} {shell_word(f'{path}.old')}`"
+    @property
+    def _move_away(self) -> str:
+        return f"`mv {shell_word(self.path)} {shell_word(f'{self.path}.old')}`"
 
 
 def move_aside(path: str) -> str:
@@ -310,25 +314,17 @@ def _is_damaged(path: str) -> bool:
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
     except sqlite3.Error as error:
-        return _is_damage(error)
+        return _has_code(error, _DAMAGE_CODES)
     finally:
         db.close()
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
-    return _primary_code(error) in _DAMAGE_CODES
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return _primary_code(error) in _BUSY_CODES
-
-
-def _primary_code(error: sqlite3.Error) -> int:
-    return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF
+def _has_code(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
+    return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF in codes
 
 
 def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
-    if _is_busy(error):
+    if _has_code(error, _BUSY_CODES):
         return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")
 

@@ -145,8 +145,7 @@ class Events:
 
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
-        ((number,),) = self._db.run("SELECT max(number) FROM events")
-        return int(number or 0)
+        return int(self._db.value("SELECT max(number) FROM events") or 0)
 
 
 def prepare(event: Event) -> Event:
@@ -236,7 +235,7 @@ class Outcomes:
     def is_noted(self, session: str, card: str, what: str) -> bool:
         """Return whether ``note`` has counted this in a session."""
         sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
-        return bool(self._db.run(sql, (session, card, what)))
+        return self._db.value(sql, (session, card, what)) is not None
 
     def take_back(self, card: str, what: str, *, at: float) -> bool:
         """Uncount what ``note`` counted at that very moment; False when it counted nothing then."""
@@ -257,12 +256,11 @@ class Outcomes:
 
     def last_session(self, card: str, *, since: float) -> str:
         """Return the session that was given a card last, "" if none was after ``since``."""
-        rows = self._db.run(
+        sql = (
             "SELECT session FROM injections WHERE at >= ? AND card = ? AND session != ''"
-            " ORDER BY at DESC, id DESC LIMIT 1",
-            (since, card),
+            " ORDER BY at DESC, id DESC LIMIT 1"
         )
-        return str(rows[0][0]) if rows else ""
+        return str(self._db.value(sql, (since, card), default=""))
 
     def totals(self, cards: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
         """Return card → what → how often in all, of these cards or of every one."""
@@ -303,8 +301,8 @@ class Outcomes:
 
     def first_day(self) -> str | None:
         """Return the day on which the first thing was counted, None when nothing was."""
-        ((day,),) = self._db.run("SELECT min(day) FROM counts")
-        return day if day is None else str(day)
+        day: str | None = self._db.value("SELECT min(day) FROM counts")
+        return day
 
     def sessions(self, cards: Iterable[str]) -> int:
         """Return how many sessions of those still journalled were given any of these cards."""
@@ -580,8 +578,9 @@ class Injections:
 
     def turn(self, session: str) -> int:
         """Return the number of a session's latest prompt without counting one; 0 = none yet."""
-        rows = self._db.run("SELECT turn FROM turns WHERE session = ?", (session,))
-        return int(rows[0][0]) if rows else 0
+        return int(
+            self._db.value("SELECT turn FROM turns WHERE session = ?", (session,), default=0)
+        )
 
 
 _WORTH_BYTES = 4_000_000
@@ -619,11 +618,8 @@ class Upkeep:
 
     def count_older(self, before: float) -> int:
         """Return how many rows are older than a moment, in all tables that forget."""
-        counts = (
-            self._db.run(f"SELECT count(*) FROM {table} WHERE at < ?", (before,))  # noqa: S608
-            for table in _AGEING
-        )
-        return sum(int(rows[0][0]) for rows in counts)
+        sql = "SELECT count(*) FROM {} WHERE at < ?"
+        return sum(self._db.value(sql.format(table), (before,)) for table in _AGEING)
 
     def prune(self, before: float) -> int:
         """Forget all rows older than a moment and return how many; free space is given back."""
@@ -631,9 +627,8 @@ class Upkeep:
         for table, key in _AGEING.items():
             while deleted := self._db.forget(table, key, before, most=_PRUNED_AT_ONCE):
                 gone += deleted
-        ((pages,),) = self._db.run("PRAGMA freelist_count")
-        ((size,),) = self._db.run("PRAGMA page_size")
-        if gone and int(pages) * int(size) > _WORTH_BYTES:
+        free = self._db.value("PRAGMA freelist_count") * self._db.value("PRAGMA page_size")
+        if gone and free > _WORTH_BYTES:
             self._db.run("VACUUM")
         return gone
 
@@ -697,12 +692,11 @@ class Journal(Database):
 
         ``by`` 0 counts nothing and returns the number of the latest one.
         """
-        ((turn,),) = self.run(
+        sql = (
             "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
-            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn",
-            (session, by, time.time()),
+            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn"
         )
-        return int(turn)
+        return int(self.value(sql, (session, by, time.time())))
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
         """Return (card id, digest) of what this session was given at or after a turn."""
@@ -791,8 +785,8 @@ class Journal(Database):
 
         "" when nothing is remembered.
         """
-        rows = self.run("SELECT state FROM guards WHERE session = ? AND part = ?", (session, part))
-        return str(rows[0][0]) if rows else ""
+        sql = "SELECT state FROM guards WHERE session = ? AND part = ?"
+        return str(self.value(sql, (session, part), default=""))
 
     def keep_guard_state(self, session: str, state: str, part: str = "") -> None:
         """Remember ``state`` for ``guard_state``; do both in one ``transaction``."""
@@ -828,8 +822,7 @@ class Journal(Database):
             return
         self._pruned = True
         self.runs.end_abandoned()
-        rows = self.run("SELECT value FROM facts WHERE name = 'pruned'")
-        if rows and str(rows[0][0]) == _day(now):
+        if self.value("SELECT value FROM facts WHERE name = 'pruned'") == _day(now):
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():

@@ -62,13 +62,15 @@ def read_record(root: str) -> dict[str, Any] | None:
     real = os.path.realpath(root)
     found = identify(real)
     record = found.record
-    if record is None or _is_own(real):
+    if record is None or real == os.path.realpath(user_brain()):
         return record
     if found.mark:
         return record if record["place"] == found.place else _follow(real, found, record)
     if record.get("place") == BY_PATH:
         return None if can_be_marked(found.place) else record
-    return _adopt(real) if _has_cache(real, record) else None
+    outer = os.path.join(real, CACHE_NAME)
+    cache = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
+    return _adopt(real) if _is_ours(outer) and _is_ours(cache) else None
 
 
 def is_trusted(root: str) -> bool:
@@ -169,7 +171,7 @@ def _introduce(real: str) -> tuple[str, dict[str, Any]]:
     if record is not None:
         return found.key, record
     record = _new_record(real)
-    if _is_own(real):
+    if real == os.path.realpath(user_brain()):
         return found.key, record
     if not can_be_marked(found.place):
         return brain_key(real), {**record, "place": BY_PATH}
@@ -211,12 +213,6 @@ def _adopt(real: str) -> dict[str, Any] | None:
     return identify(real).record
 
 
-def _has_cache(real: str, record: Mapping[str, Any]) -> bool:
-    """Tell whether the brain has the cache folder whose random name only the record knows."""
-    outer = os.path.join(real, CACHE_NAME)
-    return _is_ours(outer) and _is_ours(os.path.join(outer, _CACHE_PREFIX + record["cache_token"]))
-
-
 def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:
     """List key and record of what was trusted at this path and is not there any more."""
     records = ((key, read_record_of(key)) for key in list_keys())
@@ -228,10 +224,6 @@ def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:
         and record.get("trusted") is True
         and record.get("told") is not True
     ]
-
-
-def _is_own(real: str) -> bool:
-    return real == os.path.realpath(user_brain())
 
 
 _UNREADABLE = "\0"
@@ -368,9 +360,13 @@ def _manifest(settings: list[str], files: dict[str, str]) -> str:
 
 def settings_signature(root: str) -> str:
     """Return what changes when ``lessons.toml`` or ``.lessonsignore`` does; a manifest's head."""
-    return "\n".join(
-        f"{name}\t{_signature_of(os.path.join(root, name))}" for name in _SETTINGS_FILES
-    )
+    lines = []
+    for name in _SETTINGS_FILES:
+        try:
+            lines.append(f"{name}\t{signature(os.stat(os.path.join(root, name)))}")
+        except OSError:
+            lines.append(f"{name}\t-")
+    return "\n".join(lines)
 
 
 def mark_racy(signature: str, *, started_ns: int) -> str:
@@ -602,10 +598,3 @@ def _read_header(path: str, limit: int) -> tuple[int, str]:
         return 0, ""
     count = _OCCURRENCES.search(head)
     return int(count[1]) if count else 0, max(map(bytes.decode, _DATES.findall(head)), default="")
-
-
-def _signature_of(path: str) -> str:
-    try:
-        return signature(os.stat(path))
-    except OSError:
-        return "-"
