@@ -250,12 +250,11 @@ def run_captured(
                 os.close(terminal.slave)
         if terminal:
             stack.enter_context(terminal.pass_keys())
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(run.child.wait)
+            on_failure.callback(signal_session, run.child.pid, KILL)
             run.see_through()
-        except BaseException:
-            signal_session(run.child.pid, KILL)
-            run.child.wait()
-            raise
+            on_failure.pop_all()
     return Ended(
         state=run.guard.state,
         code=run.code,

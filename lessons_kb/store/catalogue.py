@@ -25,7 +25,11 @@ from urllib.parse import quote
 from lessons_kb.data import read_words
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.files import sqlite_error, storage_error
+from lessons_kb.store.files import (
+    on_failure,
+    sqlite_error,
+    storage_errors,
+)
 from lessons_kb.text.patterns import get_hints, match_globs
 
 _TABLE = read_words("network_file_systems.txt")
@@ -192,11 +196,9 @@ class Catalogue:
     @staticmethod
     def remove(path: str) -> None:
         """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
-        try:
+        with storage_errors(path):
             for suffix in _SIDES:
                 remove_any(path + suffix)
-        except OSError as error:
-            raise storage_error(error, path) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -523,7 +525,7 @@ def _connect(path: str) -> sqlite3.Connection:
 
 def _open(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
+    with on_failure(db.close):
         db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
         (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
         if found == FORMAT:
@@ -539,9 +541,6 @@ def _open(path: str) -> sqlite3.Connection:
                 for statement in _TABLES.split(";"):
                     db.execute(statement)
                 db.execute(f"PRAGMA user_version = {FORMAT}")
-    except BaseException:
-        db.close()
-        raise
     return db
 
 
@@ -550,8 +549,7 @@ def _one_transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> 
     db.execute(begin)
     try:
         yield
-    except BaseException:
-        if db.in_transaction:  # a full disk has ended it already
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:  # unless a full disk has ended it already
             db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")

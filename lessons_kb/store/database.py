@@ -14,7 +14,11 @@ from typing import Any, TypeVar
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import is_network
-from lessons_kb.store.files import sqlite_error, storage_error
+from lessons_kb.store.files import (
+    on_failure,
+    sqlite_error,
+    storage_errors,
+)
 from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import make_private, state_dir
 from lessons_kb.text.sanitize import shell_word
@@ -94,12 +98,10 @@ class Database:
             try:
                 yield
                 self._do(lambda db: db.execute("COMMIT") if db.in_transaction else None)
-            except BaseException:
+            finally:
                 with contextlib.suppress(sqlite3.Error):
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
-                raise
-            finally:
                 self._inside = False
 
     def run(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
@@ -148,14 +150,11 @@ class Database:
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         try:
             db = self._connect(patience=0.0)
-            try:
+            with on_failure(db.close):
                 db.execute("BEGIN IMMEDIATE")
                 db.execute(f"PRAGMA user_version = {len(self._migrations)}")
                 db.execute("COMMIT")
                 db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1_000)}")
-            except BaseException:
-                db.close()
-                raise
         except StorageError as error:
             self.trouble = str(error)
         except sqlite3.Error as error:
@@ -241,13 +240,10 @@ class Database:
         db = sqlite3.connect(
             self.path, timeout=patience, isolation_level=None, check_same_thread=False
         )
-        try:
+        with on_failure(db.close):
             db.execute("PRAGMA synchronous = NORMAL")
             if self._version(db) < len(self._migrations):
                 self._migrate(db)
-        except BaseException:
-            db.close()
-            raise
         return db
 
     def _migrate(self, db: sqlite3.Connection) -> None:
@@ -286,13 +282,11 @@ def move_aside(path: str) -> str:
             return ""
         when = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         kept = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
-        try:
+        with storage_errors(path):
             # The log first: beside a fresh file it would be taken for that file's own.
             for side in _SIDES:
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(path + side, kept + side)
-        except OSError as error:
-            raise storage_error(error, path) from None
     return kept
 
 

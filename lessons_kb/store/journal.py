@@ -14,6 +14,7 @@ from typing import Any
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Event, as_data
 from lessons_kb.store.database import Database
+from lessons_kb.store.files import on_failure
 from lessons_kb.store.user_state import make_private, state_dir
 from lessons_kb.text.redact import excerpt, redact_short
 
@@ -358,11 +359,8 @@ class Runs:
         make_private(os.path.dirname(path))
         lock = _take_lock(path)
         data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
-        try:
+        with on_failure(_remove, lock, path):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
-        except BaseException:
-            _remove(lock, path)
-            raise
         self._held[run_id] = lock
         return run_id
 

@@ -24,16 +24,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
-from lessons_kb.errors import StorageError
+from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.store.files import (
-    discard,
     list_folder,
     open_regular,
     read_regular,
     shown,
     storage_error,
+    storage_errors,
     sync_folder,
-    write_temp,
+    temporary,
     write_unsynced,
 )
 from lessons_kb.text.redact import redact
@@ -316,13 +316,11 @@ def new_mark() -> tuple[str, str]:
 def write_mark(place: str, key: str, token: str) -> None:
     """Write a mark where it belongs. Raises StorageError."""
     folder = os.path.dirname(place)
-    try:
+    with storage_errors(folder):
         if os.path.basename(folder) == CACHE_NAME:
             make_cache_folder(folder)
         elif not os.path.lexists(folder):
             os.mkdir(folder, 0o700)
-    except OSError as error:
-        raise storage_error(error, folder) from None
     if not _is_folder(folder):
         raise StorageError(f"{folder}: a link or a file is in its place; remove it")
     write_private(place, f"{key} {token}\n".encode())
@@ -516,16 +514,10 @@ def write_private(path: str, data: bytes) -> None:
     Raises StorageError and leaves the old file as it was.
     """
     folder = os.path.dirname(path)
-    try:
-        temp = write_temp(folder, data, private=True)
-        try:
+    with storage_errors(path):
+        with temporary(folder, data, private=True) as temp:
             os.replace(temp, path)
-        except BaseException:
-            discard(temp, data)
-            raise
         sync_folder(folder)
-    except OSError as error:
-        raise storage_error(error, path) from None
 
 
 def find_open_folders(root: str | None = None) -> list[str]:
@@ -685,7 +677,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
             os.close(file)
         if size > MAX_LOG_BYTES:
             _shorten(path)
-    except Exception:  # noqa: S110 there is nowhere left to say it
+    except (OSError, ValueError, LessonsError):  # there is nowhere left to say it
         pass
 
 
