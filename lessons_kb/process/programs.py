@@ -214,10 +214,7 @@ Arguments = TypeVarTuple("Arguments")
 
 
 def map_batches(
-    function: Callable[[*Arguments], Result],
-    jobs: Sequence[tuple[*Arguments]],
-    *,
-    workers: int,
+    function: Callable[[*Arguments], Result], jobs: Sequence[tuple[*Arguments]], *, workers: int
 ) -> Iterator[Result]:
     """Yield ``function(*job)`` for each job, in order.
 

@@ -227,7 +227,7 @@ def run_captured(
     with the output. Nothing is raised for a command that cannot be started.
     """
     began = time.monotonic()
-    run = _Run(StallGuard(now=began, patience=stall), grace)
+    run = _CapturedRun(StallGuard(now=began, patience=stall), grace)
     terminal = open_terminal()
     with contextlib.ExitStack() as stack:
         if terminal:
@@ -264,7 +264,7 @@ def run_captured(
     )
 
 
-class _Run:
+class _CapturedRun:
     """One command from start to end: a thread reads each of its streams, one waits for it."""
 
     child: Any
@@ -404,7 +404,7 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _handle_signals(run: _Run, terminal: Terminal | None) -> Iterator[None]:
+def _handle_signals(run: _CapturedRun, terminal: Terminal | None) -> Iterator[None]:
     """Cancel the run on the usual signals.
 
     What was ignored, as under nohup, stays ignored. Only the main thread gets signals.

@@ -25,11 +25,7 @@ from urllib.parse import quote
 from lessons_kb.data import read_words
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.files import (
-    on_failure,
-    sqlite_error,
-    storage_errors,
-)
+from lessons_kb.store.files import on_failure, sqlite_error, storage_errors
 from lessons_kb.text.patterns import get_hints, match_globs
 
 _TABLE = read_words("network_file_systems.txt")

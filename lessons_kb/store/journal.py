@@ -9,7 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Event, as_data
@@ -47,6 +47,20 @@ _OTHER_PROMPT = (
     "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
 )
 """What a user says in the middle of a turn comes with the id of that turn."""
+
+
+class EventFilters(TypedDict, total=False):
+    """Which events are asked for; an empty collection lets everything through."""
+
+    session: str | None
+    kinds: Collection[str]
+    tools: Collection[str]
+    outcomes: Collection[str]
+    since: float | None
+    """Seconds since the epoch."""
+    after: int | None
+    """A number: what was written later."""
+    limit: int | None
 
 
 class Events:
@@ -88,46 +102,30 @@ class Events:
             (_storable(clean), event.session[:_MAX_NAME_CHARS], event.at, event.kind),
         )
 
-    def find(
-        self,
-        *,
-        session: str | None = None,
-        kinds: Collection[str] = (),
-        tools: Collection[str] = (),
-        outcomes: Collection[str] = (),
-        since: float | None = None,
-        limit: int | None = None,
-    ) -> list[Event]:
-        """Return the newest ``limit`` events that fit, oldest first; see ``numbered``."""
-        found = self.numbered(
-            session=session, kinds=kinds, tools=tools, outcomes=outcomes, since=since, limit=limit
-        )
-        return [event for _number, event in found]
+    def find(self, **filters: Unpack[EventFilters]) -> list[Event]:
+        """Return the newest ``limit`` events that fit, oldest first."""
+        return [event for _number, event in self.numbered(**filters)]
 
-    def numbered(
-        self,
-        *,
-        session: str | None = None,
-        kinds: Collection[str] = (),
-        tools: Collection[str] = (),
-        outcomes: Collection[str] = (),
-        since: float | None = None,
-        after: int | None = None,
-        limit: int | None = None,
-    ) -> list[tuple[int, Event]]:
-        """Return (number, event) of the newest ``limit`` events that fit, oldest first.
-
-        ``since`` in seconds since the epoch; ``after`` a number: what was written later; an
-        empty collection lets everything through.
-        """
-        tests = {"session = ?": session, "at >= ?": since, "number > ?": after}
+    def numbered(self, **filters: Unpack[EventFilters]) -> list[tuple[int, Event]]:
+        """Return (number, event) of the newest ``limit`` events that fit, oldest first."""
+        tests = {
+            "session = ?": filters.get("session"),
+            "at >= ?": filters.get("since"),
+            "number > ?": filters.get("after"),
+        }
         asked = [test for test, value in tests.items() if value is not None]
         values: list[Any] = [value for value in tests.values() if value is not None]
-        for column, allowed in (("kind", kinds), ("tool", tools), ("outcome", outcomes)):
+        names = {
+            "kind": filters.get("kinds"),
+            "tool": filters.get("tools"),
+            "outcome": filters.get("outcomes"),
+        }
+        for column, allowed in names.items():
             if allowed:
                 asked.append(f"{column} IN ({', '.join('?' * len(allowed))})")
                 values.extend(allowed)
         where = f" WHERE {' AND '.join(asked)}" if asked else ""
+        limit = filters.get("limit")
         rows = self._db.run(
             f"SELECT number, {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound
             " ORDER BY at DESC, number DESC LIMIT ?",
