@@ -47,8 +47,10 @@ def read_bytes(root: str, path: str, *, limit: int) -> bytes:
     No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
     StorageError, or InputError for a path that leaves the brain by its form.
     """
-    with disk.storage_errors(path, brain=root):
+    try:
         return disk.read_inside(root, path, limit=limit)
+    except OSError as error:
+        raise disk.storage_error(error, path, brain=root) from None
 
 
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:

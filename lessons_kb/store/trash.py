@@ -198,15 +198,16 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
     ``displaced`` where it is when it cannot be kept.
     """
     with storage_errors(path, brain=root):
+        state = state_dir(root)
         if expected is None:
-            kind = trash_dir(root)
-        elif os.lstat(displaced).st_dev == os.stat(state_dir(root)).st_dev:
-            kind = os.path.join(state_dir(root), _DISPLACED)
+            kind = os.path.join(state, _TRASH)
+        elif os.lstat(displaced).st_dev == os.stat(state).st_dev:
+            kind = os.path.join(state, _DISPLACED)
         elif not is_being_written(displaced) and _read_whole(displaced) == expected:
             os.unlink(displaced)  # it cannot be moved, only copied, and the copy is in the card
             return
         else:
-            kind, expected = trash_dir(root), None
+            kind, expected = os.path.join(state, _TRASH), None
         _fill(new_entry(kind, path, why, expected=expected), lambda to: move_in(displaced, to))
 
 
