@@ -157,7 +157,12 @@ def cache_dir(root: str) -> str:
     if record is not None and real.encode("utf-8", "ignore").decode() == real:
         outer = os.path.join(real, CACHE_NAME)
         folder = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
-        if (_is_ours(outer) and _is_ours(folder)) or (trusted and _make_inside(outer, folder)):
+        if trusted and not (_is_ours(outer) and _is_ours(folder)):
+            with contextlib.suppress(OSError):
+                make_cache_folder(outer)
+                if _is_ours(outer):
+                    make_cache_folder(folder)
+        if _is_ours(outer) and _is_ours(folder):
             return folder
     fallback = os.path.join(cache_home(), brain_key(real))
     make_private(fallback)
@@ -256,18 +261,6 @@ def _is_ours(folder: str) -> bool:
         return False
     mine = not hasattr(os, "geteuid") or info.st_uid == os.geteuid()
     return stat.S_ISDIR(info.st_mode) and mine and os.access(folder, os.W_OK | os.X_OK)
-
-
-def _make_inside(outer: str, folder: str) -> bool:
-    """Make the cache folder inside ``.lessons``; False when it cannot be."""
-    try:
-        make_cache_folder(outer)
-        if not _is_ours(outer):
-            return False
-        make_cache_folder(folder)
-    except OSError:
-        return False
-    return _is_ours(folder)
 
 
 SUFFIXES = (".md", ".markdown")
