@@ -6,7 +6,7 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 from lessons_kb.errors import ConfigError
@@ -191,18 +191,7 @@ class Settings:
 
 DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
-    "index": Index,
-    "ranking": Ranking,
-    "gate": Gate,
-    "semantic": Semantic,
-    "preflight": PreflightSettings,
-    "hooks": HookSettings,
-    "journal": JournalSettings,
-    "trash": TrashSettings,
-    "triggers": Triggers,
-    "learn": Learn,
-    "effect": EffectSettings,
-    "check": CheckSettings,
+    one.name: type(one.default) for one in fields(Settings) if is_dataclass(one.default)
 }
 USERS_OWN = ("check.command", "check.seconds")
 """Keys of the user's own settings: a brain is others' data, and may not make us run a command."""
@@ -244,26 +233,30 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"{name}: {error}; fix or remove the line") from None
-    lines = _lines_of_keys(text)
+    lines = _find_lines(text)
+
+    def locate(key: str) -> str:
+        return f"{name}:{lines.get(key, lines.get(key.partition('.')[0], 1))}"
+
     top: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for key, value in data.items():
-        where = f"{name}:{lines.get(key, 1)}"
-        if key == "folders":
-            top["folders"] = {**KNOWN_FOLDERS, **_folders(value, name, lines)}
-            origins |= {f"folders.{f}": f"{name}:{lines.get(f'folders.{f}', 1)}" for f in value}
-        elif key in SECTIONS:
-            section = _table(value, key, where)
-            given: dict[str, Any] = {}
-            for inner, inner_value in section.items():
-                dotted = f"{key}.{inner}"
-                at = f"{name}:{lines.get(dotted, lines.get(key, 1))}"
-                given[inner] = _checked(dotted, inner_value, at)
-                origins[dotted] = at
-            top[key] = SECTIONS[key](**given)
-        else:
-            top[key] = _checked(key, value, where)
-            origins[key] = where
+        if key != "folders" and key not in SECTIONS:
+            origins[key] = locate(key)
+            top[key] = _check_value(key, value, origins[key])
+            continue
+        if not isinstance(value, dict):
+            what = f"{key} is a table; write [{key}] and its keys below it"
+            raise ConfigError(f"{locate(key)}: {what}")
+        checked: dict[str, Any] = {}
+        for inner, inner_value in value.items():
+            dotted = f"{key}.{inner}"
+            origins[dotted] = locate(dotted)
+            if key == "folders":
+                checked[_check_folder(inner, inner_value, origins[dotted])] = inner_value
+            else:
+                checked[inner] = _check_value(dotted, inner_value, origins[dotted])
+        top[key] = {**KNOWN_FOLDERS, **checked} if key == "folders" else SECTIONS[key](**checked)
     return Settings(**top), origins
 
 
@@ -288,32 +281,23 @@ def flat_settings(settings: Settings) -> dict[str, Any]:
     return flat
 
 
-def _table(value: Any, key: str, where: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{where}: {key} is a table; write [{key}] and its keys below it")
-    return value
+def _check_folder(folder: str, kind: Any, where: str) -> str:
+    clean = folder.replace("\\", "/").strip("/").removeprefix("./")
+    if kind not in (*KINDS, "note"):
+        raise ConfigError(f"{where}: {folder!r} must be one of {', '.join(KINDS)}, note")
+    if not clean or ".." in clean.split("/"):
+        raise ConfigError(f"{where}: {folder!r} must be a folder inside the brain")
+    return clean
 
 
-def _folders(value: Any, name: str, lines: Mapping[str, int]) -> dict[str, str]:
-    folders: dict[str, str] = {}
-    for folder, kind in _table(value, "folders", f"{name}:{lines.get('folders', 1)}").items():
-        where = f"{name}:{lines.get(f'folders.{folder}', lines.get('folders', 1))}"
-        clean = folder.replace("\\", "/").strip("/").removeprefix("./")
-        if kind not in (*KINDS, "note"):
-            raise ConfigError(f"{where}: {folder!r} must be one of {', '.join(KINDS)}, note")
-        if not clean or ".." in clean.split("/"):
-            raise ConfigError(f"{where}: {folder!r} must be a folder inside the brain")
-        folders[clean] = kind
-    return folders
-
-
-def _checked(dotted: str, value: Any, where: str) -> Any:
+def _check_value(dotted: str, value: Any, where: str) -> Any:
     if dotted in USERS_OWN:
         raise ConfigError(
             f"{where}: {dotted} is not a setting of a brain; put it into your own settings.toml "
             "(see `lessons check --help`)"
         )
-    valid = [key for key in flat_settings(DEFAULTS) if not key.startswith("folders.")]
+    defaults = flat_settings(DEFAULTS)
+    valid = [key for key in defaults if not key.startswith("folders.")]
     if dotted not in valid:
         table, dot, _ = dotted.partition(".")
         own = [key for key in valid if key.startswith(f"{table}.")]
@@ -321,10 +305,10 @@ def _checked(dotted: str, value: Any, where: str) -> Any:
         near = difflib.get_close_matches(dotted, [*valid, *known], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
-    default = flat_settings(DEFAULTS)[dotted]
+    default = defaults[dotted]
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if isinstance(default, list) and _is_texts(value):
+    if type(value) is type(default) is list and all(isinstance(item, str) for item in value):
         return tuple(value)
     if type(value) is not type(default) or isinstance(default, list):
         raise ConfigError(f"{where}: {dotted} must be {_TYPES[type(default)]}, not {value!r}")
@@ -347,11 +331,7 @@ _TYPES: Mapping[type, str] = {
 }
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _lines_of_keys(text: str) -> dict[str, int]:
+def _find_lines(text: str) -> dict[str, int]:
     """Return dotted key → 1-based line, for messages only (tomllib keeps no positions)."""
     lines: dict[str, int] = {}
     section = ""

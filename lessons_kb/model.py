@@ -303,13 +303,7 @@ EVENTS = (
 """What can be observed. ``rejection``: a call was denied; ``stage``: a workflow stage ended;
 ``preflight``: lessons were asked for outside of a hook, by a command, MCP or the library."""
 
-FAILURES = (
-    "invalid_arguments",
-    "tool_not_found",
-    "exec_error",
-    "api_error",
-    "permission_denied",
-)
+FAILURES = ("invalid_arguments", "tool_not_found", "exec_error", "api_error", "permission_denied")
 DONE = ("ok", "unknown")
 """``unknown``: it ended, and nobody said how. Guards give it the benefit of the doubt."""
 

@@ -18,7 +18,7 @@ from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageE
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import Entry, is_network
-from lessons_kb.store.file_watcher import RESCAN, Lease, Watch, drop_lease
+from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.store.scan import (
@@ -380,7 +380,7 @@ class _Watcher:
         """They are all that changed since the last commit."""
         self.unsure = 0
         """The last sign after which that was not so."""
-        self.watch = Watch(
+        self.watch = FolderWatch(
             layer.root,
             self.refresh,
             on_sign=self.sign,

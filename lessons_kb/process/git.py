@@ -95,7 +95,12 @@ class Run:
     def read(self, size: int = -1) -> bytes:
         """Return what comes next, ``size`` bytes unless it ends before."""
         late = threading.Event()
-        timer = threading.Timer(self._seconds, lambda: (late.set(), self.end()))
+
+        def end_late() -> None:
+            late.set()
+            self.end()
+
+        timer = threading.Timer(self._seconds, end_late)
         timer.daemon = True
         try:
             timer.start()

@@ -1,7 +1,8 @@
-"""Start one long piece of work that outlives this process and holds nothing of it."""
+"""Find and start programs: git, the user's editor, and our own work in other processes."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
@@ -89,26 +90,18 @@ def install_command(extra: str) -> str:
     remote = "://" in source
     requirement = shlex.quote(f"{_PACKAGE}[{extra}] @ {source}" if remote else f"{source}[{extra}]")
     option = "-e " if editable else ""
-    if _holds("pipx_metadata.json"):
+    holds = os.listdir(sys.prefix)
+    if "pipx_metadata.json" in holds:
         return f"pipx install --force {'--editable ' if editable else ''}{requirement}"
-    if _holds("uv-receipt.toml"):
+    if "uv-receipt.toml" in holds:
         return f"uv tool install {'--editable ' if editable else ''}{requirement}"
-    python = shlex.quote(sys.executable)
-    if _is_made_by_uv() or find_spec("pip") is None:
+    python, by_uv = shlex.quote(sys.executable), False
+    made = os.path.join(sys.prefix, "pyvenv.cfg")
+    with contextlib.suppress(OSError, ValueError), open(made, encoding="utf-8") as file:
+        by_uv = any(line.partition("=")[0].strip() == "uv" for line in file)
+    if by_uv or find_spec("pip") is None:
         return f"uv pip install --python {python} {option}{requirement}"
     return f"{python} -m pip install {option}{requirement}"
-
-
-def _holds(name: str) -> bool:
-    return os.path.isfile(os.path.join(sys.prefix, name))
-
-
-def _is_made_by_uv() -> bool:
-    try:
-        with open(os.path.join(sys.prefix, "pyvenv.cfg"), encoding="utf-8") as file:
-            return any(line.partition("=")[0].strip() == "uv" for line in file)
-    except (OSError, ValueError):
-        return False
 
 
 def _find_source() -> tuple[bool, str]:
@@ -117,11 +110,10 @@ def _find_source() -> tuple[bool, str]:
     The name of the package, where it came from an index.
     """
     try:
-        text = distribution(_PACKAGE).read_text("direct_url.json")
-        told = json.loads(text) if text else {}
-        url = told["url"] if isinstance(told.get("url"), str) else ""
-        editable = bool((told.get("dir_info") or {}).get("editable"))
-        vcs = (told.get("vcs_info") or {}).get("vcs")
+        origin = json.loads(distribution(_PACKAGE).read_text("direct_url.json") or "{}")
+        url = origin["url"] if isinstance(origin.get("url"), str) else ""
+        editable = bool((origin.get("dir_info") or {}).get("editable"))
+        vcs = (origin.get("vcs_info") or {}).get("vcs")
     except (PackageNotFoundError, OSError, ValueError, AttributeError):
         return False, _PACKAGE
     if url.startswith("file:"):
@@ -174,9 +166,14 @@ def start_drafts(
 
 
 def _start(mark: str, code: Sequence[str]) -> bool:
+    """Start work unless a young mark says that it was started a moment ago."""
     try:
-        if not _take(mark):
-            return False
+        try:
+            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            if abs(time.time() - os.stat(mark).st_mtime) < _AGAIN_AFTER_SECONDS:
+                return False
+            os.utime(mark)
         process = _begin(code, folder=os.path.dirname(os.path.dirname(mark)) or None)
         start_new_thread(process.wait, ())  # a process that stays keeps no zombies
     except (OSError, ValueError):
@@ -185,7 +182,6 @@ def _start(mark: str, code: Sequence[str]) -> bool:
 
 
 def _begin(code: Sequence[str], *, folder: str | None) -> subprocess.Popen[bytes]:
-
     # -P: whatever lies in the working directory must never be imported.
     return subprocess.Popen(
         [sys.executable, "-P", "-c", *code],
@@ -198,26 +194,12 @@ def _begin(code: Sequence[str], *, folder: str | None) -> subprocess.Popen[bytes
     )
 
 
-def _take(mark: str) -> bool:
-    """Leave a fresh mark; False when a young one lies there."""
-    try:
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        if abs(time.time() - os.stat(mark).st_mtime) < _AGAIN_AFTER_SECONDS:
-            return False
-        os.utime(mark)
-    return True
-
-
 Result = TypeVar("Result")
 Arguments = TypeVarTuple("Arguments")
 
 
 def map_batches(
-    function: Callable[[*Arguments], Result],
-    jobs: Sequence[tuple[*Arguments]],
-    *,
-    workers: int,
+    function: Callable[[*Arguments], Result], jobs: Sequence[tuple[*Arguments]], *, workers: int
 ) -> Iterator[Result]:
     """Yield ``function(*job)`` for each job, in order.
 

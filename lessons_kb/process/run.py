@@ -227,7 +227,7 @@ def run_captured(
     with the output. Nothing is raised for a command that cannot be started.
     """
     began = time.monotonic()
-    run = _Run(StallGuard(now=began, patience=stall), grace)
+    run = _CapturedRun(StallGuard(now=began, patience=stall), grace)
     terminal = open_terminal()
     with contextlib.ExitStack() as stack:
         if terminal:
@@ -250,12 +250,11 @@ def run_captured(
                 os.close(terminal.slave)
         if terminal:
             stack.enter_context(terminal.pass_keys())
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(run.child.wait)
+            on_failure.callback(signal_session, run.child.pid, KILL)
             run.see_through()
-        except BaseException:
-            signal_session(run.child.pid, KILL)
-            run.child.wait()
-            raise
+            on_failure.pop_all()
     return Ended(
         state=run.guard.state,
         code=run.code,
@@ -265,7 +264,7 @@ def run_captured(
     )
 
 
-class _Run:
+class _CapturedRun:
     """One command from start to end: a thread reads each of its streams, one waits for it."""
 
     child: Any
@@ -405,7 +404,7 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _handle_signals(run: _Run, terminal: Terminal | None) -> Iterator[None]:
+def _handle_signals(run: _CapturedRun, terminal: Terminal | None) -> Iterator[None]:
     """Cancel the run on the usual signals.
 
     What was ignored, as under nohup, stays ignored. Only the main thread gets signals.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-from lessons_kb.errors import DuplicateCard, StorageError
+from lessons_kb.errors import DuplicateCard, LessonsError, StorageError
 from lessons_kb.store import files as disk
 from lessons_kb.store.files import (
     TEMP_PREFIX,
@@ -47,8 +47,10 @@ def read_bytes(root: str, path: str, *, limit: int) -> bytes:
     No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
     StorageError, or InputError for a path that leaves the brain by its form.
     """
-    with _refusing(root, path):
+    try:
         return disk.read_inside(root, path, limit=limit)
+    except OSError as error:
+        raise disk.storage_error(error, path, brain=root) from None
 
 
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
@@ -63,7 +65,7 @@ def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
     """
     full = disk.resolve(root, path, writing=True)
     quiet = sweep(root)
-    with locked(full), _refusing(root, path):
+    with locked(full), disk.storage_errors(path, brain=root):
         data = _Rewrite(root, full, change).run()
     if quiet:
         adopt_leftovers(root, os.path.dirname(full))
@@ -77,14 +79,10 @@ def create(root: str, path: str, data: bytes) -> str:
     """
     full = disk.resolve(root, path, follow=False, writing=True)
     folder = os.path.dirname(full)
-    with _refusing(root, path, new=path):
+    with _taking(root, path, path):
         _make_folders(folder)
-        temp = disk.write_temp(folder, data)
-        try:
+        with disk.temporary(folder, data) as temp:
             disk.rename_new(temp, full)
-        except BaseException:
-            disk.discard(temp, data)
-            raise
         disk.sync_folder(folder)
     return disk.relative(root, full)
 
@@ -96,7 +94,7 @@ def move(root: str, source: str, target: str) -> str:
     """
     old = disk.resolve(root, source, follow=False, writing=True)
     new = disk.resolve(root, target, follow=False, writing=True)
-    with locked(old), _refusing(root, source, new=target):
+    with locked(old), _taking(root, source, target):
         os.lstat(old)
         _make_folders(os.path.dirname(new))
         disk.rename_new(old, new)
@@ -114,15 +112,14 @@ def _make_folders(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def _refusing(root: str, path: str, *, new: str = "") -> Iterator[None]:
+def _taking(root: str, path: str, new: str) -> Iterator[None]:
     """Say in one line what the disk refuses for ``path``, or that the name ``new`` is taken."""
-    try:
-        yield
-    except FileExistsError:
-        text = f"{disk.shown(new)} exists; choose another name"
-        raise DuplicateCard(text, existing=new) from None
-    except OSError as error:
-        raise disk.storage_error(error, path, brain=root) from None
+    with disk.storage_errors(path, brain=root):
+        try:
+            yield
+        except FileExistsError:
+            text = f"{disk.shown(new)} exists; choose another name"
+            raise DuplicateCard(text, existing=new) from None
 
 
 class _Rewrite:
@@ -146,16 +143,13 @@ class _Rewrite:
                 where = f"`chmod u+w {shell_word(self.full)}`"
                 raise StorageError(f"{disk.shown(self.path)}: read-only; run {where}")
             temp = self.write(data)
-            try:
+            with disk.on_failure(disk.discard, temp, data):
                 now = self.read(self.full)
                 # Against a program that saves without a pause the comparison would never hold;
                 # in the end the exchange decides, which loses nothing either.
                 if now == base or not left:
                     self.exchange(temp)
                     break
-            except BaseException:
-                disk.discard(temp, data)
-                raise
             disk.discard(temp, data)
             base = now
         found = self.read(temp)
@@ -178,16 +172,13 @@ class _Rewrite:
         failure = None
         try:
             again = self.change(found)
-        except Exception as error:
+        except LessonsError as error:
             again, failure = found, error  # as ever when a change is refused: the card stays
         second = self.write(again)
-        try:
+        with disk.on_failure(disk.discard, second, again):
             mine = self.read(self.full) == data
             if mine:
                 self.exchange(second)
-        except BaseException:
-            disk.discard(second, again)
-            raise
         if mine:
             self.put_aside(second, expected=data)
         else:  # a save upon our change: both are in it, or its author left ours out
@@ -268,7 +259,7 @@ class DraftFolder:
         """Write a draft, new or anew: what stands there goes to the trash unless it is ``over``."""
         make_private(self._folder)
         full = self.path(name)
-        try:
+        with disk.storage_errors(full):
             temp = write_temp(self._folder, text.encode("utf-8", "replace"), private=True)
             try:
                 rename_new(temp, full)
@@ -276,8 +267,6 @@ class DraftFolder:
                 exchange(temp, full)
                 self._put_aside(name, temp, over, why="a newer draft replaced it")
             sync_folder(self._folder)
-        except OSError as error:
-            raise storage_error(error, full) from None
         self.note(name, facts)
 
     def note(self, name: str, facts: Mapping[str, Any]) -> None:

@@ -20,11 +20,12 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
+from urllib.parse import quote
 
 from lessons_kb.data import read_words
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.files import sqlite_error, storage_error
+from lessons_kb.store.files import on_failure, sqlite_error, storage_errors
 from lessons_kb.text.patterns import get_hints, match_globs
 
 _TABLE = read_words("network_file_systems.txt")
@@ -54,11 +55,6 @@ def is_network(path: str) -> bool:
             table = file.read().decode("utf-8", "surrogateescape")
     except OSError:
         return False
-    return _is_network_type(_type_of(real, table))
-
-
-def _type_of(real: str, table: str) -> str:
-    """Return the type of the innermost mount around ``real``; of two at one place the later."""
     best, found = "", ""
     for line in table.splitlines():
         before, _, after = line.partition(" - ")
@@ -66,13 +62,9 @@ def _type_of(real: str, table: str) -> str:
         if after and len(fields) > _POINT:
             point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[_POINT])
             around = real == point or real.startswith(point.rstrip("/") + "/")
-            if around and len(point) >= len(best):
+            if around and len(point) >= len(best):  # of two at one place the later
                 best, found = point, after.split(" ", 1)[0]
-    return found
-
-
-def _is_network_type(name: str) -> bool:
-    kind, _, subtype = name.partition(".")
+    kind, _, subtype = found.partition(".")
     return (
         subtype.startswith(NETWORK_FUSE) if kind in ("fuse", "fuseblk") else kind in NETWORK_TYPES
     )
@@ -200,11 +192,9 @@ class Catalogue:
     @staticmethod
     def remove(path: str) -> None:
         """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
-        try:
+        with storage_errors(path):
             for suffix in _SIDES:
                 remove_any(path + suffix)
-        except OSError as error:
-            raise storage_error(error, path) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -514,8 +504,13 @@ def _connect(path: str) -> sqlite3.Connection:
     while True:
         file = get_inode(path)
         try:
-            return _open_or_read(path)
+            return _open(path)
         except sqlite3.OperationalError as error:
+            # A full disk has no room for the index of a log; what needs no log can still be read.
+            needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
+            if "disk I/O" in str(error) and not needs_log:
+                uri = f"file:{quote(path)}?immutable=1"
+                return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
             # Two processes that make the file at once are refused without any waiting, and one
             # that opens it while another replaces it is told of a disk error.
             again = "locked" in str(error) or get_inode(path) != file
@@ -524,24 +519,9 @@ def _connect(path: str) -> sqlite3.Connection:
         time.sleep(_POLL_SECONDS)
 
 
-def _open_or_read(path: str) -> sqlite3.Connection:
-    try:
-        return _open(path)
-    except sqlite3.OperationalError as error:
-        # A full disk has no room for the index of a log; what needs no log can still be read.
-        needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
-        if "disk I/O" not in str(error) or needs_log:
-            raise
-
-        from urllib.parse import quote
-
-        uri = f"file:{quote(path)}?immutable=1"
-        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-
-
 def _open(path: str) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    try:
+    with on_failure(db.close):
         db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
         (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
         if found == FORMAT:
@@ -551,20 +531,13 @@ def _open(path: str) -> sqlite3.Connection:
         with _one_transaction(db):
             (found,) = db.execute("PRAGMA user_version").fetchone()
             if found != FORMAT:
-                _create(db)
-    except BaseException:
-        db.close()
-        raise
+                tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                for (name,) in tables.fetchall():
+                    db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
+                for statement in _TABLES.split(";"):
+                    db.execute(statement)
+                db.execute(f"PRAGMA user_version = {FORMAT}")
     return db
-
-
-def _create(db: sqlite3.Connection) -> None:
-    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    for (name,) in tables:
-        db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
-    for statement in _TABLES.split(";"):
-        db.execute(statement)
-    db.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 @contextlib.contextmanager
@@ -572,8 +545,7 @@ def _one_transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> 
     db.execute(begin)
     try:
         yield
-    except BaseException:
-        if db.in_transaction:  # a full disk has ended it already
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:  # unless a full disk has ended it already
             db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")

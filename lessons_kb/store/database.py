@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import is_network
-from lessons_kb.store.files import sqlite_error, storage_error
+from lessons_kb.store.files import on_failure, sqlite_error, storage_errors
 from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import make_private, state_dir
 from lessons_kb.text.sanitize import shell_word
@@ -94,17 +94,20 @@ class Database:
             try:
                 yield
                 self._do(lambda db: db.execute("COMMIT") if db.in_transaction else None)
-            except BaseException:
+            finally:
                 with contextlib.suppress(sqlite3.Error):
                     if self._db.in_transaction:
                         self._db.execute("ROLLBACK")
-                raise
-            finally:
                 self._inside = False
 
     def run(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Run one statement to its end and return its rows."""
         return self._do(lambda db: db.execute(sql, parameters).fetchall())
+
+    def value(self, sql: str, parameters: Parameters = (), *, default: Any = None) -> Any:
+        """Run one statement and return the first cell, ``default`` where there is none."""
+        rows = self.run(sql, parameters)
+        return rows[0][0] if rows else default
 
     def run_each(self, sql: str, rows: Sequence[Parameters]) -> None:
         """Run one statement for each of ``rows``."""
@@ -143,18 +146,15 @@ class Database:
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         try:
             db = self._connect(patience=0.0)
-            try:
+            with on_failure(db.close):
                 db.execute("BEGIN IMMEDIATE")
                 db.execute(f"PRAGMA user_version = {len(self._migrations)}")
                 db.execute("COMMIT")
                 db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1_000)}")
-            except BaseException:
-                db.close()
-                raise
         except StorageError as error:
             self.trouble = str(error)
         except sqlite3.Error as error:
-            if _is_damage(error):
+            if _has_code(error, _DAMAGE_CODES):
                 self._replace(error)
             else:
                 self.trouble = str(_storage_error(self.path, error))
@@ -164,7 +164,7 @@ class Database:
 
     def _replace(self, error: sqlite3.Error) -> None:
         """Go on with another database than the one that failed, or raise what it said."""
-        damaged = _is_damage(error)
+        damaged = _has_code(error, _DAMAGE_CODES)
         if self._fallback is None and not damaged:
             raise _storage_error(self.path, error) from None
         self._db.close()
@@ -182,12 +182,11 @@ class Database:
         try:
             if damaged:
                 self.set_aside = move_aside(self.path) or self.set_aside
-            db = self._open()
+            db, self.trouble = self._open(), ""
         except StorageError as error:
             if self._fallback is None:
                 raise
             return self._stand_in(error)
-        self.trouble = ""
         return db
 
     def _stand_in(self, error: StorageError) -> sqlite3.Connection:
@@ -221,11 +220,11 @@ class Database:
             try:
                 return self._connect(patience=self._patience)
             except sqlite3.Error as error:
-                if _is_damage(error) and not self.set_aside:
+                if _has_code(error, _DAMAGE_CODES) and not self.set_aside:
                     self.set_aside = move_aside(self.path)
                     continue
                 # Two processes that turn on WAL at once are refused without any waiting.
-                if not _is_busy(error) or time.monotonic() > deadline:
+                if not _has_code(error, _BUSY_CODES) or time.monotonic() > deadline:
                     raise _storage_error(self.path, error) from None
             time.sleep(_POLL_SECONDS)
 
@@ -233,17 +232,14 @@ class Database:
         make_private(os.path.dirname(self.path))
         # A FIFO would be waited for until somebody writes to it.
         if os.path.exists(self.path) and not os.path.isfile(self.path):
-            raise StorageError(f"{self.path} is not a file; move it away: {_move(self.path)}")
+            raise StorageError(f"{self.path} is not a file; move it away: {self._move_away}")
         db = sqlite3.connect(
             self.path, timeout=patience, isolation_level=None, check_same_thread=False
         )
-        try:
+        with on_failure(db.close):
             db.execute("PRAGMA synchronous = NORMAL")
             if self._version(db) < len(self._migrations):
                 self._migrate(db)
-        except BaseException:
-            db.close()
-            raise
         return db
 
     def _migrate(self, db: sqlite3.Connection) -> None:
@@ -262,13 +258,13 @@ class Database:
         if version > len(self._migrations):
             raise StorageError(
                 f"{self.path} was written by a newer lessons_kb; upgrade this one, or begin "
-                f"anew: {_move(self.path)}"
+                f"anew: {self._move_away}"
             )
         return int(version)
 
-
-def _move(path: str) -> str:
-    return f"`mv {shell_word(path)} {shell_word(f'{path}.old')}`"
+    @property
+    def _move_away(self) -> str:
+        return f"`mv {shell_word(self.path)} {shell_word(f'{self.path}.old')}`"
 
 
 def move_aside(path: str) -> str:
@@ -282,13 +278,11 @@ def move_aside(path: str) -> str:
             return ""
         when = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         kept = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
-        try:
+        with storage_errors(path):
             # The log first: beside a fresh file it would be taken for that file's own.
             for side in _SIDES:
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(path + side, kept + side)
-        except OSError as error:
-            raise storage_error(error, path) from None
     return kept
 
 
@@ -310,25 +304,17 @@ def _is_damaged(path: str) -> bool:
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
     except sqlite3.Error as error:
-        return _is_damage(error)
+        return _has_code(error, _DAMAGE_CODES)
     finally:
         db.close()
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
-    return _primary_code(error) in _DAMAGE_CODES
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return _primary_code(error) in _BUSY_CODES
-
-
-def _primary_code(error: sqlite3.Error) -> int:
-    return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF
+def _has_code(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
+    return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF in codes
 
 
 def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
-    if _is_busy(error):
+    if _has_code(error, _BUSY_CODES):
         return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")
 

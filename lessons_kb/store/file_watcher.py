@@ -1,4 +1,4 @@
-"""Watch a brain while editors, git and other programs change it."""
+"""FolderWatch a brain while editors, git and other programs change it."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def is_watched(path: str) -> bool:
     return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
 
 
-class Watch:
+class FolderWatch:
     """Call ``on_change`` with the changed files of a brain, from ``run`` until ``stop``.
 
     Paths are POSIX and relative, and may be files that a scan leaves out or that are gone;
@@ -159,7 +159,7 @@ class Watch:
         """All of an observer: it has threads whose end it hides."""
 
     def run(self) -> None:
-        """Watch until ``stop`` is called.
+        """FolderWatch until ``stop`` is called.
 
         Raises BrainNotFound when the folder is not or no longer there, and what ``on_change``
         raises.

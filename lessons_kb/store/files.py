@@ -74,6 +74,24 @@ def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError
     return StorageError(f"{shown(path)}: {what}; {fix}")
 
 
+@contextlib.contextmanager
+def storage_errors(path: str, *, brain: str = "") -> Iterator[None]:
+    """Raise the ``storage_error`` of what the disk refuses in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise storage_error(error, path, brain=brain) from None
+
+
+@contextlib.contextmanager
+def on_failure(undo: Callable[..., object], *arguments: object) -> Iterator[None]:
+    """Call ``undo`` unless the block ends well."""
+    with contextlib.ExitStack() as stack:
+        stack.callback(undo, *arguments)
+        yield
+        stack.pop_all()
+
+
 def sqlite_error(error: Exception, path: str, fix: str) -> StorageError:
     """Say in one line what SQLite refused to do with ``path``, a file or a folder with such files.
 
@@ -171,7 +189,7 @@ def open_regular(full: str, *, name: str = "") -> BinaryIO:
     file = os.fdopen(os.open(full, _READ), "rb")
     try:
         _check_regular(os.fstat(file.fileno()), name or full)
-    except BaseException:
+    except StorageError:
         file.close()
         raise
     return file
@@ -187,20 +205,24 @@ def write_temp(
     """
     temp = os.path.join(folder, f"{TEMP_PREFIX}{os.urandom(8).hex()}")
     file = os.open(temp, _CREATE, 0o600 if like or private else 0o666)
-    try:
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(file, view) :]
-            if like is not None:
-                _imitate(file, like)
-            os.fsync(file)
-        finally:
-            os.close(file)
-    except BaseException:
-        os.unlink(temp)
-        raise
+    with on_failure(os.unlink, temp), os.fdopen(file, "wb", buffering=0):
+        view = memoryview(data)
+        while view:
+            view = view[os.write(file, view) :]
+        if like is not None:
+            _imitate(file, like)
+        os.fsync(file)
     return temp
+
+
+@contextlib.contextmanager
+def temporary(
+    folder: str, data: bytes, *, like: os.stat_result | None = None, private: bool = False
+) -> Iterator[str]:
+    """Yield the path of a ``write_temp``, which is discarded unless the block ends well."""
+    temp = write_temp(folder, data, like=like, private=private)
+    with on_failure(discard, temp, data):
+        yield temp
 
 
 def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
@@ -209,10 +231,8 @@ def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
     ``flags`` ``os.O_EXCL`` lets a file that is there stay.
     """
     file = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
-    try:
-        os.write(file, data)
-    finally:
-        os.close(file)
+    with os.fdopen(file, "wb", buffering=0) as opened:
+        opened.write(data)
 
 
 def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
@@ -221,14 +241,10 @@ def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
     The new file has the attributes of the old one.
     """
     folder = os.path.dirname(full)
-    temp = write_temp(folder, data, like=None if fresh else os.stat(full))
-    try:
+    with temporary(folder, data, like=None if fresh else os.stat(full)) as temp:
         if not fresh:
             copy_attributes(full, temp)
         os.replace(temp, full)
-    except BaseException:
-        discard(temp, data)
-        raise
     sync_folder(folder)
 
 
@@ -237,11 +253,9 @@ def discard(temp: str, data: bytes) -> None:
 
     An interrupt may come after an exchange: then the name holds another program's bytes.
     """
-    try:
+    with contextlib.suppress(OSError, StorageError):
         if read_regular(temp, limit=len(data), name=temp) == data:
             os.unlink(temp)
-    except (OSError, StorageError):
-        pass
 
 
 def sync_folder(folder: str) -> None:
@@ -329,11 +343,8 @@ def exchange(temp: str, target: str) -> None:
         if error.errno not in _UNSUPPORTED:
             raise
         shutil.copy2(target, copy)
-    try:
+    with on_failure(os.unlink, copy):
         os.replace(temp, target)
-    except BaseException:
-        os.unlink(copy)
-        raise
     os.replace(copy, temp)
 
 
@@ -425,21 +436,16 @@ _BUSY_SECONDS = 2.0
 
 def read_source(path: str) -> str:
     r"""Return the text of a file, its lines ended by ``\n``; raise InputError or StorageError."""
-    try:
+    with storage_errors(path):
         data = read_regular(path, limit=MAX_TEXT_BYTES, name=path)
-    except OSError as error:
-        raise storage_error(error, path) from None
     text = _decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_head(path: str, size: int) -> bytes:
     """Return the first bytes of a file; raise InputError or StorageError."""
-    try:
-        with open_regular(path) as file:
-            return file.read(size)
-    except OSError as error:
-        raise storage_error(error, path) from None
+    with storage_errors(path), open_regular(path) as file:
+        return file.read(size)
 
 
 def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
@@ -457,20 +463,17 @@ def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
 
 def read_byte_lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Yield (line number, line without its end); of a line too long the first MAX_LINE_BYTES."""
-    try:
-        with open_regular(path) as file:
-            number, rest, cut = 1, b"", False
-            while chunk := file.read(_CHUNK_BYTES):
-                first, *others = chunk.split(b"\n")
-                rest += b"" if cut else first
-                for line in others:
-                    yield number, rest[:MAX_LINE_BYTES].removesuffix(b"\r")
-                    number, rest, cut = number + 1, line, False
-                cut = len(rest) > MAX_LINE_BYTES
-            if rest:
-                yield number, rest[:MAX_LINE_BYTES]
-    except OSError as error:
-        raise storage_error(error, path) from None
+    with storage_errors(path), open_regular(path) as file:
+        number, rest, cut = 1, b"", False
+        while chunk := file.read(_CHUNK_BYTES):
+            first, *others = chunk.split(b"\n")
+            rest += b"" if cut else first
+            for line in others:
+                yield number, rest[:MAX_LINE_BYTES].removesuffix(b"\r")
+                number, rest, cut = number + 1, line, False
+            cut = len(rest) > MAX_LINE_BYTES
+        if rest:
+            yield number, rest[:MAX_LINE_BYTES]
 
 
 def read_table(
@@ -482,10 +485,8 @@ def read_table(
     100,000 characters. Raises InputError for a file that is no SQLite database or lacks the
     table, StorageError.
     """
-    try:
+    with storage_errors(path):
         size = os.stat(path).st_size
-    except OSError as error:
-        raise storage_error(error, path) from None
     if not os.path.isfile(path):
         raise StorageError(f"{shown(path)}: not a file; give the database file")
     if not size:
@@ -541,14 +542,12 @@ def _read_rows(
 def write_export(path: str, lines: Iterable[str]) -> None:
     """Write lines to a file in one step: it holds all of them, or what it held before."""
     full = os.path.realpath(path)
-    try:
+    with storage_errors(path):
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         there = os.path.lexists(full)
         if there and not os.path.isfile(full):
             raise StorageError(f"{shown(path)}: not a regular file; give another")
         replace_whole(full, data, fresh=not there)
-    except OSError as error:
-        raise storage_error(error, path) from None
 
 
 def _decoded(data: bytes, path: str, first: int) -> str:

@@ -9,11 +9,12 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Event, as_data
 from lessons_kb.store.database import Database
+from lessons_kb.store.files import on_failure
 from lessons_kb.store.user_state import make_private, state_dir
 from lessons_kb.text.redact import excerpt, redact_short
 
@@ -46,6 +47,20 @@ _OTHER_PROMPT = (
     "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
 )
 """What a user says in the middle of a turn comes with the id of that turn."""
+
+
+class EventFilters(TypedDict, total=False):
+    """Which events are asked for; an empty collection lets everything through."""
+
+    session: str | None
+    kinds: Collection[str]
+    tools: Collection[str]
+    outcomes: Collection[str]
+    since: float | None
+    """Seconds since the epoch."""
+    after: int | None
+    """A number: what was written later."""
+    limit: int | None
 
 
 class Events:
@@ -87,46 +102,30 @@ class Events:
             (_storable(clean), event.session[:_MAX_NAME_CHARS], event.at, event.kind),
         )
 
-    def find(
-        self,
-        *,
-        session: str | None = None,
-        kinds: Collection[str] = (),
-        tools: Collection[str] = (),
-        outcomes: Collection[str] = (),
-        since: float | None = None,
-        limit: int | None = None,
-    ) -> list[Event]:
-        """Return the newest ``limit`` events that fit, oldest first; see ``numbered``."""
-        found = self.numbered(
-            session=session, kinds=kinds, tools=tools, outcomes=outcomes, since=since, limit=limit
-        )
-        return [event for _number, event in found]
+    def find(self, **filters: Unpack[EventFilters]) -> list[Event]:
+        """Return the newest ``limit`` events that fit, oldest first."""
+        return [event for _number, event in self.numbered(**filters)]
 
-    def numbered(
-        self,
-        *,
-        session: str | None = None,
-        kinds: Collection[str] = (),
-        tools: Collection[str] = (),
-        outcomes: Collection[str] = (),
-        since: float | None = None,
-        after: int | None = None,
-        limit: int | None = None,
-    ) -> list[tuple[int, Event]]:
-        """Return (number, event) of the newest ``limit`` events that fit, oldest first.
-
-        ``since`` in seconds since the epoch; ``after`` a number: what was written later; an
-        empty collection lets everything through.
-        """
-        tests = {"session = ?": session, "at >= ?": since, "number > ?": after}
+    def numbered(self, **filters: Unpack[EventFilters]) -> list[tuple[int, Event]]:
+        """Return (number, event) of the newest ``limit`` events that fit, oldest first."""
+        tests = {
+            "session = ?": filters.get("session"),
+            "at >= ?": filters.get("since"),
+            "number > ?": filters.get("after"),
+        }
         asked = [test for test, value in tests.items() if value is not None]
         values: list[Any] = [value for value in tests.values() if value is not None]
-        for column, allowed in (("kind", kinds), ("tool", tools), ("outcome", outcomes)):
+        names = {
+            "kind": filters.get("kinds"),
+            "tool": filters.get("tools"),
+            "outcome": filters.get("outcomes"),
+        }
+        for column, allowed in names.items():
             if allowed:
                 asked.append(f"{column} IN ({', '.join('?' * len(allowed))})")
                 values.extend(allowed)
         where = f" WHERE {' AND '.join(asked)}" if asked else ""
+        limit = filters.get("limit")
         rows = self._db.run(
             f"SELECT number, {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound
             " ORDER BY at DESC, number DESC LIMIT ?",
@@ -145,8 +144,7 @@ class Events:
 
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
-        ((number,),) = self._db.run("SELECT max(number) FROM events")
-        return int(number or 0)
+        return int(self._db.value("SELECT max(number) FROM events") or 0)
 
 
 def prepare(event: Event) -> Event:
@@ -236,7 +234,7 @@ class Outcomes:
     def is_noted(self, session: str, card: str, what: str) -> bool:
         """Return whether ``note`` has counted this in a session."""
         sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
-        return bool(self._db.run(sql, (session, card, what)))
+        return self._db.value(sql, (session, card, what)) is not None
 
     def take_back(self, card: str, what: str, *, at: float) -> bool:
         """Uncount what ``note`` counted at that very moment; False when it counted nothing then."""
@@ -257,12 +255,11 @@ class Outcomes:
 
     def last_session(self, card: str, *, since: float) -> str:
         """Return the session that was given a card last, "" if none was after ``since``."""
-        rows = self._db.run(
+        sql = (
             "SELECT session FROM injections WHERE at >= ? AND card = ? AND session != ''"
-            " ORDER BY at DESC, id DESC LIMIT 1",
-            (since, card),
+            " ORDER BY at DESC, id DESC LIMIT 1"
         )
-        return str(rows[0][0]) if rows else ""
+        return str(self._db.value(sql, (since, card), default=""))
 
     def totals(self, cards: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
         """Return card → what → how often in all, of these cards or of every one."""
@@ -303,8 +300,8 @@ class Outcomes:
 
     def first_day(self) -> str | None:
         """Return the day on which the first thing was counted, None when nothing was."""
-        ((day,),) = self._db.run("SELECT min(day) FROM counts")
-        return day if day is None else str(day)
+        day: str | None = self._db.value("SELECT min(day) FROM counts")
+        return day
 
     def sessions(self, cards: Iterable[str]) -> int:
         """Return how many sessions of those still journalled were given any of these cards."""
@@ -360,11 +357,8 @@ class Runs:
         make_private(os.path.dirname(path))
         lock = _take_lock(path)
         data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
-        try:
+        with on_failure(_remove, lock, path):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
-        except BaseException:
-            _remove(lock, path)
-            raise
         self._held[run_id] = lock
         return run_id
 
@@ -580,8 +574,9 @@ class Injections:
 
     def turn(self, session: str) -> int:
         """Return the number of a session's latest prompt without counting one; 0 = none yet."""
-        rows = self._db.run("SELECT turn FROM turns WHERE session = ?", (session,))
-        return int(rows[0][0]) if rows else 0
+        return int(
+            self._db.value("SELECT turn FROM turns WHERE session = ?", (session,), default=0)
+        )
 
 
 _WORTH_BYTES = 4_000_000
@@ -619,11 +614,8 @@ class Upkeep:
 
     def count_older(self, before: float) -> int:
         """Return how many rows are older than a moment, in all tables that forget."""
-        counts = (
-            self._db.run(f"SELECT count(*) FROM {table} WHERE at < ?", (before,))  # noqa: S608
-            for table in _AGEING
-        )
-        return sum(int(rows[0][0]) for rows in counts)
+        sql = "SELECT count(*) FROM {} WHERE at < ?"
+        return sum(self._db.value(sql.format(table), (before,)) for table in _AGEING)
 
     def prune(self, before: float) -> int:
         """Forget all rows older than a moment and return how many; free space is given back."""
@@ -631,9 +623,8 @@ class Upkeep:
         for table, key in _AGEING.items():
             while deleted := self._db.forget(table, key, before, most=_PRUNED_AT_ONCE):
                 gone += deleted
-        ((pages,),) = self._db.run("PRAGMA freelist_count")
-        ((size,),) = self._db.run("PRAGMA page_size")
-        if gone and int(pages) * int(size) > _WORTH_BYTES:
+        free = self._db.value("PRAGMA freelist_count") * self._db.value("PRAGMA page_size")
+        if gone and free > _WORTH_BYTES:
             self._db.run("VACUUM")
         return gone
 
@@ -697,12 +688,11 @@ class Journal(Database):
 
         ``by`` 0 counts nothing and returns the number of the latest one.
         """
-        ((turn,),) = self.run(
+        sql = (
             "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
-            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn",
-            (session, by, time.time()),
+            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn"
         )
-        return int(turn)
+        return int(self.value(sql, (session, by, time.time())))
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
         """Return (card id, digest) of what this session was given at or after a turn."""
@@ -791,8 +781,8 @@ class Journal(Database):
 
         "" when nothing is remembered.
         """
-        rows = self.run("SELECT state FROM guards WHERE session = ? AND part = ?", (session, part))
-        return str(rows[0][0]) if rows else ""
+        sql = "SELECT state FROM guards WHERE session = ? AND part = ?"
+        return str(self.value(sql, (session, part), default=""))
 
     def keep_guard_state(self, session: str, state: str, part: str = "") -> None:
         """Remember ``state`` for ``guard_state``; do both in one ``transaction``."""
@@ -828,8 +818,7 @@ class Journal(Database):
             return
         self._pruned = True
         self.runs.end_abandoned()
-        rows = self.run("SELECT value FROM facts WHERE name = 'pruned'")
-        if rows and str(rows[0][0]) == _day(now):
+        if self.value("SELECT value FROM facts WHERE name = 'pruned'") == _day(now):
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():

@@ -12,11 +12,7 @@ from contextlib import AbstractContextManager
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import remove_any
-from lessons_kb.store.files import (
-    read_regular,
-    shown,
-    storage_error,
-)
+from lessons_kb.store.files import read_regular, shown, storage_error
 from lessons_kb.store.user_state import make_private, state_home
 
 _BUCKETS = 64

@@ -63,13 +63,15 @@ def read_record(root: str) -> dict[str, Any] | None:
     real = os.path.realpath(root)
     found = identify(real)
     record = found.record
-    if record is None or _is_own(real):
+    if record is None or real == os.path.realpath(user_brain()):
         return record
     if found.mark:
         return record if record["place"] == found.place else _follow(real, found, record)
     if record.get("place") == BY_PATH:
         return None if can_be_marked(found.place) else record
-    return _adopt(real) if _has_cache(real, record) else None
+    outer = os.path.join(real, CACHE_NAME)
+    cache = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
+    return _adopt(real) if _is_ours(outer) and _is_ours(cache) else None
 
 
 def is_trusted(root: str) -> bool:
@@ -159,7 +161,12 @@ def cache_dir(root: str) -> str:
     if record is not None and real.encode("utf-8", "ignore").decode() == real:
         outer = os.path.join(real, CACHE_NAME)
         folder = os.path.join(outer, f"{_CACHE_PREFIX}{record['cache_token']}-{FORMAT}")
-        if (_is_ours(outer) and _is_ours(folder)) or (trusted and _make_inside(outer, folder)):
+        if trusted and not (_is_ours(outer) and _is_ours(folder)):
+            with contextlib.suppress(OSError):
+                make_cache_folder(outer)
+                if _is_ours(outer):
+                    make_cache_folder(folder)
+        if _is_ours(outer) and _is_ours(folder):
             return folder
     fallback = os.path.join(cache_home(), f"{brain_key(real)}-{FORMAT}")
     make_private(fallback)
@@ -173,7 +180,7 @@ def _introduce(real: str) -> tuple[str, dict[str, Any]]:
     if record is not None:
         return found.key, record
     record = _new_record(real)
-    if _is_own(real):
+    if real == os.path.realpath(user_brain()):
         return found.key, record
     if not can_be_marked(found.place):
         return brain_key(real), {**record, "place": BY_PATH}
@@ -215,12 +222,6 @@ def _adopt(real: str) -> dict[str, Any] | None:
     return identify(real).record
 
 
-def _has_cache(real: str, record: Mapping[str, Any]) -> bool:
-    """Tell whether the brain has the cache folder whose random name only the record knows."""
-    outer = os.path.join(real, CACHE_NAME)
-    return _is_ours(outer) and _is_ours(os.path.join(outer, _CACHE_PREFIX + record["cache_token"]))
-
-
 def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:
     """List key and record of what was trusted at this path and is not there any more."""
     records = ((key, read_record_of(key)) for key in list_keys())
@@ -232,10 +233,6 @@ def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:
         and record.get("trusted") is True
         and record.get("told") is not True
     ]
-
-
-def _is_own(real: str) -> bool:
-    return real == os.path.realpath(user_brain())
 
 
 _UNREADABLE = "\0"
@@ -268,18 +265,6 @@ def _is_ours(folder: str) -> bool:
         return False
     mine = not hasattr(os, "geteuid") or info.st_uid == os.geteuid()
     return stat.S_ISDIR(info.st_mode) and mine and os.access(folder, os.W_OK | os.X_OK)
-
-
-def _make_inside(outer: str, folder: str) -> bool:
-    """Make the cache folder inside ``.lessons``; False when it cannot be."""
-    try:
-        make_cache_folder(outer)
-        if not _is_ours(outer):
-            return False
-        make_cache_folder(folder)
-    except OSError:
-        return False
-    return _is_ours(folder)
 
 
 SUFFIXES = (".md", ".markdown")
@@ -372,9 +357,13 @@ def _manifest(settings: list[str], files: dict[str, str]) -> str:
 
 def settings_signature(root: str) -> str:
     """Return what changes when ``lessons.toml`` or ``.lessonsignore`` does; a manifest's head."""
-    return "\n".join(
-        f"{name}\t{_signature_of(os.path.join(root, name))}" for name in _SETTINGS_FILES
-    )
+    lines = []
+    for name in _SETTINGS_FILES:
+        try:
+            lines.append(f"{name}\t{signature(os.stat(os.path.join(root, name)))}")
+        except OSError:
+            lines.append(f"{name}\t-")
+    return "\n".join(lines)
 
 
 def mark_racy(signature: str, *, started_ns: int) -> str:
@@ -432,10 +421,11 @@ class _Walk:
         pending = [""]
         while pending:
             path = pending.pop()
-            folder: int | str = os.path.join(self.root, path) if path else self.root
+            full = os.path.join(self.root, path) if path else self.root
+            folder: int | str = full
             try:
                 if _BY_DESCRIPTOR:  # saves resolving the path for each file
-                    folder = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+                    folder = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
                 with os.scandir(folder) as listing:
                     entries: list[os.DirEntry[str]] = list(listing)
             except OSError as error:
@@ -605,10 +595,3 @@ def _read_header(path: str, limit: int) -> tuple[int, str]:
         return 0, ""
     count = _OCCURRENCES.search(head)
     return int(count[1]) if count else 0, max(map(bytes.decode, _DATES.findall(head)), default="")
-
-
-def _signature_of(path: str) -> str:
-    try:
-        return signature(os.stat(path))
-    except OSError:
-        return "-"

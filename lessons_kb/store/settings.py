@@ -25,6 +25,7 @@ from lessons_kb.store.files import (
     replace_whole,
     shown,
     storage_error,
+    storage_errors,
     write_unsynced,
 )
 from lessons_kb.store.locks import locked
@@ -204,7 +205,7 @@ def _read_section(kind: type[Section], name: str) -> Section:
         table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}; fix or remove the line") from None
-    defaults = {one.name: one.default for one in fields(kind)}
+    defaults: dict[str, Any] = {one.name: one.default for one in fields(kind)}
     if not isinstance(table, dict) or table.keys() - defaults.keys():
         *keys, last = defaults
         known = f"{', '.join(keys)} and {last}"
@@ -301,17 +302,14 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
         made.insert(0, folder)
         folder = os.path.dirname(folder)
-    try:
-        with locked(full):
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            if read_settings_file(full) != expected:
-                raise StorageError(f"{shown(path)}: changed by another program; run this again")
-            if data is not None:
-                replace_whole(full, data, fresh=expected is None)
-            elif expected is not None:
-                os.unlink(full)
-    except OSError as error:
-        raise storage_error(error, path) from None
+    with storage_errors(path), locked(full):
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        if read_settings_file(full) != expected:
+            raise StorageError(f"{shown(path)}: changed by another program; run this again")
+        if data is not None:
+            replace_whole(full, data, fresh=expected is None)
+        elif expected is not None:
+            os.unlink(full)
     return made
 
 
@@ -320,12 +318,9 @@ def overwrite(path: str, data: bytes) -> None:
 
     Raises StorageError; then it may hold a part, and our exit code has to say so.
     """
-    try:
-        with open(path, "r+b") as file:
-            file.write(data)
-            file.truncate()
-    except OSError as error:
-        raise storage_error(error, path) from None
+    with storage_errors(path), open(path, "r+b") as file:
+        file.write(data)
+        file.truncate()
 
 
 def remove_empty(folders: list[str]) -> None:

@@ -27,17 +27,18 @@ from lessons_kb.config import TrashSettings
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
 from lessons_kb.store.files import (
     TEMP_PREFIX,
-    discard,
     is_being_written,
     list_folder,
+    on_failure,
     read_regular,
     relative,
     rename_new,
     resolve,
     shown,
     storage_error,
+    storage_errors,
     sync_folder,
-    write_temp,
+    temporary,
     write_unsynced,
 )
 from lessons_kb.store.locks import locked
@@ -92,7 +93,7 @@ def new_entry(
     meta = {"path": redact(path), "when": when, "why": redact(why)}
     meta |= {key: value for key, value in known.items() if value is not None}
     note, data = os.path.join(entry, _META), json.dumps(meta).encode()
-    try:
+    with on_failure(abandon, entry):
         if expected is not None:  # for some seconds only: not worth a sync
             write_unsynced(note, data)
             return entry
@@ -102,9 +103,6 @@ def new_entry(
             if link is not None:
                 raise
             os.symlink(path, note)  # a full disk has room for a link
-    except BaseException:
-        abandon(entry)
-        raise
     return entry
 
 
@@ -156,11 +154,8 @@ def move_in(source: str, target: str) -> None:
     aside = os.path.join(os.path.dirname(source), TEMP_PREFIX + os.urandom(8).hex())
     data = _read_whole(source)
     write_private(target, data)
-    try:
+    with on_failure(os.unlink, target):
         os.rename(source, aside)
-    except BaseException:
-        os.unlink(target)
-        raise
     # From here on nobody finds it by its name; what was saved since the copy is copied again.
     if (late := _read_whole(aside)) != data:
         write_private(target, late)
@@ -176,12 +171,8 @@ def move_out(source: str, target: str) -> None:
         if error.errno != errno.EXDEV:
             raise
         data = _read_whole(source)
-        temp = write_temp(os.path.dirname(target), data, like=os.stat(source))
-        try:
+        with temporary(os.path.dirname(target), data, like=os.stat(source)) as temp:
             rename_new(temp, target)
-        except BaseException:
-            discard(temp, data)
-            raise
 
 
 def abandon(entry: str) -> None:
@@ -206,28 +197,24 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
     other bytes, or any file where it is None, goes to the trash. Raises StorageError and leaves
     ``displaced`` where it is when it cannot be kept.
     """
-    try:
+    with storage_errors(path, brain=root):
+        state = state_dir(root)
         if expected is None:
-            kind = trash_dir(root)
-        elif os.lstat(displaced).st_dev == os.stat(state_dir(root)).st_dev:
-            kind = os.path.join(state_dir(root), _DISPLACED)
+            kind = os.path.join(state, _TRASH)
+        elif os.lstat(displaced).st_dev == os.stat(state).st_dev:
+            kind = os.path.join(state, _DISPLACED)
         elif not is_being_written(displaced) and _read_whole(displaced) == expected:
             os.unlink(displaced)  # it cannot be moved, only copied, and the copy is in the card
             return
         else:
-            kind, expected = trash_dir(root), None
+            kind, expected = os.path.join(state, _TRASH), None
         _fill(new_entry(kind, path, why, expected=expected), lambda to: move_in(displaced, to))
-    except OSError as error:
-        raise storage_error(error, path, brain=root) from None
 
 
 def _fill(entry: str, move: Callable[[str], object]) -> str:
     """Return the entry when ``move`` has put a file at its path; else remove it."""
-    try:
+    with on_failure(abandon, entry):
         move(os.path.join(entry, CARD))
-    except BaseException:
-        abandon(entry)
-        raise
     return os.path.basename(entry)
 
 
@@ -296,27 +283,22 @@ def put(root: str, path: str, *, why: str = "deleted") -> str:
     is forgotten. Raises StorageError.
     """
     full = resolve(root, path, follow=False, writing=True)
-    with locked(full):
-        try:
-            info = os.lstat(full)
-            link = os.readlink(full) if stat.S_ISLNK(info.st_mode) else None
-            if link is None and not stat.S_ISREG(info.st_mode):
-                raise StorageError(f"{shown(path)}: not a file; remove it by hand")
-            entry = new_entry(trash_dir(root), relative(root, full), why, link=link)
-            name = _fill(entry, lambda to: move_in(full, to) if link is None else os.unlink(full))
-            sync_folder(os.path.dirname(full))
-        except OSError as error:
-            raise storage_error(error, path, brain=root) from None
+    with locked(full), storage_errors(path, brain=root):
+        info = os.lstat(full)
+        link = os.readlink(full) if stat.S_ISLNK(info.st_mode) else None
+        if link is None and not stat.S_ISREG(info.st_mode):
+            raise StorageError(f"{shown(path)}: not a file; remove it by hand")
+        entry = new_entry(trash_dir(root), relative(root, full), why, link=link)
+        name = _fill(entry, lambda to: move_in(full, to) if link is None else os.unlink(full))
+        sync_folder(os.path.dirname(full))
     _prune_as_set(root)
     return name
 
 
 def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
     """Keep ``data`` in the trash as a version of ``path`` and return the entry's name."""
-    try:
+    with storage_errors(path, brain=root):
         name = _fill(new_entry(trash_dir(root), path, why), lambda to: write_private(to, data))
-    except OSError as error:
-        raise storage_error(error, path, brain=root) from None
     _prune_as_set(root)
     return name
 

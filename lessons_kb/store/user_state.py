@@ -14,7 +14,7 @@ import errno
 import hashlib
 import json
 import os
-import pwd
+import re
 import stat
 import sys
 import time
@@ -24,16 +24,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
-from lessons_kb.errors import StorageError
+from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.store.files import (
-    discard,
     list_folder,
     open_regular,
     read_regular,
     shown,
     storage_error,
+    storage_errors,
     sync_folder,
-    write_temp,
+    temporary,
+    write_unsynced,
 )
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
@@ -55,10 +56,10 @@ _MAX_GIT_BYTES = 65_536
 _MAX_DEPTH, _MAX_FOLDERS = 3, 1_000
 
 _XDG = {
-    "state": ("XDG_STATE_HOME", "~/.local/state"),
-    "cache": ("XDG_CACHE_HOME", "~/.cache"),
-    "config": ("XDG_CONFIG_HOME", "~/.config"),
-    "data": ("XDG_DATA_HOME", "~/.local/share"),
+    "state": ("XDG_STATE_HOME", ".local/state"),
+    "cache": ("XDG_CACHE_HOME", ".cache"),
+    "config": ("XDG_CONFIG_HOME", ".config"),
+    "data": ("XDG_DATA_HOME", ".local/share"),
 }
 
 
@@ -154,13 +155,13 @@ def git_home(top: str) -> str | None:
         return None
     if os.path.isdir(mark):
         return None if os.path.lexists(os.path.join(mark, "commondir")) else mark
-    named = _read_line(mark)
+    named = _read_lines(mark)[0]
     if not named.startswith("gitdir:"):
         return None
     own = os.path.realpath(os.path.join(top, named.removeprefix("gitdir:").strip()))
-    if common := _read_line(os.path.join(own, "commondir")):
+    if common := _read_lines(os.path.join(own, "commondir"))[0]:
         shared = os.path.realpath(os.path.join(own, common))
-        back = _read_line(os.path.join(own, "gitdir"))
+        back = _read_lines(os.path.join(own, "gitdir"))[0]
         listed = os.path.dirname(own) == os.path.join(shared, "worktrees")
         return shared if listed and os.path.realpath(os.path.join(own, back)) == mark else None
     back = _core_worktree(os.path.join(own, "config"))
@@ -208,24 +209,20 @@ def above(folder: str) -> list[str]:
     return found
 
 
-def _read_line(path: str) -> str:
-    """Return the first line of a small file of git's, "" where there is none."""
+def _read_lines(path: str) -> list[str]:
+    """Return the lines of a small file of git's, [""] where there is none."""
     try:
         with open_regular(path) as file:
-            return os.fsdecode(file.read(_MAX_GIT_BYTES).partition(b"\n")[0]).strip()
+            lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).split("\n")
     except (OSError, ValueError, StorageError):
-        return ""
+        return [""]
+    return [line.strip() for line in lines]
 
 
 def _core_worktree(config: str) -> str:
     """Return ``core.worktree`` as git itself writes it, "" where there is none."""
     section, found = "", ""
-    try:
-        with open_regular(config) as file:
-            lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).splitlines()
-    except (OSError, StorageError):
-        return ""
-    for line in map(str.strip, lines):
+    for line in _read_lines(config):
         if line.startswith("["):
             section = line.casefold()
         key, _, value = line.partition("=")
@@ -238,29 +235,21 @@ def _user_dir(what: str) -> str:
     # platformdirs costs a hook a third of a bare interpreter's start; on Linux its rule is short.
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
         variable, default = _XDG[what]
-        base = os.environ.get(variable, "")
-        # The XDG specification: a relative path is invalid and to be ignored.
-        return os.path.join(base if os.path.isabs(base) else _expand(default), APP_NAME)
+        base, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+        if not os.path.isabs(base):  # to be ignored, by the XDG specification
+            base = os.path.join(home, default)
+        if os.path.isabs(base):
+            return os.path.join(base, APP_NAME)
 
     import platformdirs
 
     find: Callable[..., str] = getattr(platformdirs, f"user_{what}_dir")
-    return os.path.abspath(find(APP_NAME, appauthor=False))
-
-
-def _expand(path: str) -> str:
-    home = os.environ.get("HOME")
-    if home is not None and not os.path.isabs(home):
-        try:
-            home = pwd.getpwuid(os.getuid()).pw_dir
-        except KeyError:
-            home = ""
-        expanded = home + path[1:]
-    else:
-        expanded = os.path.expanduser(path)
-    if not os.path.isabs(expanded):
+    found = ""
+    with contextlib.suppress(RuntimeError):
+        found = find(APP_NAME, appauthor=False)
+    if not os.path.isabs(found):
         raise StorageError("no home folder; set HOME to a folder that you can write to")
-    return expanded
+    return found
 
 
 _RECORD = "brain.json"
@@ -272,7 +261,7 @@ _MARK_PARTS = (16, 32)
 
 _BRAINS = "brains"
 _HEXADECIMAL = frozenset("0123456789abcdef")
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_UNSAFE = re.compile(rf"[^A-Za-z0-9._{re.escape(os.sep)}-]+")
 _MAX_KEY_BYTES = 200
 _KEPT_OF_LONG_KEY = 150
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -327,13 +316,11 @@ def new_mark() -> tuple[str, str]:
 def write_mark(place: str, key: str, token: str) -> None:
     """Write a mark where it belongs. Raises StorageError."""
     folder = os.path.dirname(place)
-    try:
+    with storage_errors(folder):
         if os.path.basename(folder) == CACHE_NAME:
             make_cache_folder(folder)
         elif not os.path.lexists(folder):
             os.mkdir(folder, 0o700)
-    except OSError as error:
-        raise storage_error(error, folder) from None
     if not _is_folder(folder):
         raise StorageError(f"{folder}: a link or a file is in its place; remove it")
     write_private(place, f"{key} {token}\n".encode())
@@ -437,7 +424,7 @@ def _places(real: str) -> list[str]:
 def _read_mark(place: str) -> tuple[str, str]:
     """Return key and token of a mark, two empty texts where there is no regular one."""
     try:
-        if not _is_folder(os.path.dirname(place)) or not stat.S_ISREG(os.lstat(place).st_mode):
+        if not _is_folder(os.path.dirname(place)) or os.path.islink(place):
             return "", ""
         text = read_regular(place, limit=100, name=place).decode("ascii", "replace")
     except (OSError, StorageError):
@@ -458,10 +445,7 @@ def _is_elsewhere(known: str, place: str) -> bool:
 
 
 def _is_folder(folder: str) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(folder).st_mode)
-    except OSError:
-        return False
+    return os.path.isdir(folder) and not os.path.islink(folder)
 
 
 def brain_key(root: str) -> str:
@@ -475,17 +459,7 @@ def brain_key(root: str) -> str:
 
 
 def _quote(path: str) -> str:
-    parts = []
-    unsafe = ""
-    for character in (*path, ""):
-        if character and character != os.sep and character not in _PLAIN:
-            unsafe += character
-            continue
-        if unsafe:
-            parts.append(f"={os.fsencode(unsafe).hex()}=")
-            unsafe = ""
-        parts.append("+" if character == os.sep else character)
-    key = "".join(parts)
+    key = _UNSAFE.sub(lambda run: f"={os.fsencode(run[0]).hex()}=", path).replace(os.sep, "+")
     if len(key) <= _MAX_KEY_BYTES:
         return key
 
@@ -540,19 +514,10 @@ def write_private(path: str, data: bytes) -> None:
     Raises StorageError and leaves the old file as it was.
     """
     folder = os.path.dirname(path)
-    try:
-        temp = write_temp(folder, data, private=True)
-        try:
+    with storage_errors(path):
+        with temporary(folder, data, private=True) as temp:
             os.replace(temp, path)
-        except BaseException:
-            discard(temp, data)
-            raise
         sync_folder(folder)
-    except OSError as error:
-        raise storage_error(error, path) from None
-
-
-_OTHERS_BITS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def find_open_folders(root: str | None = None) -> list[str]:
@@ -565,21 +530,22 @@ def find_open_folders(root: str | None = None) -> list[str]:
         mine = state_dir(root, create=False)
         folders.append(mine)
         folders += [os.path.join(mine, name) for name in list_folder(mine)]
-    return [folder for folder in folders if _is_open(folder)]
+    found = []
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            info = os.lstat(folder)
+            if (
+                stat.S_ISDIR(info.st_mode)
+                and info.st_uid == os.geteuid()
+                and info.st_mode & _OTHERS
+            ):
+                found.append(folder)
+    return found
 
 
 def close_folder(folder: str) -> None:
     """Take the rights of all others away from a folder of ours; OSError when it is not ours."""
-    os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~_OTHERS_BITS | stat.S_IRWXU)
-
-
-def _is_open(folder: str) -> bool:
-    try:
-        info = os.lstat(folder)
-    except OSError:
-        return False
-    mine = hasattr(os, "geteuid") and info.st_uid == os.geteuid()
-    return stat.S_ISDIR(info.st_mode) and mine and bool(info.st_mode & _OTHERS_BITS)
+    os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~_OTHERS | stat.S_IRWXU)
 
 
 _FOLDER = "sessions"
@@ -595,9 +561,7 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     A pin that cannot be written or that names no folder any more leaves ``directory`` as it is;
     unless we may ``look``, whatever it names is taken for a folder of another machine.
     """
-    folder = os.path.join(state_home(), _FOLDER)
-    name = _name(session)
-    path = os.path.join(folder, name)
+    path = _session_file(session)
     try:
         with open_regular(path) as file:
             pinned = os.fsdecode(file.read(_MAX_BYTES))
@@ -605,17 +569,13 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     except (OSError, StorageError):
         pass
     try:
+        folder = os.path.dirname(path)
         make_private(folder)
-        if int(name[-2:], 16) % _FORGET_EVERY == 0:
+        if int(path[-2:], 16) % _FORGET_EVERY == 0:
             _forget_old(folder)
-        # Not synced to the disk: a lost pin costs nothing, waiting for the disk is felt.
-        fresh = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            os.write(fresh, os.fsencode(directory)[:_MAX_BYTES])
-        finally:
-            os.close(fresh)
+        write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
     except (OSError, StorageError):
-        return directory
+        pass
     return directory
 
 
@@ -624,24 +584,23 @@ def silence_sessions(agent: str, project: str) -> None:
 
     An agent goes on with the hooks that it read when it started.
     """
-    folder = os.path.join(state_home(), _FOLDER)
-    make_private(folder)
-    write_private(os.path.join(folder, _name(f"silenced {agent}")), os.fsencode(project))
+    path = _session_file(f"silenced {agent}")
+    make_private(os.path.dirname(path))
+    write_private(path, os.fsencode(project))
 
 
 def end_silence(agent: str) -> None:
     """Let the sessions of an agent that was set up again be heard."""
     with contextlib.suppress(OSError):
-        os.unlink(os.path.join(state_home(), _FOLDER, _name(f"silenced {agent}")))
+        os.unlink(_session_file(f"silenced {agent}"))
 
 
 def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Tell whether an agent's hooks were taken out since the session's first event."""
-    folder = os.path.join(state_home(), _FOLDER)
     try:
-        with open_regular(os.path.join(folder, _name(f"silenced {agent}"))) as file:
+        with open_regular(_session_file(f"silenced {agent}")) as file:
             since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
-        begun = os.stat(os.path.join(folder, _name(session))).st_mtime_ns
+        begun = os.stat(_session_file(session)).st_mtime_ns
     except (OSError, StorageError):
         return False
     inside = f"{os.path.realpath(directory)}/".startswith(f"{project}/" if project else "")
@@ -653,11 +612,11 @@ def is_first(folder: str, what: str, *, unknown: bool) -> bool:
 
     ``unknown`` is returned where nothing can be noted.
     """
-    folder = os.path.join(folder, _FOLDER)
+    path = _session_file(what, folder)
     try:
-        make_private(folder)
-        _forget_old(folder)
-        os.close(os.open(os.path.join(folder, _name(what)), os.O_CREAT | os.O_EXCL, 0o600))
+        make_private(os.path.dirname(path))
+        _forget_old(os.path.dirname(path))
+        write_unsynced(path, b"", flags=os.O_EXCL)
     except FileExistsError:
         return False
     except (OSError, StorageError):
@@ -665,20 +624,19 @@ def is_first(folder: str, what: str, *, unknown: bool) -> bool:
     return True
 
 
-def _name(text: str) -> str:
-    raw = text.encode("utf-8", "replace")
-    return f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+def _session_file(name: str, home: str = "") -> str:
+    raw = name.encode("utf-8", "replace")
+    plain = f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+    return os.path.join(home or state_home(), _FOLDER, plain)
 
 
 def _forget_old(folder: str) -> None:
     before = time.time() - _KEPT_SECONDS
     with os.scandir(folder) as entries:
         for entry in entries:
-            try:
+            with contextlib.suppress(OSError):
                 if entry.stat(follow_symlinks=False).st_mtime < before:
                     os.unlink(entry.path)
-            except OSError:
-                continue
 
 
 LOG_NAME = "hook.log"
@@ -719,7 +677,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
             os.close(file)
         if size > MAX_LOG_BYTES:
             _shorten(path)
-    except Exception:  # noqa: S110 there is nowhere left to say it
+    except (OSError, ValueError, LessonsError):  # there is nowhere left to say it
         pass
 
 

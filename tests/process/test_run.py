@@ -156,7 +156,7 @@ def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -
         wait_for(lambda: running(seconds))
         raise ZeroDivisionError
 
-    monkeypatch.setattr(module._Run, "_look", fail)
+    monkeypatch.setattr(module._CapturedRun, "_look", fail)
     with pytest.raises(ZeroDivisionError):
         run_captured(["sh", "-c", f"sleep {seconds} & sleep {seconds}"])
     assert running(seconds) == []

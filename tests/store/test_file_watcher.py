@@ -31,7 +31,7 @@ class Watcher:
         self.calls = []
         self.error = None
         options = {"debounce": 0.03, "poll": 0.03, "tick": 0.1, **options}
-        self.watch = file_watcher.Watch(root, self.calls.append, **options)
+        self.watch = file_watcher.FolderWatch(root, self.calls.append, **options)
 
         def run():
             try:
@@ -266,7 +266,7 @@ def test_a_folder_replaced_while_the_watch_starts_is_watched_all_the_same(root, 
 
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(BrainNotFound):
-        file_watcher.Watch(str(tmp_path / "none"), print).run()
+        file_watcher.FolderWatch(str(tmp_path / "none"), print).run()
 
 
 def test_what_the_caller_raises_ends_the_watch_and_leaves_no_thread(root):
@@ -275,7 +275,7 @@ def test_what_the_caller_raises_ends_the_watch_and_leaves_no_thread(root):
 
     before = threading.active_count()
     with pytest.raises(RuntimeError):
-        file_watcher.Watch(root, fail).run()
+        file_watcher.FolderWatch(root, fail).run()
     until = time.monotonic() + PATIENCE
     while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.01)
@@ -310,7 +310,7 @@ def note(changed):
     if "f9/deep/new.md" in changed:
         watched.stop()
 
-watched = file_watcher.Watch(root, note, debounce=0.05, poll=0.05)
+watched = file_watcher.FolderWatch(root, note, debounce=0.05, poll=0.05)
 threading.Timer(8, watched.stop).start()
 threading.Timer(9, os._exit, (1,)).start()
 watched.run()
