@@ -81,9 +81,6 @@ def _is_among(name: str, names: Iterable[str]) -> bool:
     return name.casefold() in (other.casefold() for other in names)
 
 
-_KEY_ORDER = ("type", "title", "applies-to", "project", "stage", "paths", "symptoms", "severity")
-
-
 def compose(
     sketch: Sketch,
     *,
@@ -94,48 +91,52 @@ def compose(
     severity: str | None = None,
     header: Mapping[str, Any] | None = None,
     detect: Sequence[Pattern] = (),
+    whole: bool = False,
 ) -> str:
-    """Return the text of a card: the template of its kind, filled with a sketch."""
-    text = new_card(
-        read_template(f"{kind}.md"),
-        kind=kind,
-        title=sketch.title,
-        topics=topics,
-        project=project,
-        stage=sketch.stage,
-        severity=severity,
-        paths=sketch.paths,
-        created=created,
-    )
+    """Return the text of a card: the template of its kind, filled with a sketch.
+
+    A ``whole`` one says what it is given and nothing else: no guidance.
+    """
     changes = {name: value for name, value in (header or {}).items() if value is not None}
-    if sketch.example:
-        changes["examples"] = (sketch.example,)
-    return _with_patterns(fill(edit_header(text, changes), sketch.sections), detect)
-
-
-def compose_whole(
-    sketch: Sketch, *, header: Mapping[str, Any], detect: Sequence[Pattern] = ()
-) -> str:
-    """Return the text of a card that says what it is given and nothing else: no guidance."""
-    parts = [
-        f"## {name}\n\n{sketch.sections[name]}\n" for name in SECTIONS if name in sketch.sections
-    ]
-    given = {"title": sketch.title, "paths": sketch.paths, "stage": sketch.stage, **header}
-    kept = {name: value for name, value in given.items() if value not in (None, "", ())}
-    order = {name: kept[name] for name in _KEY_ORDER if name in kept}
-    return _with_patterns(edit_header("\n" + "\n".join(parts), {**order, **kept}), detect)
-
-
-def _with_patterns(text: str, patterns: Sequence[Pattern]) -> str:
-    """Return a card's text with ``detect`` at the end of its header, which has none yet."""
+    if whole:
+        known = {
+            "type": kind,
+            "title": sketch.title,
+            "applies-to": topics,
+            "project": project,
+            "stage": sketch.stage,
+            "paths": sketch.paths,
+            **changes,
+            "severity": severity or "medium",
+            "created": created,
+        }
+        said = (name for name in SECTIONS if name in sketch.sections)
+        body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in said)
+        kept = {name: value for name, value in known.items() if value not in (None, "", ())}
+        text = edit_header(f"\n{body}", kept)
+    else:
+        template = new_card(
+            read_template(f"{kind}.md"),
+            kind=kind,
+            title=sketch.title,
+            topics=topics,
+            project=project,
+            stage=sketch.stage,
+            severity=severity,
+            paths=sketch.paths,
+            created=created,
+        )
+        changes |= {"examples": (sketch.example,)} if sketch.example else {}
+        text = fill(edit_header(template, changes), sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
-    if not patterns:
+    if not detect:
         return text
+    # The header has no patterns yet: they come at its end.
     end = text.rindex("---", 0, len(text) - len(split_header(text).body))
-    made = f"{text[:end]}{format_patterns(patterns)}\n{text[end:]}"
+    made = f"{text[:end]}{format_patterns(detect)}\n{text[end:]}"
     card = parse_card(made, path="lessons/new.md", folders={}).card
-    if card is None or card.detect != tuple(patterns):
+    if card is None or card.detect != tuple(detect):
         raise EditRefused("the pattern cannot be written; add it to the card by hand")
     return made
 
@@ -345,27 +346,17 @@ class Cards:
             paths=tuple(map(clean_line, paths)),
             stage=clean_line(stage or "") or None,
         )
-        header: dict[str, Any] = {"symptoms": tuple(map(clean_line, symptoms)) or None}
-        if whole:
-            header |= {
-                "type": kind,
-                "applies-to": tuple(map(clean_line, topics)),
-                "project": clean_line(project or ""),
-                "severity": severity or "medium",
-                "created": day_or_today(today),
-            }
-            text = compose_whole(sketch, header=header, detect=detect)
-        else:
-            text = compose(
-                sketch,
-                kind=kind,
-                topics=tuple(topics),
-                project=project,
-                severity=severity,
-                created=day_or_today(today),
-                header=header,
-                detect=detect,
-            )
+        text = compose(
+            sketch,
+            kind=kind,
+            created=day_or_today(today),
+            topics=tuple(map(clean_line, topics)),
+            project=clean_line(project or "") or None,
+            severity=severity,
+            header={"symptoms": tuple(map(clean_line, symptoms)) or None},
+            detect=detect,
+            whole=whole,
+        )
         return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
 
     def add_text(

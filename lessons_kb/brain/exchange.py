@@ -542,22 +542,11 @@ class Transcripts:
     def _of(self, entry: Entry, agent: str) -> Iterator[Event]:
         directory = self._brain.directory
         inside = entry.cwd == directory or entry.cwd.startswith(directory + os.sep)
-        scope = directory if inside or not entry.cwd else entry.cwd
-        event = Event(
-            kind=entry.kind if entry.kind != entries.CALL else "tool",
-            at=entry.at,
-            session=entry.session,
-            id=entry.id,
-            agent=agent,
-            scope=scope.replace("\\", "/"),
-            text=entry.text,
-            output=entry.output,
-        )
+        event = event_of(entry, agent, directory if inside or not entry.cwd else entry.cwd)
         if entry.kind != entries.CALL:
             yield event
         elif entry.tool:
-            call = replace(event, tool=entry.tool, outcome=outcome_of(entry))
-            yield from parse_call(call, entry.arguments, cwd=entry.cwd)
+            yield from parse_call(event, entry.arguments, cwd=entry.cwd)
 
     def _write(self, events: Iterable[Event]) -> None:
         journal = self._layer.journal
@@ -567,11 +556,24 @@ class Transcripts:
                 journal.events.write(row)
 
 
-def outcome_of(entry: Entry) -> str:
-    """Return how a call ended, as an event says it."""
+def event_of(entry: Entry, agent: str, scope: str) -> Event:
+    """Return what a record tells as an event; a call's arguments are not looked at."""
+    is_call = entry.kind == entries.CALL
+    outcome = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
     if entry.ended == entries.FAILED:
-        return kind_of_failure(entry.output)
-    return {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
+        outcome = kind_of_failure(entry.output)
+    return Event(
+        kind="tool" if is_call else entry.kind,
+        at=entry.at,
+        session=entry.session,
+        id=entry.id,
+        agent=agent,
+        scope=scope.replace("\\", "/"),
+        tool=entry.tool,
+        outcome=outcome if is_call else "ok",
+        text=entry.text,
+        output=entry.output,
+    )
 
 
 class _Ledger:

@@ -441,21 +441,8 @@ _MAX_CODE = 20
 """Lines of a change."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Comment:
-    """One comment, whoever keeps it."""
-
-    id: str
-    parent: str
-    body: str
-    where: str
-    """The pull or merge request."""
-    at: float
-    path: str
-    hunk: str
-    lines: int
-    """How many lines of the hunk's end it is about."""
-    requested: bool
+_Comment = tuple[Mapping[str, Any], str, str]
+"""A comment as it was exported, its pull or merge request, and the comment that it answers."""
 
 
 def read_comments(text: str, *, name: str) -> list[Sighting]:
@@ -467,11 +454,11 @@ def read_comments(text: str, *, name: str) -> list[Sighting]:
     comments = [one for data in _documents(text, name) for one in _walk(data, name)]
     if not comments:
         raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
-    agreed = {one.parent for one in comments if one.parent and _AGREES.search(one.body)}
+    agreed = {parent for data, _, parent in comments if parent and _AGREES.search(data["body"])}
     return [
-        replace(seen, signals=(*seen.signals, AGREED)) if one.id and one.id in agreed else seen
-        for one in comments
-        if not one.parent and (seen := _sighting(one)) is not None
+        replace(seen, signals=(*seen.signals, AGREED)) if _text(data.get("id")) in agreed else seen
+        for data, where, parent in comments
+        if not parent and (seen := _sighting(data, where)) is not None
     ]
 
 
@@ -494,75 +481,67 @@ def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(data, list):
-        parent = ""
+        first = ""
         for one in data:
-            for comment in _walk(one, where, depth + 1):
+            for comment, place, parent in _walk(one, where, depth + 1):
                 # GitLab keeps a thread as a list of notes.
                 threaded = isinstance(one, dict) and "noteable_id" in one
-                yield replace(comment, parent=parent) if threaded and parent else comment
-                parent = parent or (comment.id if threaded else "")
+                yield comment, place, first if threaded and first else parent
+                first = first or (_text(comment.get("id")) if threaded else "")
     elif isinstance(data, dict):
         where = _text(data.get("pull_request_url")) or _text(data.get("url")) or where
         if isinstance(data.get("body"), str) and not data.get("system"):
-            yield _comment(data, where)
+            merge = data.get("noteable_id")
+            place = f"merge request {merge}" if merge else where
+            yield data, place, _text(data.get("in_reply_to_id"))
         for value in data.values():
             if isinstance(value, (list, dict)):
                 yield from _walk(value, where, depth + 1)
 
 
-def _comment(data: Mapping[str, Any], where: str) -> _Comment:
-    position = data.get("position")
+def _sighting(data: Mapping[str, Any], where: str) -> Sighting | None:
+    position, body = data.get("position"), data["body"]
     place = position if isinstance(position, Mapping) else {}
-    first, last = (data.get(key) for key in ("start_line", "line"))
-    if data.get("noteable_id"):
-        where = f"merge request {data['noteable_id']}"
-    times = map(read_time, map(data.get, _TIMES))
-    return _Comment(
-        id=_text(data.get("id")),
-        parent=_text(data.get("in_reply_to_id")),
-        body=data["body"],
-        where=where,
-        at=next((at for at in times if 0 < at < _LATEST), 0.0),
-        path=clean_line(_text(data.get("path") or place.get("new_path"))),
-        hunk=_text(data.get("diff_hunk")),
-        lines=max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1,
-        requested=data.get("state") == _REQUESTED,
-    )
-
-
-def _sighting(one: _Comment) -> Sighting | None:
-    if not one.path and not one.requested:
+    path = clean_line(_text(data.get("path") or place.get("new_path")))
+    requested = data.get("state") == _REQUESTED
+    if not path and not requested:
         return None  # part of a conversation, or a bot's summary
-    prose = _MARKUP.sub("", _CODE_SPAN.sub(" ", one.body)).strip()
+    prose = _MARKUP.sub("", _CODE_SPAN.sub(" ", body)).strip()
     sentences = [line for line in map(clean_line, split_sentences(prose)) if line]
     if not sentences or _MINOR.match(prose) or len(prose.split()) < _LEAST_WORDS:
         return None
-    suggestion = _SUGGESTION.search(one.body)
+    suggestion = _SUGGESTION.search(body)
     signals = {
         CAUSE: shows("cause", prose.lower()),
         SUGGESTED: suggestion is not None,
-        REQUESTED: one.requested,
+        REQUESTED: requested,
     }
     if not any(signals.values()) and prose.rstrip().endswith("?"):
         return None
-    shown = [line[1:] for line in one.hunk.splitlines() if line[:1] in ("+", " ")]
-    before = "\n".join(shown[-one.lines :][:_MAX_CODE])
-    after = "\n".join(suggestion[1].splitlines()[:_MAX_CODE]) if suggestion else ""
+    diff = ""
+    if suggestion:
+        hunk = _text(data.get("diff_hunk")).splitlines()
+        first, last = (data.get(key) for key in ("start_line", "line"))
+        # Lines of the hunk's end:
+        count = max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1
+        before = [line[1:] for line in hunk if line[:1] in ("+", " ")][-count:][:_MAX_CODE]
+        after = suggestion[1].splitlines()[:_MAX_CODE]
+        diff = show_replacement(path, before, after)
+    times = map(read_time, map(data.get, _TIMES))
     return Sighting(
-        session=one.where,
+        session=where,
         agent=REVIEW,
-        at=one.at,
+        at=next((at for at in times if 0 < at < _LATEST), 0.0),
         title=one_line(sentences[0], _MAX_TITLE),
         signals=(REVIEWED, *(signal for signal, given in signals.items() if given)),
         quote=one_line(prose, _MAX_QUOTE),
-        paths=(one.path,) if one.path else (),
-        diff=show_replacement(one.path, before, after) if suggestion else "",
+        paths=(path,) if path else (),
+        diff=diff,
     )
 
 
-def show_replacement(path: str, before: str, after: str) -> str:
-    """Return what replaced a part of a file as a diff without places."""
-    old, new = before.splitlines(), after.splitlines()
+def show_replacement(path: str, old: Sequence[str], new: Sequence[str]) -> str:
+    """Return which lines of a file replaced which, as a diff without places."""
     rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     head = f"--- a/{path}\n+++ b/{path}\n@@ -1,{len(old)} +1,{len(new)} @@"
     return "\n".join((head, *rows))
