@@ -438,12 +438,11 @@ class Cards:
         so that the counts of two clones that bumped on the same day would not add up.
         """
         found = [self.find(name) for name in names]
-        moment = time.time() if at is None else at
 
         def bump(layer: Layer, card: Card) -> Card:
-            change = _bumped(task, today or _now(layer.root, card.id))
-            bumped = self._change(layer, card.id, change)
-            self.note_bump(layer, card.id, at=moment)
+            day = today or _now(layer.root, card.id)
+            bumped = self._change(layer, card.id, lambda one: count_again(one, task, day))
+            self.note_bump(layer, card.id, at=at)
             return bumped
 
         return _each(found, bump)
@@ -462,9 +461,8 @@ class Cards:
         ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
         EditRefused.
         """
-        document = parse_card(text, path=path, folders=layer.settings.folders)
-        _usable(document, path)
-        return edit_header(text, _bumped(task, today or _now(layer.root, path))(document))
+        card = _usable(parse_card(text, path=path, folders=layer.settings.folders), path)
+        return edit_header(text, count_again(card, task, today or _now(layer.root, path)))
 
     def note_bump(self, layer: Layer, path: str, *, at: float | None = None) -> None:
         """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
@@ -483,26 +481,24 @@ class Cards:
 
         Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
-        return self._teach(name, "not-for", lambda card: card.not_for, prompt)
+        return self._teach(name, "not-for", prompt)
 
     def add_symptom(self, name: str, prompt: str) -> Card:
         """Write a prompt that a card should be found by into its ``symptoms``; see `redact`.
 
         Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
-        return self._teach(name, "symptoms", lambda card: card.symptoms, prompt)
+        return self._teach(name, "symptoms", prompt)
 
-    def _teach(
-        self, name: str, key: str, read: Callable[[Card], tuple[str, ...]], prompt: str
-    ) -> Card:
+    def _teach(self, name: str, key: str, prompt: str) -> Card:
         told = tell_prompt(prompt)
         if not told:
             raise InputError("the prompt is empty; name it")
         layer, card = self.find(name)
 
-        def change(document: Document) -> Mapping[str, Change]:
-            kept = read(document.card) if document.card else ()
-            return {key: (*(one for one in kept if one != told), told)[-MAX_TAUGHT:]}
+        def change(card: Card) -> Mapping[str, Change]:
+            known = card.symptoms if key == "symptoms" else card.not_for
+            return {key: (*(one for one in known if one != told), told)[-MAX_TAUGHT:]}
 
         return self._change(layer, card.id, change)
 
@@ -514,7 +510,7 @@ class Cards:
         def change(layer: Layer, card: Card) -> Card:
             if card.status == status:
                 return card
-            return self._change(layer, card.id, lambda _document: {"status": status})
+            return self._change(layer, card.id, lambda _card: {"status": status})
 
         return _each(found, change)
 
@@ -547,7 +543,7 @@ class Cards:
             raise CardNotFound(f"no card named {name!r}; see `lessons list`")
         if card.status == "active":
             return card.id, "unchanged"
-        self._change(layer, card.id, lambda _document: {"status": "active"})
+        self._change(layer, card.id, lambda _card: {"status": "active"})
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
@@ -607,15 +603,14 @@ class Cards:
         return None
 
     def _change(
-        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
+        self, layer: Layer, path: str, change: Callable[[Card], Mapping[str, Change]]
     ) -> Card:
         folders = layer.settings.folders
 
         def edited(data: bytes) -> bytes:
-            document = parse_bytes(data, path=path, folders=folders)
-            _usable(document, path)
+            card = _usable(parse_bytes(data, path=path, folders=folders), path)
             try:
-                return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
+                return edit_header(data.decode("utf-8"), change(card)).encode("utf-8")
             except EditRefused as error:
                 raise EditRefused(f"{path} was not changed: {error}") from None
 
@@ -642,20 +637,13 @@ def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], C
     return cards
 
 
-def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, Change]]:
-    if task:
-        task = redact(" ".join(task.split()))
-
-    def change(document: Document) -> Mapping[str, Change]:
-        card = document.card
-        count = card.occurrences if card else 1
-        raised = min(count + 1, MAX_OCCURRENCES)
-        changes: dict[str, Change] = {"occurrences": raised, "last-seen": today}
-        if task and card:
-            changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
-        return changes
-
-    return change
+def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change]:
+    """Return the changes by which a card counts its mistake once more."""
+    occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
+    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": today}
+    if task := redact(" ".join((task or "").split())):
+        changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
+    return changes
 
 
 def tell_prompt(prompt: str) -> str:
