@@ -26,7 +26,7 @@ from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
 from lessons_kb.importers.agent_notes import read_memory
 from lessons_kb.importers.jsonl import read_lines
-from lessons_kb.importers.markdown_blocks import Incoming, Reading, origin_key
+from lessons_kb.importers.markdown_blocks import Imported, Incoming, origin_key
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.learn.signs import CHANGES
 from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
@@ -364,7 +364,7 @@ def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
     card_files.rewrite(layer.root, card_id, edited)
 
 
-def read_lessons(source: str, path: str) -> Reading:
+def read_lessons(source: str, path: str) -> Imported:
     """Return the lessons of a file of one of SOURCES; InputError names file and line."""
     if source == GALANGAL:
         columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
@@ -534,7 +534,7 @@ class Transcripts:
         last: Iterable[Entry] = ()
         if not transcript.agent and document:
             # One document over many lines, as older versions of Gemini CLI write it.
-            transcript.lines = transcript.passed_over = 0
+            transcript.passed_over = 0
             last = transcript.feed_line(b"\n".join(document))
         for entry in chain(last, transcript.finish()):
             yield from self._of(entry, transcript.agent)

@@ -65,7 +65,7 @@ class PassedOver:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Imported:
     """What was found in one source."""
 
     lessons: tuple[Incoming, ...]
@@ -207,7 +207,7 @@ _FEWEST_PIPES = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
+class Fragment:
     """One piece of a document."""
 
     kind: str
@@ -221,9 +221,9 @@ class Block:
     """A row's (column, cell); columns in lower case without markup."""
 
 
-def read_blocks(text: str) -> list[Block]:
+def read_blocks(text: str) -> list[Fragment]:
     r"""Return the blocks of a text whose lines end at ``\n``, in order; fenced code stays whole."""
-    reader = _Reader(text.split("\n"))
+    reader = _BlockReader(text.split("\n"))
     number = 0
     while number < len(reader.lines):
         number = reader.take(number)
@@ -231,13 +231,13 @@ def read_blocks(text: str) -> list[Block]:
     return reader.blocks
 
 
-class _Reader:
+class _BlockReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.blocks: list[Block] = []
+        self.blocks: list[Fragment] = []
         self.open: list[str] = []
         """Lines of the item or paragraph that is being read."""
-        self.begun = Block(kind=TEXT, line=0, text="")
+        self.begun = Fragment(kind=TEXT, line=0, text="")
         self.gap = False
 
     def take(self, number: int) -> int:
@@ -258,7 +258,7 @@ class _Reader:
                 if not _is_delimiter(self.lines[place]):
                     cells = split_row(self.lines[place])
                     pairs = tuple(zip(head, cells, strict=False))
-                    row = Block(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
+                    row = Fragment(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
                     self.blocks.append(row)
             return end
         if not line.strip():
@@ -288,7 +288,7 @@ class _Reader:
 
     def begin(self, kind: str, number: int, text: str, level: int) -> None:
         self.close()
-        self.begun = Block(kind=kind, line=number + 1, text="", level=level)
+        self.begun = Fragment(kind=kind, line=number + 1, text="", level=level)
         self.open = [text]
 
     def close(self) -> None:

@@ -15,10 +15,10 @@ from lessons_kb.importers.markdown_blocks import (
     MISTAKE,
     ROW,
     SITUATION,
-    Block,
+    Fragment,
+    Imported,
     Incoming,
     PassedOver,
-    Reading,
     fit_sections,
     make_origin,
     read_blocks,
@@ -156,7 +156,7 @@ class _Remark:
     line: int
 
 
-def read_review(text: str, *, name: str) -> Reading:
+def read_review(text: str, *, name: str) -> Imported:
     """Return the claims and deferrals of a review; ``name`` is its path, for messages.
 
     Claims that are evidenced, anecdotal or disputed and deferrals become findings. Dispositions
@@ -205,7 +205,7 @@ def read_review(text: str, *, name: str) -> Reading:
     nameless = [lesson for lesson in found_all if not lesson.title]
     passed += [PassedOver(title="", where=one.where, reason=_NAMELESS) for one in nameless]
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
-    return Reading(lessons=lessons, passed_over=tuple(passed), notes=notes)
+    return Imported(lessons=lessons, passed_over=tuple(passed), notes=notes)
 
 
 _NAMELESS = "no words to build a title from"
@@ -213,7 +213,9 @@ _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENC
 _LOST = "it refers to no imported claim"
 
 
-def _walk(blocks: Sequence[Block]) -> Iterator[tuple[str, Block, Sequence[Block]]]:
+def _walk(
+    blocks: Sequence[Fragment],
+) -> Iterator[tuple[str, Fragment, Sequence[Fragment]]]:
     """Yield (topic of its section, block, what belongs to it) for headings, items and rows."""
     topic, level, label = "", 0, -1
     for place, block in enumerate(blocks):
@@ -235,7 +237,7 @@ def _topic(text: str) -> str:
     return next((kind for kind, words in _TOPICS.items() if words.search(text)), "")
 
 
-def _below(blocks: Sequence[Block], place: int) -> Sequence[Block]:
+def _below(blocks: Sequence[Fragment], place: int) -> Sequence[Fragment]:
     """Return the blocks that belong to a heading or an item: its text, its smaller items."""
     block, end = blocks[place], place + 1
     while end < len(blocks):
@@ -248,7 +250,7 @@ def _below(blocks: Sequence[Block], place: int) -> Sequence[Block]:
     return blocks[place + 1 : end]
 
 
-def _meant(block: Block) -> dict[str, str]:
+def _meant(block: Fragment) -> dict[str, str]:
     found: dict[str, str] = {}
     heads = {_MEANINGS.get(column) for column, _cell in block.cells}
     told = "claim" not in heads or "state" in heads
@@ -271,7 +273,7 @@ def _named(text: str) -> list[str]:
     return [f"{f[1] if f[1] != 'C' else ''}{int(f[2])}" for f in _NUMBERS.finditer(text)]
 
 
-def _number(cells: Mapping[str, str], block: Block) -> str:
+def _number(cells: Mapping[str, str], block: Fragment) -> str:
     return next(iter(_named(unmarked(cells.get("number", "")))), f"line {block.line}")
 
 
@@ -329,7 +331,7 @@ def _deferral(what: str, why: str, reopen: str, where: str, base: str) -> Incomi
 
 
 def _written_deferral(
-    block: Block, below: Sequence[Block], where: str, base: str
+    block: Fragment, below: Sequence[Fragment], where: str, base: str
 ) -> Incoming | PassedOver | None:
     """Return a deferral told as a heading, an item or a bold lead, with reason and trigger."""
     if any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE)):
