@@ -177,7 +177,11 @@ class Exchange:
         reading = read_lessons(source, path)
         if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
-        lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
+        lessons = list(reading.lessons)
+        for place, one in enumerate(lessons):
+            if not one.text:
+                tags = tuple(dict.fromkeys((*one.topics, *topics)))
+                lessons[place] = replace(one, project=project or one.project, topics=tags)
         shelf = _Shelf(self._brain, near)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
@@ -375,13 +379,6 @@ def read_lessons(source: str, path: str) -> Imported:
         read = read_review if source == REVIEW else read_memory
         return read(import_files.read_source(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
-
-
-def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Incoming:
-    if lesson.text:
-        return lesson
-    tags = tuple(dict.fromkeys((*lesson.topics, *topics)))
-    return replace(lesson, project=project or lesson.project, topics=tags)
 
 
 def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:

@@ -108,7 +108,11 @@ def read_memory(text: str, *, name: str) -> Imported:
         types = filter(None, map(_MEMORY_TYPE.fullmatch, split.header.lines))
         if kind := next(types, None):
             return _read_one(split, kind[1], name, base)
-        globs = _read_globs(split)
+        # Under the names that Cursor and Copilot give them.
+        keyed = (e.texts for e in read_header(split).entries if canonical(e.key) in _GLOB_KEYS)
+        listed = ",".join(text for text in next(keyed, ()) if text).split(",")
+        parts = (part.strip(" \"'") for part in listed)
+        globs = tuple(part for part in parts if part and part not in _EVERYWHERE)
         whole = whole or suffix == RULES
         text = "\n" * (split.body_line - 1) + split.body  # the lines keep their numbers
     found = [
@@ -138,15 +142,6 @@ def _read_one(split: Split, kind: str, name: str, base: str) -> Imported:
     if kind != LESSON_MEMORY:
         passed = replace(passed, title=known, reason=f"a memory about the {kind}, not a lesson")
     return Imported(lessons=(), passed_over=(passed,))
-
-
-def _read_globs(split: Split) -> tuple[str, ...]:
-    """Return the globs of a file of rules, under the names that Cursor and Copilot give them."""
-    for entry in read_header(split).entries:
-        if canonical(entry.key) in _GLOB_KEYS:
-            parts = (part.strip(" \"'") for text in entry.texts if text for part in text.split(","))
-            return tuple(part for part in parts if part and part not in _EVERYWHERE)
-    return ()
 
 
 def _groups(blocks: Sequence[Fragment], *, whole: bool) -> Iterator[list[Fragment]]:

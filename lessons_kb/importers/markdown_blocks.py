@@ -203,6 +203,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{3,})[ \t]*\Z")
 _DELIMITER = re.compile(r"[\s|:-]*-[\s|:-]*\Z")
 _TAB_WIDTH = 4
+_BORDER = re.compile(r"(?<!\\)\|")
 _FEWEST_PIPES = 2
 
 
@@ -253,7 +254,9 @@ class _BlockReader:
             return end + 1
         if (end := self.table_end(number)) > number:
             self.close()
-            head = [_column(cell) for cell in split_row(line)]
+            head = [
+                " ".join(re.sub(r"[*_`]", "", cell).casefold().split()) for cell in split_row(line)
+            ]
             for place in range(number + 1, end):
                 if not _is_delimiter(self.lines[place]):
                     cells = split_row(self.lines[place])
@@ -304,7 +307,7 @@ class _BlockReader:
         ruled = number + 1 < len(self.lines) and _is_delimiter(self.lines[number + 1])
         fewest = 1 if ruled else _FEWEST_PIPES
         end = number
-        while end < len(self.lines) and _pipes(self.lines[end]) >= fewest:
+        while end < len(self.lines) and len(_BORDER.findall(self.lines[end])) >= fewest:
             end += 1
         return end if end - number > 1 else number
 
@@ -327,10 +330,6 @@ def split_row(line: str) -> list[str]:
     return cells[first : len(cells) - (not cells[-1] and len(cells) > 1)]
 
 
-def _pipes(line: str) -> int:
-    return line.count("|") - line.count("\\|")
-
-
 def _indent(line: str) -> int:
     line = line.expandtabs(_TAB_WIDTH)
     return len(line) - len(line.lstrip())
@@ -338,10 +337,6 @@ def _indent(line: str) -> int:
 
 def _is_delimiter(line: str) -> bool:
     return "|" in line and _DELIMITER.match(line) is not None
-
-
-def _column(cell: str) -> str:
-    return " ".join(re.sub(r"[*_`]", "", cell).casefold().split())
 
 
 def _dedented(lines: Sequence[str]) -> str:

@@ -174,7 +174,8 @@ def read_review(text: str, *, name: str) -> Imported:
         if "claim" in cells and "state" in cells:
             found = _claim(cells, where, base)
             if isinstance(found, Incoming):
-                claims[_number(cells, block)] = found
+                numbers = _named(unmarked(cells.get("number", "")))
+                claims[next(iter(numbers), f"line {block.line}")] = found
         elif "verdict" in cells and ("feature" in cells or "deferred" in cells):
             feature = unmarked(cells.get("feature") or cells["deferred"])
             reason = f" ({unmarked(cells['why'])})" if "why" in cells else ""
@@ -271,10 +272,6 @@ def _evidence(state: str) -> str | None:
 def _named(text: str) -> list[str]:
     """Return the numbers of the claims that a text names; C1 and 1 are one."""
     return [f"{f[1] if f[1] != 'C' else ''}{int(f[2])}" for f in _NUMBERS.finditer(text)]
-
-
-def _number(cells: Mapping[str, str], block: Fragment) -> str:
-    return next(iter(_named(unmarked(cells.get("number", "")))), f"line {block.line}")
 
 
 def _finding(
@@ -374,8 +371,14 @@ def _with_remarks(
             named = [n for n, found in features.items() if found and found[1] in about]
         if not named and not (_READY.search(remark.text) and not _BLOCKED.search(remark.text)):
             lost.append(remark)
+        section, what = SITUATION, "Open question: "
+        if remark.kind == "verdict":
+            what = "Disposition: "
+        elif not _is_open(remark):
+            section, what = FIX, "Resolved question: "
+        text = f"{remark.text.rstrip('.')}." if remark.kind == "verdict" else remark.text
         for number in dict.fromkeys(named):
-            said[number].append(_tell(remark))
+            said[number].append((section, f"{what}{text}"))
     told = [
         replace(claim, sections=fit_sections([*claim.sections, *said[number]]))
         for number, claim in claims.items()
@@ -397,11 +400,3 @@ def _question(remark: _Remark, where: str, base: str) -> Incoming:
     title = shorten(unmarked(what).rstrip(" .:"))
     found = _finding(title, what, [(SITUATION, facts)], where, base)
     return replace(found, topics=("open-question",))
-
-
-def _tell(remark: _Remark) -> tuple[str, str]:
-    if remark.kind == "verdict":
-        return SITUATION, f"Disposition: {remark.text.rstrip('.')}."
-    if not _is_open(remark):
-        return FIX, f"Resolved question: {remark.text}"
-    return SITUATION, f"Open question: {remark.text}"

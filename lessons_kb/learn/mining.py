@@ -366,15 +366,15 @@ def _of_sightings(
         places = "reviews" if kinds == {True} else "sessions and reviews"
         reasons.insert(0, f"in {sessions} {places if True in kinds else 'sessions'}")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
-    at = max(one.at for one in group)
-    sure = _logistic(points - SURE_POINTS)
-    yield Candidate(
+    cost = sum(one.calls + 4 * one.turns for one in group)
+    yield _rank(
+        points - SURE_POINTS,
+        cost,
+        now,
         id=f"{best[0].session}:{best[0].signature or best[0].title}",
         title=best[0].title,
         occurrences=sessions,
-        at=at,
-        sure=sure,
-        rank=_rank(sure, sessions, sum(one.calls + 4 * one.turns for one in group), now - at),
+        at=max(one.at for one in group),
         reasons=tuple(reasons),
         paths=tuple(dict.fromkeys(path for one in best for path in one.paths))[:5],
         sightings=tuple(best[:_MAX_EXAMPLES]),
@@ -389,29 +389,26 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
         count = first.cause_count
         reasons.append(f"{count} comment{'s' if count > 1 else ''} with a cause")
     reasons += [f"{first.test_lines} lines of tests"] if first.test_lines else []
-    at = max(facts.at for facts in group)
-    sure = _logistic(fixes[first.id] - SURE_COMMIT)
-    return Candidate(
+    return _rank(
+        fixes[first.id] - SURE_COMMIT,
+        0,
+        now,
         id=first.id,
         title=first.subject,
         occurrences=len(group),
-        at=at,
-        sure=sure,
-        rank=_rank(sure, len(group), 0, now - at),
+        at=max(facts.at for facts in group),
         reasons=tuple(reasons) or ("changes code that was there",),
         paths=first.paths[:5],
         commits=tuple(group[:_MAX_EXAMPLES]),
     )
 
 
-def _rank(sure: float, occurrences: int, cost: float, age: float) -> float:
-    """Return how much a candidate matters: sure, often, costly, recent."""
-    recent = 0.5 + 0.5 * math.exp2(-max(age, 0.0) / _DAY / HALF_LIFE_DAYS)
-    return sure * (1 + math.log2(occurrences)) * (1 + math.log1p(cost) / 8) * recent
-
-
-def _logistic(value: float) -> float:
-    return min(1 / (1 + math.exp(-value)), MOST_SURE)
+def _rank(points: float, cost: int, now: float, **facts: Any) -> Candidate:
+    """Return a candidate that matters as much as it is sure, frequent, costly and recent."""
+    sure = min(1 / (1 + math.exp(-points)), MOST_SURE)
+    recent = 0.5 + 0.5 * math.exp2(-max(now - facts["at"], 0.0) / _DAY / HALF_LIFE_DAYS)
+    often = 1 + math.log2(facts["occurrences"])
+    return Candidate(sure=sure, rank=sure * often * (1 + math.log1p(cost) / 8) * recent, **facts)
 
 
 _SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)

@@ -195,13 +195,14 @@ class _Watched:
 
     def _listen(self, event: Event) -> None:
         """Add what the user says; the reason of an interrupt may come with the next prompt."""
+        typed = event.text.strip()
         if event.kind in SPOKEN:
             if found := find_phrase(event.text, self._phrases):
                 self._add(found[0], event, quote=found[1])
-            elif self._interrupted and event.text.strip() and not shows("go on", _plain(event)):
+            elif self._interrupted and typed and not shows("go on", typed.lower()):
                 self._add(INTERRUPT, event, quote=event.text)
             self._interrupted = False
-        elif event.kind == "interrupt" and event.text.strip():
+        elif event.kind == "interrupt" and typed:
             self._add(INTERRUPT, event, quote=event.text)
         elif event.kind == "interrupt" or (event.kind in CALLS and event.outcome == "cancelled"):
             self._interrupted = True
@@ -288,10 +289,6 @@ def _why_refused(output: str) -> str:
     if len(reason) > 1:
         return reason[1].strip()
     return "" if "doesn't want to proceed with this tool use" in output else output
-
-
-def _plain(event: Event) -> str:
-    return event.text.strip().strip(".!~ ").casefold()
 
 
 def _escalated(record: object) -> bool:
