@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lessons_kb.cards.keys import Split, canonical, split_header
 from lessons_kb.cards.read_header import read_header
-from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.data import compile_patterns, read_mapping, read_patterns
 from lessons_kb.importers.markdown_blocks import (
     CAUSE,
     FIX,
@@ -58,35 +58,10 @@ _BARE = re.compile(r"\W*(?:lessons?|gotcha|mistake|rule|no|l)?[\s#.-]*\d{0,4}\W*
 _NUMBER = re.compile(
     r"(?:lesson|gotcha|mistake|rule|l)?[\s#-]*\d{1,4}\s*[:.)\u2014\u2013-]+\s*", re.IGNORECASE
 )
-_FORMAT = re.compile(
-    r"\W*(?:format|template|how to (?:use|add)|example|형식|양식)\b", re.IGNORECASE
+_FORMAT, _PLACEHOLDER, _GENERIC, _FORBIDS, _NEGATED, _STATES, _ASKS = compile_patterns(
+    "import_note_labels.txt",
+    *("format", "placeholder", "generic", "forbids", "negated", "states", "asks"),
 )
-_PLACEHOLDER = re.compile(
-    r"[\[({<][^\])}>]*[\])}>]\.?|(?:none|tbd|todo|n/a)\b.{0,40}", re.IGNORECASE
-)
-_GENERIC = re.compile(
-    r"\b(?:rules?|notes?|patterns?|general|misc|other|tips?|active)\b", re.IGNORECASE
-)
-_FORBIDS = re.compile(
-    r"\W*(?:please\s+)?(?:do\s*n[o'\u2019]?t|dont|don['\u2019]?ts|never|avoid|하지\s*말\s*것|금지)\W*",
-    re.IGNORECASE,
-)
-"""A heading, or a line above a list, that turns what stands below into its opposite."""
-_NEGATED = re.compile(r"\W*(?:do\s*n[o'\u2019]?t|never|avoid|no|not|nothing)\b", re.IGNORECASE)
-"""How an item begins that says "not" by itself."""
-_STATES = re.compile(
-    r"\W*(?:(?:because|since|so|otherwise|reason|e\.g|for example|it|they|he|she|this|that|these"
-    r"|those|there|we|i|you)\b(?!-)|[^.!?]*\b(?:was|were|had|happened|broke|deadlocked|hung|raced"
-    r"|took|became)\b|.*(?:때문|[았었했됐였]다|[았었했됐였]음|습니다)\W*\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""How a line begins, or is built, that tells what was or is so."""
-_ASKS = re.compile(
-    r"\b(?:must|should|shall|never|always|needs?|has to|have to|do not|don['\u2019]?t)\b"
-    r"|해야|할 것|말 것|금지",
-    re.IGNORECASE,
-)
-"""What turns such a line into something to check all the same."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*(?:\n|(?=```|~~~))")
 _MAX_TOPIC_WORDS = 3

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lessons_kb.data import read_mapping
+from lessons_kb.data import compile_patterns, read_mapping
 from lessons_kb.importers.markdown_blocks import (
     CAUSE,
     FIX,
@@ -111,23 +111,13 @@ def _row(cells: Sequence[str]) -> str:
 
 _MAY_TELL = ("support", "verdict")
 """What a column without the head of a state may mean, and yet hold one."""
-_REOPEN = re.compile(
-    r"\**(?:(?:re-?open(?:s|ing)?|revisit)(?:[ -](?:when|if|once|trigger|condition)s?|(?=\s*:))"
-    r"|defer until)\**(?:\s*:\**)?\s+(.+)",
-    re.IGNORECASE | re.DOTALL,
+_REOPEN, _WHY, _SOURCE, _LABELLED, _RESOLVED, _UNRESOLVED, _READY, _BLOCKED = compile_patterns(
+    "import_review_columns.txt",
+    *("reopen", "why", "source", "labelled", "resolved", "unresolved", "ready", "blocked"),
 )
-_WHY = re.compile(
-    r"\**(?:why(?: deferred| not now)?|reason|rationale)\**\s*:\**\s*(.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_SOURCE = re.compile(
-    r"\**(?:source|raised by|supporting|supported by)\**\s*:\**\s*(.+)", re.IGNORECASE | re.DOTALL
-)
-_LABELLED = re.compile(
-    r"(?<=[.;\u2014(])\s*(?=\**(?:re-?open|revisit|(?:source|raised by|why|reason)\**\s*:))",
-    re.IGNORECASE,
-)
-"""Where a sentence of a deferral begins that says when to reopen it, who asked for it, and why."""
+_KINDS = ("yagni", "question", "verdict")
+_TOPICS = dict(zip(_KINDS, compile_patterns("import_review_columns.txt", *_KINDS), strict=True))
+"""What a section is about → how its heading says so."""
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
 """`→ DEFER`, `→ REPLACE`: what was decided of an item."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
@@ -136,13 +126,9 @@ _TOPICS = {
     "question": re.compile(r"question|미해결|질문", re.IGNORECASE),
     "verdict": re.compile(r"disposition|readiness|verdict", re.IGNORECASE),
 }
-_RESOLVED = re.compile(r"(?:→|->|=>|\bresolved\b|\banswer(?:ed)?\b)", re.IGNORECASE)
-_UNRESOLVED = re.compile(r"\b(?:unresolved|unanswered|unknown|tbd|미해결)\b", re.IGNORECASE)
 _NEXT_QUESTION = re.compile(r"(?<=[.;])\s+(?=OQ\b)")
 _FEATURE = re.compile(r"(?<![A-Za-z])([A-Z]\d{1,3})(?!\d)")
 """The name of a feature, such as F4, also of its question OQ-F4a."""
-_READY = re.compile(r"\bready\b", re.IGNORECASE)
-_BLOCKED = re.compile(r"\b(?:not ready|blocked)\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w-])(?:claims?\s+|#)?([A-Z]{0,2})-?(\d{1,4})(?![\w.%:-])")
 _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 

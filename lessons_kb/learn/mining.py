@@ -13,6 +13,7 @@ from functools import cache
 from statistics import fmean, pstdev
 from typing import Any, TypeVar
 
+from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
 from lessons_kb.learn.signs import one_line, shows
 from lessons_kb.learn.triggers import (
@@ -47,11 +48,7 @@ _WRAPS = 4
 """Lines of a sentence on either side of the one that gives the cause."""
 _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
-_CODE = frozenset(
-    b"py pyi js jsx ts tsx mjs cjs mts cts go rs rb java kt kts scala swift m mm c h cc cpp hpp cs"
-    b" php ex exs erl hs ml clj cljs dart lua sh bash zsh ps1 sql vue svelte css scss html tf nix"
-    b" zig jl r pl proto graphql prisma gradle".split()
-)
+_CODE = frozenset(" ".join(read_patterns("mining_signals.txt")["code"]).split())
 """Endings of files that people write by hand."""
 
 
@@ -151,7 +148,7 @@ def _comment_of(lines: Sequence[bytes], place: int) -> str:
 @cache
 def is_code(path: str) -> bool:
     """Tell whether a file holds code that people wrote."""
-    ending = path.rpartition(".")[2].lower().encode()
+    ending = path.rpartition(".")[2].lower()
     return ending in _CODE and not shows("generated", path.lower())
 
 
@@ -414,17 +411,6 @@ def _rank(points: float, cost: int, now: float, **facts: Any) -> Candidate:
 _SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)
 _CODE_SPAN = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<[^<>\n]{1,200}>|!\[[^\]]*\]\([^)]*\)|[*_`#>]", re.DOTALL)
-_MINOR = re.compile(
-    r"^\W*(?:nits?\b|nitpick|optional\b|minor\b|typo|style\b|question\b|thanks|thank you|lgtm"
-    r"|nice\b|great\b|love\b|looks good|done\b|fixed\b|addressed\b)",
-    re.IGNORECASE,
-)
-"""How a comment opens that asks for nothing, or for a matter of taste."""
-_AGREES = re.compile(
-    r"\b(?:good (?:catch|point|call|spot)|nice catch|fixed|addressed|done|you(?:'re| are) right"
-    r"|updated|agreed?|makes sense)\b|수정했|맞네요|반영",
-    re.IGNORECASE,
-)
 _REQUESTED = "CHANGES_REQUESTED"
 _LEAST_WORDS = 4
 _MAX_DEPTH = 8
@@ -451,7 +437,9 @@ def read_comments(text: str, *, name: str) -> list[Sighting]:
     comments = [one for data in _documents(text, name) for one in _walk(data, name)]
     if not comments:
         raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
-    agreed = {parent for data, _, parent in comments if parent and _AGREES.search(data["body"])}
+    agreed = {
+        parent for data, _, parent in comments if parent and shows("agrees", data["body"].lower())
+    }
     return [
         replace(seen, signals=(*seen.signals, AGREED)) if _text(data.get("id")) in agreed else seen
         for data, where, parent in comments
@@ -505,7 +493,7 @@ def _sighting(data: Mapping[str, Any], where: str) -> Sighting | None:
         return None  # part of a conversation, or a bot's summary
     prose = _MARKUP.sub("", _CODE_SPAN.sub(" ", body)).strip()
     sentences = [line for line in map(clean_line, split_sentences(prose)) if line]
-    if not sentences or _MINOR.match(prose) or len(prose.split()) < _LEAST_WORDS:
+    if not sentences or shows("minor", prose.lower()) or len(prose.split()) < _LEAST_WORDS:
         return None
     suggestion = _SUGGESTION.search(body)
     signals = {

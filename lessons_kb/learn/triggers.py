@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import log
 
+from lessons_kb.data import read_patterns
 from lessons_kb.learn.signs import (
     CHANGES,
     FEEDBACK,
@@ -346,21 +347,8 @@ _COMMAND_CHARS = 2_000
 _MAX_RED = 50
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
-_HINTS = (
-    *("error", "exception", "fatal", "panic", "fault", "dumped", "denied", "not found"),
-    *("undefined", "is not ", "cannot", "could not", "no module", "unexpected", "no attribute"),
-    *("timed out", "timeout", "refused", "out of memory", "traceback", "externally", "killed"),
-    *("no such file", "abort", "오류", "에러", "실패"),
-)
+_HINTS = read_patterns("mining_signals.txt")["hint"]
 """Without any of these a line is not looked at."""
-_INSTALL = re.compile(
-    r"\b(?:pip3?|uv|poetry|npm|pnpm|yarn|bun|cargo|gem|go|apt(?:-get)?|brew|conda|composer)\s+"
-    r"(?:pip\s+)?(?:install|add|i|get)\b"
-)
-_ABSENT = re.compile(
-    r"no module named|cannot find (?:module|package)|module not found|modulenotfounderror"
-    r"|unresolved import|could not resolve|command '?[\w.-]+'? not found|command not found"
-)
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 _VARIES = (
@@ -550,7 +538,7 @@ class SessionReader:
             self._failed(event)
 
     def _ran(self, event: Event, turn: _Turn) -> None:
-        if _INSTALL.search(event.text):
+        if shows("install", event.text.lower()):
             self._forget_absent(event.text)
         red = event.outcome in FAILURES
         signatures = self._failed(event) if red or event.outcome == "unknown" else []
@@ -594,7 +582,7 @@ class SessionReader:
     def _forget_absent(self, command: str) -> None:
         """Forget a missing package that is installed now: nobody did anything wrong."""
         for error in self._errors.values():
-            if _ABSENT.search(error.line.lower()):
+            if shows("absent", error.line.lower()):
                 names = _QUOTED_NAME.findall(error.line)
                 stem = names[0].split("/")[0].split(".")[0].lower() if names else ""
                 if not stem or stem in command.lower() or " -r " in command or " -e" in command:
