@@ -146,10 +146,6 @@ class Plan:
     known: tuple[str, ...] = ()
     """Ids of the cards that were there."""
 
-    def count(self, action: str) -> int:
-        """Return how many steps are of this action."""
-        return sum(step.action == action for step in self.steps)
-
 
 class Exchange:
     """Import into the nearest brain and export from all."""
