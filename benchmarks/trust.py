@@ -62,7 +62,7 @@ def _run_tests(path: Path, *, quick: bool) -> str:
 
 def _bump_real_cards() -> dict[str, list[str]]:
     """Bump each real card once and count what differs."""
-    from lessons_kb.brain.cards import _bumped
+    from lessons_kb.brain.cards import count_again
     from lessons_kb.cards.edit import edit_header
     from lessons_kb.cards.parse import parse_bytes
     from lessons_kb.config import KNOWN_FOLDERS
@@ -79,7 +79,7 @@ def _bump_real_cards() -> dict[str, list[str]]:
             continue
         text = data.decode("utf-8")
         try:
-            result = edit_header(text, _bumped(None, "2026-11-22")(document))
+            result = edit_header(text, count_again(document.card, None, "2026-11-22"))
         except LessonsError:
             refused += 1
             continue

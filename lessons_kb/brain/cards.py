@@ -81,9 +81,6 @@ def _is_among(name: str, names: Iterable[str]) -> bool:
     return name.casefold() in (other.casefold() for other in names)
 
 
-_KEY_ORDER = ("type", "title", "applies-to", "project", "stage", "paths", "symptoms", "severity")
-
-
 def compose(
     sketch: Sketch,
     *,
@@ -94,48 +91,52 @@ def compose(
     severity: str | None = None,
     header: Mapping[str, Any] | None = None,
     detect: Sequence[Pattern] = (),
+    whole: bool = False,
 ) -> str:
-    """Return the text of a card: the template of its kind, filled with a sketch."""
-    text = new_card(
-        read_template(f"{kind}.md"),
-        kind=kind,
-        title=sketch.title,
-        topics=topics,
-        project=project,
-        stage=sketch.stage,
-        severity=severity,
-        paths=sketch.paths,
-        created=created,
-    )
+    """Return the text of a card: the template of its kind, filled with a sketch.
+
+    A ``whole`` one says what it is given and nothing else: no guidance.
+    """
     changes = {name: value for name, value in (header or {}).items() if value is not None}
-    if sketch.example:
-        changes["examples"] = (sketch.example,)
-    return _with_patterns(fill(edit_header(text, changes), sketch.sections), detect)
-
-
-def compose_whole(
-    sketch: Sketch, *, header: Mapping[str, Any], detect: Sequence[Pattern] = ()
-) -> str:
-    """Return the text of a card that says what it is given and nothing else: no guidance."""
-    parts = [
-        f"## {name}\n\n{sketch.sections[name]}\n" for name in SECTIONS if name in sketch.sections
-    ]
-    given = {"title": sketch.title, "paths": sketch.paths, "stage": sketch.stage, **header}
-    kept = {name: value for name, value in given.items() if value not in (None, "", ())}
-    order = {name: kept[name] for name in _KEY_ORDER if name in kept}
-    return _with_patterns(edit_header("\n" + "\n".join(parts), {**order, **kept}), detect)
-
-
-def _with_patterns(text: str, patterns: Sequence[Pattern]) -> str:
-    """Return a card's text with ``detect`` at the end of its header, which has none yet."""
+    if whole:
+        known = {
+            "type": kind,
+            "title": sketch.title,
+            "applies-to": topics,
+            "project": project,
+            "stage": sketch.stage,
+            "paths": sketch.paths,
+            **changes,
+            "severity": severity or "medium",
+            "created": created,
+        }
+        said = (name for name in SECTIONS if name in sketch.sections)
+        body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in said)
+        kept = {name: value for name, value in known.items() if value not in (None, "", ())}
+        text = edit_header(f"\n{body}", kept)
+    else:
+        template = new_card(
+            read_template(f"{kind}.md"),
+            kind=kind,
+            title=sketch.title,
+            topics=topics,
+            project=project,
+            stage=sketch.stage,
+            severity=severity,
+            paths=sketch.paths,
+            created=created,
+        )
+        changes |= {"examples": (sketch.example,)} if sketch.example else {}
+        text = fill(edit_header(template, changes), sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
-    if not patterns:
+    if not detect:
         return text
+    # The header has no patterns yet: they come at its end.
     end = text.rindex("---", 0, len(text) - len(split_header(text).body))
-    made = f"{text[:end]}{format_patterns(patterns)}\n{text[end:]}"
+    made = f"{text[:end]}{format_patterns(detect)}\n{text[end:]}"
     card = parse_card(made, path="lessons/new.md", folders={}).card
-    if card is None or card.detect != tuple(patterns):
+    if card is None or card.detect != tuple(detect):
         raise EditRefused("the pattern cannot be written; add it to the card by hand")
     return made
 
@@ -345,27 +346,17 @@ class Cards:
             paths=tuple(map(clean_line, paths)),
             stage=clean_line(stage or "") or None,
         )
-        header: dict[str, Any] = {"symptoms": tuple(map(clean_line, symptoms)) or None}
-        if whole:
-            header |= {
-                "type": kind,
-                "applies-to": tuple(map(clean_line, topics)),
-                "project": clean_line(project or ""),
-                "severity": severity or "medium",
-                "created": day_or_today(today),
-            }
-            text = compose_whole(sketch, header=header, detect=detect)
-        else:
-            text = compose(
-                sketch,
-                kind=kind,
-                topics=tuple(topics),
-                project=project,
-                severity=severity,
-                created=day_or_today(today),
-                header=header,
-                detect=detect,
-            )
+        text = compose(
+            sketch,
+            kind=kind,
+            created=day_or_today(today),
+            topics=tuple(map(clean_line, topics)),
+            project=clean_line(project or "") or None,
+            severity=severity,
+            header={"symptoms": tuple(map(clean_line, symptoms)) or None},
+            detect=detect,
+            whole=whole,
+        )
         return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
 
     def add_text(
@@ -447,12 +438,11 @@ class Cards:
         so that the counts of two clones that bumped on the same day would not add up.
         """
         found = [self.find(name) for name in names]
-        moment = time.time() if at is None else at
 
         def bump(layer: Layer, card: Card) -> Card:
-            change = _bumped(task, today or _now(layer.root, card.id))
-            bumped = self._change(layer, card.id, change)
-            self.note_bump(layer, card.id, at=moment)
+            day = today or _now(layer.root, card.id)
+            bumped = self._change(layer, card.id, lambda one: count_again(one, task, day))
+            self.note_bump(layer, card.id, at=at)
             return bumped
 
         return _each(found, bump)
@@ -471,9 +461,8 @@ class Cards:
         ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
         EditRefused.
         """
-        document = parse_card(text, path=path, folders=layer.settings.folders)
-        _usable(document, path)
-        return edit_header(text, _bumped(task, today or _now(layer.root, path))(document))
+        card = _usable(parse_card(text, path=path, folders=layer.settings.folders), path)
+        return edit_header(text, count_again(card, task, today or _now(layer.root, path)))
 
     def note_bump(self, layer: Layer, path: str, *, at: float | None = None) -> None:
         """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
@@ -492,26 +481,24 @@ class Cards:
 
         Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
-        return self._teach(name, "not-for", lambda card: card.not_for, prompt)
+        return self._teach(name, "not-for", prompt)
 
     def add_symptom(self, name: str, prompt: str) -> Card:
         """Write a prompt that a card should be found by into its ``symptoms``; see `redact`.
 
         Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
-        return self._teach(name, "symptoms", lambda card: card.symptoms, prompt)
+        return self._teach(name, "symptoms", prompt)
 
-    def _teach(
-        self, name: str, key: str, read: Callable[[Card], tuple[str, ...]], prompt: str
-    ) -> Card:
+    def _teach(self, name: str, key: str, prompt: str) -> Card:
         told = tell_prompt(prompt)
         if not told:
             raise InputError("the prompt is empty; name it")
         layer, card = self.find(name)
 
-        def change(document: Document) -> Mapping[str, Change]:
-            kept = read(document.card) if document.card else ()
-            return {key: (*(one for one in kept if one != told), told)[-MAX_TAUGHT:]}
+        def change(card: Card) -> Mapping[str, Change]:
+            known = card.symptoms if key == "symptoms" else card.not_for
+            return {key: (*(one for one in known if one != told), told)[-MAX_TAUGHT:]}
 
         return self._change(layer, card.id, change)
 
@@ -523,7 +510,7 @@ class Cards:
         def change(layer: Layer, card: Card) -> Card:
             if card.status == status:
                 return card
-            return self._change(layer, card.id, lambda _document: {"status": status})
+            return self._change(layer, card.id, lambda _card: {"status": status})
 
         return _each(found, change)
 
@@ -556,7 +543,7 @@ class Cards:
             raise CardNotFound(f"no card named {name!r}; see `lessons list`")
         if card.status == "active":
             return card.id, "unchanged"
-        self._change(layer, card.id, lambda _document: {"status": "active"})
+        self._change(layer, card.id, lambda _card: {"status": "active"})
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
@@ -616,15 +603,14 @@ class Cards:
         return None
 
     def _change(
-        self, layer: Layer, path: str, change: Callable[[Document], Mapping[str, Change]]
+        self, layer: Layer, path: str, change: Callable[[Card], Mapping[str, Change]]
     ) -> Card:
         folders = layer.settings.folders
 
         def edited(data: bytes) -> bytes:
-            document = parse_bytes(data, path=path, folders=folders)
-            _usable(document, path)
+            card = _usable(parse_bytes(data, path=path, folders=folders), path)
             try:
-                return edit_header(data.decode("utf-8"), change(document)).encode("utf-8")
+                return edit_header(data.decode("utf-8"), change(card)).encode("utf-8")
             except EditRefused as error:
                 raise EditRefused(f"{path} was not changed: {error}") from None
 
@@ -651,20 +637,13 @@ def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], C
     return cards
 
 
-def _bumped(task: str | None, today: str) -> Callable[[Document], Mapping[str, Change]]:
-    if task:
-        task = redact(" ".join(task.split()))
-
-    def change(document: Document) -> Mapping[str, Change]:
-        card = document.card
-        count = card.occurrences if card else 1
-        raised = min(count + 1, MAX_OCCURRENCES)
-        changes: dict[str, Change] = {"occurrences": raised, "last-seen": today}
-        if task and card:
-            changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
-        return changes
-
-    return change
+def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change]:
+    """Return the changes by which a card counts its mistake once more."""
+    occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
+    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": today}
+    if task := redact(" ".join((task or "").split())):
+        changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
+    return changes
 
 
 def tell_prompt(prompt: str) -> str:

@@ -349,8 +349,6 @@ _MAX_COMMITS = 20_000
 _MAX_KEPT = 4_000_000
 """Bytes of the file of counts."""
 _KEPT = "detected-history.json"
-_SAVED_EVERY = 5.0
-"""Seconds."""
 
 _Added = tuple[str, str, str, bool]
 """Brain, card, month, and whether a mistake was added since the card was created."""
@@ -393,21 +391,22 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Histo
     path = os.path.join(state_dir(brain.layers[0].root), _KEPT)
     reached, counts = _read(path, digest, brain.directory)
     if reached != head:
-        began = saved = time.monotonic()
-        for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
-            for one in find_detected(brain, parse_diff(decode(commit.patch))):
-                since = one.card.created is not None and commit.date >= one.card.created
-                counts[one.layer.alias, one.card.id, commit.date[:7], since] += len(one.matches)
-            reached = commit.id
-            now = time.monotonic()
-            if seconds is not None and now - began > seconds:
-                break
-            if now - saved > _SAVED_EVERY:
-                _write(path, digest, reached, counts)
-                saved = now
-        else:
-            reached = head  # a merge, or all of it was looked at
-        _write(path, digest, reached, counts)
+        began = time.monotonic()
+        try:
+            for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
+                added: Counter[_Added] = Counter()
+                for one in find_detected(brain, parse_diff(decode(commit.patch))):
+                    since = one.card.created is not None and commit.date >= one.card.created
+                    key = (one.layer.alias, one.card.id, commit.date[:7], since)
+                    added[key] += len(one.matches)
+                counts.update(added)
+                reached = commit.id
+                if seconds is not None and time.monotonic() - began > seconds:
+                    break
+            else:
+                reached = head  # a merge, or all of it was looked at
+        finally:  # an interrupt loses one commit
+            _write(path, digest, reached, counts)
     return _histories(counts)
 
 

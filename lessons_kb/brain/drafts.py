@@ -138,9 +138,9 @@ class Draft:
     path: str
     """Its Markdown file, to be edited."""
     title: str
-    kind: str
+    kind: str = PROPOSED
     """What called for it: ``red-green``, ``feedback`` … or ``proposed``."""
-    at: float
+    at: float = 0.0
     """When it was last seen, seconds since the epoch."""
     seen: int = 1
     missing: tuple[str, ...] = ()
@@ -533,19 +533,14 @@ class Drafts:
         if facts is None or text is None or facts.get("state") != _OPEN:
             return None
         document = self._parse(name, text)
+        noted = ("kind", "at", "seen", "card", "place", "fix", "by")
         return Draft(
             id=name,
             path=self._folder.path(name),
             title=document.card.title if document.card else name,
-            kind=str(facts.get("kind", PROPOSED)),
-            at=float(facts.get("at", 0)),
-            seen=int(facts.get("seen", 1)),
-            missing=find_lacks(document),
-            card=str(facts.get("card", "")),
             text=text,
-            place=int(facts.get("place", 0)),
-            fix=str(facts.get("fix", "")),
-            by=str(facts.get("by", "")),
+            missing=find_lacks(document),
+            **{key: facts[key] for key in noted if key in facts},
         )
 
     def _parse(self, name: str, text: str) -> Document:

@@ -26,7 +26,7 @@ from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
 from lessons_kb.importers.agent_notes import read_memory
 from lessons_kb.importers.jsonl import read_lines
-from lessons_kb.importers.markdown_blocks import Incoming, Reading, origin_key
+from lessons_kb.importers.markdown_blocks import Imported, Incoming, origin_key
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.learn.signs import CHANGES
 from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
@@ -146,10 +146,6 @@ class Plan:
     known: tuple[str, ...] = ()
     """Ids of the cards that were there."""
 
-    def count(self, action: str) -> int:
-        """Return how many steps are of this action."""
-        return sum(step.action == action for step in self.steps)
-
 
 class Exchange:
     """Import into the nearest brain and export from all."""
@@ -177,7 +173,11 @@ class Exchange:
         reading = read_lessons(source, path)
         if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
-        lessons = [_placed(lesson, project, topics) for lesson in reading.lessons]
+        lessons = list(reading.lessons)
+        for place, one in enumerate(lessons):
+            if not one.text:
+                tags = tuple(dict.fromkeys((*one.topics, *topics)))
+                lessons[place] = replace(one, project=project or one.project, topics=tags)
         shelf = _Shelf(self._brain, near)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
@@ -364,7 +364,7 @@ def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
     card_files.rewrite(layer.root, card_id, edited)
 
 
-def read_lessons(source: str, path: str) -> Reading:
+def read_lessons(source: str, path: str) -> Imported:
     """Return the lessons of a file of one of SOURCES; InputError names file and line."""
     if source == GALANGAL:
         columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
@@ -375,13 +375,6 @@ def read_lessons(source: str, path: str) -> Reading:
         read = read_review if source == REVIEW else read_memory
         return read(import_files.read_source(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
-
-
-def _placed(lesson: Incoming, project: str | None, topics: Sequence[str]) -> Incoming:
-    if lesson.text:
-        return lesson
-    tags = tuple(dict.fromkeys((*lesson.topics, *topics)))
-    return replace(lesson, project=project or lesson.project, topics=tags)
 
 
 def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
@@ -534,7 +527,7 @@ class Transcripts:
         last: Iterable[Entry] = ()
         if not transcript.agent and document:
             # One document over many lines, as older versions of Gemini CLI write it.
-            transcript.lines = transcript.passed_over = 0
+            transcript.passed_over = 0
             last = transcript.feed_line(b"\n".join(document))
         for entry in chain(last, transcript.finish()):
             yield from self._of(entry, transcript.agent)
@@ -542,22 +535,11 @@ class Transcripts:
     def _of(self, entry: Entry, agent: str) -> Iterator[Event]:
         directory = self._brain.directory
         inside = entry.cwd == directory or entry.cwd.startswith(directory + os.sep)
-        scope = directory if inside or not entry.cwd else entry.cwd
-        event = Event(
-            kind=entry.kind if entry.kind != entries.CALL else "tool",
-            at=entry.at,
-            session=entry.session,
-            id=entry.id,
-            agent=agent,
-            scope=scope.replace("\\", "/"),
-            text=entry.text,
-            output=entry.output,
-        )
+        event = event_of(entry, agent, directory if inside or not entry.cwd else entry.cwd)
         if entry.kind != entries.CALL:
             yield event
         elif entry.tool:
-            call = replace(event, tool=entry.tool, outcome=outcome_of(entry))
-            yield from parse_call(call, entry.arguments, cwd=entry.cwd)
+            yield from parse_call(event, entry.arguments, cwd=entry.cwd)
 
     def _write(self, events: Iterable[Event]) -> None:
         journal = self._layer.journal
@@ -567,11 +549,24 @@ class Transcripts:
                 journal.events.write(row)
 
 
-def outcome_of(entry: Entry) -> str:
-    """Return how a call ended, as an event says it."""
+def event_of(entry: Entry, agent: str, scope: str) -> Event:
+    """Return what a record tells as an event; a call's arguments are not looked at."""
+    is_call = entry.kind == entries.CALL
+    outcome = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
     if entry.ended == entries.FAILED:
-        return kind_of_failure(entry.output)
-    return {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
+        outcome = kind_of_failure(entry.output)
+    return Event(
+        kind="tool" if is_call else entry.kind,
+        at=entry.at,
+        session=entry.session,
+        id=entry.id,
+        agent=agent,
+        scope=scope.replace("\\", "/"),
+        tool=entry.tool,
+        outcome=outcome if is_call else "ok",
+        text=entry.text,
+        output=entry.output,
+    )
 
 
 class _Ledger:

@@ -195,11 +195,12 @@ def run(
             return str(error)
         return ""
 
+    ended = None
     try:
         ended = run_captured(command, stall=stall)
-    except BaseException:
-        end("cancelled", {"state": "cancelled"})
-        raise
+    finally:
+        if ended is None:
+            end("cancelled", {"state": "cancelled"})
     outcome = "tool_not_found" if ended.code == NOT_FOUND and ended.message else ""
     how = {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)}
     return ended, end(outcome or OUTCOMES[ended.state], how, plain(ended.tail))

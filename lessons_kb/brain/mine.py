@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_patterns
 from lessons_kb.brain.drafts import Draft, Drafts
-from lessons_kb.brain.exchange import outcome_of
+from lessons_kb.brain.exchange import event_of
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.tool_calls import find_command, kind_of_tool, parse_call
@@ -179,19 +179,12 @@ def _specstory(directory: str, _everywhere: bool) -> Iterator[Source]:
 def _opencode(directory: str, everywhere: bool) -> Iterator[Source]:
     home = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
     place = os.path.join(home, "opencode.db")
-    if os.path.isfile(place):
-        with contextlib.closing(_open_readonly(place)) as db:
-            rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
-    else:  # before 2026
-        place = os.path.join(home, "storage")
-        files = glob.iglob(os.path.join(glob.escape(place), "session", "*", "*.json"))
-        sessions = map(_read_json, files)
-        rows = [
-            (one.get("id"), one.get("directory") or "", mapping(one.get("time")).get("updated"))
-            for one in sessions
-        ]
+    if not os.path.isfile(place):
+        return
+    with contextlib.closing(_open_readonly(place)) as db:
+        rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
     for number, cwd, at in rows:
-        if number and (everywhere or is_inside(str(cwd), directory)):
+        if everywhere or is_inside(str(cwd), directory):
             yield Source(
                 agent=OPENCODE,
                 path=f"{place}#{number}",
@@ -204,33 +197,19 @@ def _opencode(directory: str, everywhere: bool) -> Iterator[Source]:
 
 def _read_opencode(source: Source) -> Iterator[Entry]:
     place, _, session = source.path.rpartition("#")
-    if not os.path.isdir(place):
-        with contextlib.closing(_open_readonly(place)) as db:
-            rows = db.execute(
-                "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id"
-                " WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.time_created, p.id",
-                (session,),
-            )
-            for number, message, part in rows:
-                told = {"id": number, "sessionID": session, **_parse(message)}
-                yield from read_part(told, _parse(part), cwd=source.cwd)
-        return
-    for name in sorted(glob.glob(os.path.join(glob.escape(place), "message", session, "*.json"))):
-        message = _read_json(name)
-        parts = os.path.join(glob.escape(place), "part", str(message.get("id")), "*.json")
-        for part in sorted(glob.glob(parts)):
-            yield from read_part(message, _read_json(part), cwd=source.cwd)
+    with contextlib.closing(_open_readonly(place)) as db:
+        rows = db.execute(
+            "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id"
+            " WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.time_created, p.id",
+            (session,),
+        )
+        for number, message, part in rows:
+            told = {"id": number, "sessionID": session, **_parse(message)}
+            yield from read_part(told, _parse(part), cwd=source.cwd)
 
 
 def _open_readonly(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=2.0)
-
-
-def _read_json(path: str) -> Mapping[str, Any]:
-    try:
-        return _parse(read_head(path, MAX_LINE_BYTES).decode("utf-8", "replace"))
-    except StorageError:
-        return {}
 
 
 def _parse(text: str) -> Mapping[str, Any]:
@@ -499,26 +478,18 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    kind, outcome, text = entry.kind, "ok", entry.text
-    if kind == entries.CALL:
-        kind, outcome = kind_of_tool(entry.tool, agent=source.agent), outcome_of(entry)
-        if kind == "command" and isinstance(entry.arguments, Mapping):
-            text = find_command(entry.arguments)
-        elif outcome == "ok" and kind not in CHANGES:
-            return None
-    event = Event(
-        kind=kind,
-        at=entry.at or source.at,
-        session=entry.session or source.path,
-        id=entry.id,
-        agent=source.agent,
-        scope=(directory or cwd).replace("\\", "/"),
-        tool=entry.tool,
-        outcome=outcome,
-        text=text,
-        output=entry.output,
-    )
-    if kind not in CHANGES or outcome != "ok":
+    event = event_of(entry, source.agent, directory or cwd)
+    at, session = entry.at or source.at, entry.session or source.path
+    event = replace(event, at=at, session=session)
+    if entry.kind != entries.CALL:
+        return event
+    kind = kind_of_tool(entry.tool, agent=source.agent)
+    is_command = kind == "command" and isinstance(entry.arguments, Mapping)
+    if event.outcome == "ok" and not is_command and kind not in CHANGES:
+        return None
+    text = find_command(mapping(entry.arguments)) if is_command else entry.text
+    event = replace(event, kind=kind, text=text)
+    if kind not in CHANGES or event.outcome != "ok":
         return event
     first = parse_call(event, entry.arguments, cwd=cwd, secrets=True)[0]
     data = mapping(entry.arguments)
@@ -527,8 +498,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     change = ""
     if isinstance(before, str) and isinstance(after, str):
         path = str(data.get("file_path", data.get("path", data.get("filePath", "file"))))
-        before, after = before[:_MAX_CHANGE], after[:_MAX_CHANGE]
-        change = show_replacement(os.path.basename(path), before, after)
+        old, new = (text[:_MAX_CHANGE].splitlines() for text in (before, after))
+        change = show_replacement(os.path.basename(path), old, new)
     return replace(first, record={"change": change})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 Table = dict[str, list[tuple[str, list[str]]]]
 
@@ -48,6 +49,13 @@ def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
     return {
         section: tuple(whole(line) for line, _ in records) for section, records in table.items()
     }
+
+
+def compile_patterns(name: str, *sections: str) -> list[re.Pattern[str]]:
+    """Return for each section a regular expression that fits any of its lines, in any case."""
+    table = read_patterns(name)
+    wholes = ("|".join(f"(?:{pattern})" for pattern in table[section]) for section in sections)
+    return [re.compile(whole, re.IGNORECASE) for whole in wholes]
 
 
 def read_mapping(name: str) -> dict[str, dict[str, str]]:

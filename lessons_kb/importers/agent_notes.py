@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lessons_kb.cards.keys import Split, canonical, split_header
 from lessons_kb.cards.read_header import read_header
-from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.data import compile_patterns, read_mapping, read_patterns
 from lessons_kb.importers.markdown_blocks import (
     CAUSE,
     FIX,
@@ -19,10 +19,10 @@ from lessons_kb.importers.markdown_blocks import (
     ROW,
     SECTIONS,
     SITUATION,
-    Block,
+    Fragment,
+    Imported,
     Incoming,
     PassedOver,
-    Reading,
     checklist,
     fit_sections,
     make_origin,
@@ -58,42 +58,17 @@ _BARE = re.compile(r"\W*(?:lessons?|gotcha|mistake|rule|no|l)?[\s#.-]*\d{0,4}\W*
 _NUMBER = re.compile(
     r"(?:lesson|gotcha|mistake|rule|l)?[\s#-]*\d{1,4}\s*[:.)\u2014\u2013-]+\s*", re.IGNORECASE
 )
-_FORMAT = re.compile(
-    r"\W*(?:format|template|how to (?:use|add)|example|형식|양식)\b", re.IGNORECASE
+_FORMAT, _PLACEHOLDER, _GENERIC, _FORBIDS, _NEGATED, _STATES, _ASKS = compile_patterns(
+    "import_note_labels.txt",
+    *("format", "placeholder", "generic", "forbids", "negated", "states", "asks"),
 )
-_PLACEHOLDER = re.compile(
-    r"[\[({<][^\])}>]*[\])}>]\.?|(?:none|tbd|todo|n/a)\b.{0,40}", re.IGNORECASE
-)
-_GENERIC = re.compile(
-    r"\b(?:rules?|notes?|patterns?|general|misc|other|tips?|active)\b", re.IGNORECASE
-)
-_FORBIDS = re.compile(
-    r"\W*(?:please\s+)?(?:do\s*n[o'\u2019]?t|dont|don['\u2019]?ts|never|avoid|하지\s*말\s*것|금지)\W*",
-    re.IGNORECASE,
-)
-"""A heading, or a line above a list, that turns what stands below into its opposite."""
-_NEGATED = re.compile(r"\W*(?:do\s*n[o'\u2019]?t|never|avoid|no|not|nothing)\b", re.IGNORECASE)
-"""How an item begins that says "not" by itself."""
-_STATES = re.compile(
-    r"\W*(?:(?:because|since|so|otherwise|reason|e\.g|for example|it|they|he|she|this|that|these"
-    r"|those|there|we|i|you)\b(?!-)|[^.!?]*\b(?:was|were|had|happened|broke|deadlocked|hung|raced"
-    r"|took|became)\b|.*(?:때문|[았었했됐였]다|[았었했됐였]음|습니다)\W*\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""How a line begins, or is built, that tells what was or is so."""
-_ASKS = re.compile(
-    r"\b(?:must|should|shall|never|always|needs?|has to|have to|do not|don['\u2019]?t)\b"
-    r"|해야|할 것|말 것|금지",
-    re.IGNORECASE,
-)
-"""What turns such a line into something to check all the same."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*(?:\n|(?=```|~~~))")
 _MAX_TOPIC_WORDS = 3
 _NO_LESSON = "no lesson in it"
 
 
-def read_memory(text: str, *, name: str) -> Reading:
+def read_memory(text: str, *, name: str) -> Imported:
     """Return the lessons of a memory file; ``name`` is its path, for messages.
 
     A file of another name has them under headings with one of HEADINGS in it: each list item,
@@ -108,7 +83,11 @@ def read_memory(text: str, *, name: str) -> Reading:
         types = filter(None, map(_MEMORY_TYPE.fullmatch, split.header.lines))
         if kind := next(types, None):
             return _read_one(split, kind[1], name, base)
-        globs = _read_globs(split)
+        # Under the names that Cursor and Copilot give them.
+        keyed = (e.texts for e in read_header(split).entries if canonical(e.key) in _GLOB_KEYS)
+        listed = ",".join(text for text in next(keyed, ()) if text).split(",")
+        parts = (part.strip(" \"'") for part in listed)
+        globs = tuple(part for part in parts if part and part not in _EVERYWHERE)
         whole = whole or suffix == RULES
         text = "\n" * (split.body_line - 1) + split.body  # the lines keep their numbers
     found = [
@@ -118,14 +97,14 @@ def read_memory(text: str, *, name: str) -> Reading:
     ]
     lessons = tuple(replace(one, paths=globs) for one in found if isinstance(one, Incoming))
     missing = f"{name}: no list or section under a heading such as Lessons, Gotchas, Learned"
-    return Reading(
+    return Imported(
         lessons=lessons,
         passed_over=tuple(one for one in found if isinstance(one, PassedOver)),
         notes=() if lessons else (missing,),
     )
 
 
-def _read_one(split: Split, kind: str, name: str, base: str) -> Reading:
+def _read_one(split: Split, kind: str, name: str, base: str) -> Imported:
     """Return what one file of Claude Code's memory folder tells: feedback is a lesson."""
     where = f"{name}:{split.body_line}"
     texts = {canonical(entry.key): entry.texts for entry in read_header(split).entries}
@@ -133,29 +112,20 @@ def _read_one(split: Split, kind: str, name: str, base: str) -> Reading:
     said = [piece for block in read_blocks(split.body) for piece in _pieces(block)]
     title = shorten(known.rstrip(" .")) or _title_of(said)
     if kind == LESSON_MEMORY and title:
-        return Reading(lessons=(_noted(title, said, where, base),))
+        return Imported(lessons=(_noted(title, said, where, base),))
     passed = PassedOver(title=base, where=where, reason=_NO_LESSON)
     if kind != LESSON_MEMORY:
         passed = replace(passed, title=known, reason=f"a memory about the {kind}, not a lesson")
-    return Reading(lessons=(), passed_over=(passed,))
+    return Imported(lessons=(), passed_over=(passed,))
 
 
-def _read_globs(split: Split) -> tuple[str, ...]:
-    """Return the globs of a file of rules, under the names that Cursor and Copilot give them."""
-    for entry in read_header(split).entries:
-        if canonical(entry.key) in _GLOB_KEYS:
-            parts = (part.strip(" \"'") for text in entry.texts if text for part in text.split(","))
-            return tuple(part for part in parts if part and part not in _EVERYWHERE)
-    return ()
-
-
-def _groups(blocks: Sequence[Block], *, whole: bool) -> Iterator[list[Block]]:
+def _groups(blocks: Sequence[Fragment], *, whole: bool) -> Iterator[list[Fragment]]:
     """Yield each heading that is about lessons with the blocks of its own text.
 
     Headings below it begin groups of their own; without any, ``whole`` files are one group.
     """
     about = 1 if whole else 0
-    group: list[Block] = []
+    group: list[Fragment] = []
     for block in blocks:
         if block.kind != HEADING:
             group += [block] if group or whole else []
@@ -171,7 +141,7 @@ def _groups(blocks: Sequence[Block], *, whole: bool) -> Iterator[list[Block]]:
         yield group
 
 
-def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
+def _entries(group: Sequence[Fragment]) -> Iterator[tuple[str, list[Fragment]]]:
     """Yield (what it stands under, blocks) of each lesson of a group.
 
     The heading comes first where it is the lesson's own title.
@@ -194,7 +164,7 @@ def _entries(group: Sequence[Block]) -> Iterator[tuple[str, list[Block]]]:
             yield subject, entry
 
 
-def _is_one_lesson(head: Block, rest: Sequence[Block]) -> bool:
+def _is_one_lesson(head: Fragment, rest: Sequence[Fragment]) -> bool:
     """Return whether a section tells one thing: it is labelled, or prose rather than a list."""
     labels = [label for block in rest if (label := _label(block.text))]
     if len(labels) > 1 and {*labels} != {"title"}:
@@ -204,7 +174,7 @@ def _is_one_lesson(head: Block, rest: Sequence[Block]) -> bool:
     return head.level > 1 and rest[0].kind not in (ITEM, ROW) and not generic
 
 
-def _explains(block: Block) -> bool:
+def _explains(block: Fragment) -> bool:
     """Return whether what stands below an item says more of it, rather than what to do."""
     return (
         block.kind != ITEM
@@ -213,7 +183,7 @@ def _explains(block: Block) -> bool:
     )
 
 
-def _told_whole(head: Block, rest: Sequence[Block]) -> Iterator[Block]:
+def _told_whole(head: Fragment, rest: Sequence[Fragment]) -> Iterator[Fragment]:
     """Yield blocks; an item below "Don't:" says what it forbids by itself."""
     forbids = bool(_FORBIDS.fullmatch(head.text)) and head.kind == HEADING
     for block in rest:
@@ -235,10 +205,10 @@ def _forbid(text: str) -> str:
     return f"{'Avoid' if first.endswith('ing') else 'Do not'} {first} {others}"
 
 
-def _cut(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+def _cut(blocks: Iterable[Fragment]) -> Iterator[list[Fragment]]:
     """Yield each row or outermost item with what stands below it; prose between them is left."""
     blocks = list(blocks)
-    entry: list[Block] = []
+    entry: list[Fragment] = []
     level = min((block.level for block in blocks if block.kind == ITEM), default=0)
     for block in blocks:
         starts = block.kind == ROW or (block.kind == ITEM and block.level <= level)
@@ -253,7 +223,7 @@ def _cut(blocks: Iterable[Block]) -> Iterator[list[Block]]:
         yield entry
 
 
-def _lesson(parts: Sequence[Block], subject: str, name: str, base: str) -> Incoming | PassedOver:
+def _lesson(parts: Sequence[Fragment], subject: str, name: str, base: str) -> Incoming | PassedOver:
     first = parts[0]
     where = f"{name}:{first.line}"
     date = None
@@ -297,7 +267,7 @@ def _noted(
     )
 
 
-def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
+def _from_row(row: Fragment) -> tuple[str, list[tuple[str, str]]]:
     """Return the title and what else a row says; its columns are named like labels."""
     cells = [(column, cell) for column, cell in row.cells if cell and column not in ("#", "no")]
     date = next((c for c in cells if split_date(c[1])[0] and not split_date(c[1])[1]), None)
@@ -310,7 +280,7 @@ def _from_row(row: Block) -> tuple[str, list[tuple[str, str]]]:
     return title, [*([(MISTAKE, rest)] if rest else []), *said]
 
 
-def _said_below(parts: Sequence[Block]) -> Iterator[tuple[str, str]]:
+def _said_below(parts: Sequence[Fragment]) -> Iterator[tuple[str, str]]:
     """Yield what the blocks below a title say; items below a label are part of what it names."""
     under: tuple[int, str] | None = None
     for block in parts:
@@ -322,7 +292,7 @@ def _said_below(parts: Sequence[Block]) -> Iterator[tuple[str, str]]:
         yield from _pieces(block)
 
 
-def _pieces(block: Block) -> list[tuple[str, str]]:
+def _pieces(block: Fragment) -> list[tuple[str, str]]:
     """Return what a block of an entry says: labelled, an item to check, or prose."""
     if block.kind == ROW:
         return [(MISTAKE, "; ".join(unmarked(cell) for _column, cell in block.cells if cell))]

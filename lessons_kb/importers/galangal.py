@@ -13,9 +13,9 @@ from lessons_kb.importers.markdown_blocks import (
     FIX,
     PREVENTION,
     SITUATION,
+    Imported,
     Incoming,
     PassedOver,
-    Reading,
     checklist,
     fit_sections,
     make_origin,
@@ -44,7 +44,7 @@ _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)
 
 def read_mistakes(
     rows: Iterable[Mapping[str, Any]], *, name: str, columns: Iterable[str] = COLUMNS
-) -> Reading:
+) -> Imported:
     """Return the lessons that rows of the table tell.
 
     ``name`` is what messages call the file, ``columns`` are all that its table has. Raises
@@ -68,7 +68,7 @@ def read_mistakes(
             notes += [f"{where}: {what}" for what in strange]
         else:
             passed.append(PassedOver(title="", where=where, reason="no description"))
-    return Reading(lessons=tuple(lessons), passed_over=tuple(passed), notes=tuple(notes))
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed), notes=tuple(notes))
 
 
 def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[str]) -> Incoming:

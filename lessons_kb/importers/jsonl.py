@@ -11,8 +11,8 @@ from lessons_kb.errors import InputError
 from lessons_kb.importers.markdown_blocks import (
     PREVENTION,
     SECTIONS,
+    Imported,
     Incoming,
-    Reading,
     checklist,
     fit_sections,
     make_origin,
@@ -100,7 +100,7 @@ _MAX_EXAMPLES = 5
 _MAX_OCCURRENCES = 1_000_000
 
 
-def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Reading:
+def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
     """Return the lessons of (line number, line); ``name`` is the file's, for messages.
 
     Empty lines are passed over. Raises InputError, naming file and line, for a line that is no
@@ -120,7 +120,7 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Reading:
         unknown |= {key: where for key in strange if key not in unknown}
         lessons.append(_foreign(data, where))
     notes = [f"{at}: unknown key {key[:40]!r}; ignored" for key, at in unknown.items()]
-    return Reading(lessons=tuple(lessons), notes=tuple(notes))
+    return Imported(lessons=tuple(lessons), notes=tuple(notes))
 
 
 def _object(line: str, where: str) -> Mapping[str, Any]:

@@ -65,7 +65,7 @@ class PassedOver:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reading:
+class Imported:
     """What was found in one source."""
 
     lessons: tuple[Incoming, ...]
@@ -203,11 +203,12 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{3,})[ \t]*\Z")
 _DELIMITER = re.compile(r"[\s|:-]*-[\s|:-]*\Z")
 _TAB_WIDTH = 4
+_BORDER = re.compile(r"(?<!\\)\|")
 _FEWEST_PIPES = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Block:
+class Fragment:
     """One piece of a document."""
 
     kind: str
@@ -221,9 +222,9 @@ class Block:
     """A row's (column, cell); columns in lower case without markup."""
 
 
-def read_blocks(text: str) -> list[Block]:
+def read_blocks(text: str) -> list[Fragment]:
     r"""Return the blocks of a text whose lines end at ``\n``, in order; fenced code stays whole."""
-    reader = _Reader(text.split("\n"))
+    reader = _BlockReader(text.split("\n"))
     number = 0
     while number < len(reader.lines):
         number = reader.take(number)
@@ -231,13 +232,13 @@ def read_blocks(text: str) -> list[Block]:
     return reader.blocks
 
 
-class _Reader:
+class _BlockReader:
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
-        self.blocks: list[Block] = []
+        self.blocks: list[Fragment] = []
         self.open: list[str] = []
         """Lines of the item or paragraph that is being read."""
-        self.begun = Block(kind=TEXT, line=0, text="")
+        self.begun = Fragment(kind=TEXT, line=0, text="")
         self.gap = False
 
     def take(self, number: int) -> int:
@@ -253,12 +254,14 @@ class _Reader:
             return end + 1
         if (end := self.table_end(number)) > number:
             self.close()
-            head = [_column(cell) for cell in split_row(line)]
+            head = [
+                " ".join(re.sub(r"[*_`]", "", cell).casefold().split()) for cell in split_row(line)
+            ]
             for place in range(number + 1, end):
                 if not _is_delimiter(self.lines[place]):
                     cells = split_row(self.lines[place])
                     pairs = tuple(zip(head, cells, strict=False))
-                    row = Block(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
+                    row = Fragment(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
                     self.blocks.append(row)
             return end
         if not line.strip():
@@ -288,7 +291,7 @@ class _Reader:
 
     def begin(self, kind: str, number: int, text: str, level: int) -> None:
         self.close()
-        self.begun = Block(kind=kind, line=number + 1, text="", level=level)
+        self.begun = Fragment(kind=kind, line=number + 1, text="", level=level)
         self.open = [text]
 
     def close(self) -> None:
@@ -304,7 +307,7 @@ class _Reader:
         ruled = number + 1 < len(self.lines) and _is_delimiter(self.lines[number + 1])
         fewest = 1 if ruled else _FEWEST_PIPES
         end = number
-        while end < len(self.lines) and _pipes(self.lines[end]) >= fewest:
+        while end < len(self.lines) and len(_BORDER.findall(self.lines[end])) >= fewest:
             end += 1
         return end if end - number > 1 else number
 
@@ -327,10 +330,6 @@ def split_row(line: str) -> list[str]:
     return cells[first : len(cells) - (not cells[-1] and len(cells) > 1)]
 
 
-def _pipes(line: str) -> int:
-    return line.count("|") - line.count("\\|")
-
-
 def _indent(line: str) -> int:
     line = line.expandtabs(_TAB_WIDTH)
     return len(line) - len(line.lstrip())
@@ -338,10 +337,6 @@ def _indent(line: str) -> int:
 
 def _is_delimiter(line: str) -> bool:
     return "|" in line and _DELIMITER.match(line) is not None
-
-
-def _column(cell: str) -> str:
-    return " ".join(re.sub(r"[*_`]", "", cell).casefold().split())
 
 
 def _dedented(lines: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lessons_kb.data import read_mapping
+from lessons_kb.data import compile_patterns, read_mapping
 from lessons_kb.importers.markdown_blocks import (
     CAUSE,
     FIX,
@@ -15,10 +15,10 @@ from lessons_kb.importers.markdown_blocks import (
     MISTAKE,
     ROW,
     SITUATION,
-    Block,
+    Fragment,
+    Imported,
     Incoming,
     PassedOver,
-    Reading,
     fit_sections,
     make_origin,
     read_blocks,
@@ -111,23 +111,13 @@ def _row(cells: Sequence[str]) -> str:
 
 _MAY_TELL = ("support", "verdict")
 """What a column without the head of a state may mean, and yet hold one."""
-_REOPEN = re.compile(
-    r"\**(?:(?:re-?open(?:s|ing)?|revisit)(?:[ -](?:when|if|once|trigger|condition)s?|(?=\s*:))"
-    r"|defer until)\**(?:\s*:\**)?\s+(.+)",
-    re.IGNORECASE | re.DOTALL,
+_REOPEN, _WHY, _SOURCE, _LABELLED, _RESOLVED, _UNRESOLVED, _READY, _BLOCKED = compile_patterns(
+    "import_review_columns.txt",
+    *("reopen", "why", "source", "labelled", "resolved", "unresolved", "ready", "blocked"),
 )
-_WHY = re.compile(
-    r"\**(?:why(?: deferred| not now)?|reason|rationale)\**\s*:\**\s*(.+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_SOURCE = re.compile(
-    r"\**(?:source|raised by|supporting|supported by)\**\s*:\**\s*(.+)", re.IGNORECASE | re.DOTALL
-)
-_LABELLED = re.compile(
-    r"(?<=[.;\u2014(])\s*(?=\**(?:re-?open|revisit|(?:source|raised by|why|reason)\**\s*:))",
-    re.IGNORECASE,
-)
-"""Where a sentence of a deferral begins that says when to reopen it, who asked for it, and why."""
+_KINDS = ("yagni", "question", "verdict")
+_TOPICS = dict(zip(_KINDS, compile_patterns("import_review_columns.txt", *_KINDS), strict=True))
+"""What a section is about → how its heading says so."""
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
 """`→ DEFER`, `→ REPLACE`: what was decided of an item."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
@@ -136,13 +126,9 @@ _TOPICS = {
     "question": re.compile(r"question|미해결|질문", re.IGNORECASE),
     "verdict": re.compile(r"disposition|readiness|verdict", re.IGNORECASE),
 }
-_RESOLVED = re.compile(r"(?:→|->|=>|\bresolved\b|\banswer(?:ed)?\b)", re.IGNORECASE)
-_UNRESOLVED = re.compile(r"\b(?:unresolved|unanswered|unknown|tbd|미해결)\b", re.IGNORECASE)
 _NEXT_QUESTION = re.compile(r"(?<=[.;])\s+(?=OQ\b)")
 _FEATURE = re.compile(r"(?<![A-Za-z])([A-Z]\d{1,3})(?!\d)")
 """The name of a feature, such as F4, also of its question OQ-F4a."""
-_READY = re.compile(r"\bready\b", re.IGNORECASE)
-_BLOCKED = re.compile(r"\b(?:not ready|blocked)\b", re.IGNORECASE)
 _NUMBERS = re.compile(r"(?<![\w-])(?:claims?\s+|#)?([A-Z]{0,2})-?(\d{1,4})(?![\w.%:-])")
 _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 
@@ -156,7 +142,7 @@ class _Remark:
     line: int
 
 
-def read_review(text: str, *, name: str) -> Reading:
+def read_review(text: str, *, name: str) -> Imported:
     """Return the claims and deferrals of a review; ``name`` is its path, for messages.
 
     Claims that are evidenced, anecdotal or disputed and deferrals become findings. Dispositions
@@ -174,7 +160,8 @@ def read_review(text: str, *, name: str) -> Reading:
         if "claim" in cells and "state" in cells:
             found = _claim(cells, where, base)
             if isinstance(found, Incoming):
-                claims[_number(cells, block)] = found
+                numbers = _named(unmarked(cells.get("number", "")))
+                claims[next(iter(numbers), f"line {block.line}")] = found
         elif "verdict" in cells and ("feature" in cells or "deferred" in cells):
             feature = unmarked(cells.get("feature") or cells["deferred"])
             reason = f" ({unmarked(cells['why'])})" if "why" in cells else ""
@@ -205,7 +192,7 @@ def read_review(text: str, *, name: str) -> Reading:
     nameless = [lesson for lesson in found_all if not lesson.title]
     passed += [PassedOver(title="", where=one.where, reason=_NAMELESS) for one in nameless]
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
-    return Reading(lessons=lessons, passed_over=tuple(passed), notes=notes)
+    return Imported(lessons=lessons, passed_over=tuple(passed), notes=notes)
 
 
 _NAMELESS = "no words to build a title from"
@@ -213,7 +200,9 @@ _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENC
 _LOST = "it refers to no imported claim"
 
 
-def _walk(blocks: Sequence[Block]) -> Iterator[tuple[str, Block, Sequence[Block]]]:
+def _walk(
+    blocks: Sequence[Fragment],
+) -> Iterator[tuple[str, Fragment, Sequence[Fragment]]]:
     """Yield (topic of its section, block, what belongs to it) for headings, items and rows."""
     topic, level, label = "", 0, -1
     for place, block in enumerate(blocks):
@@ -235,7 +224,7 @@ def _topic(text: str) -> str:
     return next((kind for kind, words in _TOPICS.items() if words.search(text)), "")
 
 
-def _below(blocks: Sequence[Block], place: int) -> Sequence[Block]:
+def _below(blocks: Sequence[Fragment], place: int) -> Sequence[Fragment]:
     """Return the blocks that belong to a heading or an item: its text, its smaller items."""
     block, end = blocks[place], place + 1
     while end < len(blocks):
@@ -248,7 +237,7 @@ def _below(blocks: Sequence[Block], place: int) -> Sequence[Block]:
     return blocks[place + 1 : end]
 
 
-def _meant(block: Block) -> dict[str, str]:
+def _meant(block: Fragment) -> dict[str, str]:
     found: dict[str, str] = {}
     heads = {_MEANINGS.get(column) for column, _cell in block.cells}
     told = "claim" not in heads or "state" in heads
@@ -269,10 +258,6 @@ def _evidence(state: str) -> str | None:
 def _named(text: str) -> list[str]:
     """Return the numbers of the claims that a text names; C1 and 1 are one."""
     return [f"{f[1] if f[1] != 'C' else ''}{int(f[2])}" for f in _NUMBERS.finditer(text)]
-
-
-def _number(cells: Mapping[str, str], block: Block) -> str:
-    return next(iter(_named(unmarked(cells.get("number", "")))), f"line {block.line}")
 
 
 def _finding(
@@ -329,7 +314,7 @@ def _deferral(what: str, why: str, reopen: str, where: str, base: str) -> Incomi
 
 
 def _written_deferral(
-    block: Block, below: Sequence[Block], where: str, base: str
+    block: Fragment, below: Sequence[Fragment], where: str, base: str
 ) -> Incoming | PassedOver | None:
     """Return a deferral told as a heading, an item or a bold lead, with reason and trigger."""
     if any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE)):
@@ -372,8 +357,14 @@ def _with_remarks(
             named = [n for n, found in features.items() if found and found[1] in about]
         if not named and not (_READY.search(remark.text) and not _BLOCKED.search(remark.text)):
             lost.append(remark)
+        section, what = SITUATION, "Open question: "
+        if remark.kind == "verdict":
+            what = "Disposition: "
+        elif not _is_open(remark):
+            section, what = FIX, "Resolved question: "
+        text = f"{remark.text.rstrip('.')}." if remark.kind == "verdict" else remark.text
         for number in dict.fromkeys(named):
-            said[number].append(_tell(remark))
+            said[number].append((section, f"{what}{text}"))
     told = [
         replace(claim, sections=fit_sections([*claim.sections, *said[number]]))
         for number, claim in claims.items()
@@ -395,11 +386,3 @@ def _question(remark: _Remark, where: str, base: str) -> Incoming:
     title = shorten(unmarked(what).rstrip(" .:"))
     found = _finding(title, what, [(SITUATION, facts)], where, base)
     return replace(found, topics=("open-question",))
-
-
-def _tell(remark: _Remark) -> tuple[str, str]:
-    if remark.kind == "verdict":
-        return SITUATION, f"Disposition: {remark.text.rstrip('.')}."
-    if not _is_open(remark):
-        return FIX, f"Resolved question: {remark.text}"
-    return SITUATION, f"Open question: {remark.text}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lessons_kb.data import compile_patterns
 from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.signs import (
     CHANGES,
@@ -363,23 +364,7 @@ MISSING = {
 }
 """Part of a card → what is said where it is missing."""
 
-_OPEN = re.compile(
-    r"^\W*(?:todo|tbd|fixme|xxx)\b|\{\{.*?\}\}|^\W*(?:n/?a|none|unknown|not sure|no idea|\?+)\W*$"
-    r"|^\W*(?:모름|없음|미정)\W*$|name the mistake in one sentence|^\W*$",
-    re.IGNORECASE,
-)
-_NO_MISTAKE = re.compile(
-    r"^\W*(?:fix(?:ed|es)?|bug|bugfix|error|mistake|lesson|problem|issue|test(?:s)?|failure|failed)"
-    r"(?:\W+\w+){0,2}\W*$|^\W*(?:it |this )?(?:is |was )?(?:still )?(?:broke|broken|failed|fails)"
-    r"(?: again)?\W*$|^\W*또\s*안\s*(?:돼|되|됨)\S*\W*$",
-    re.IGNORECASE,
-)
-_NO_CAUSE = re.compile(
-    r"\b(?:lack of (?:care|attention|testing)|careless(?:ness)?|human error|oversight|negligence"
-    r"|was (?:not|n't) careful|did(?: not|n't) pay attention|simply wrong|my (?:bad|mistake))\b"
-    r"|부주의|실수(?:였|로|했)|조심하지|깜빡|꼼꼼하지",
-    re.IGNORECASE,
-)
+_OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns("draft_gaps.txt", "open", "no mistake", "no cause")
 _LONG_CAUSE = 14
 """Words; a longer one says more than its vague part."""
 

@@ -371,14 +371,7 @@ def _percent(share: float) -> str:
 
 PATTERNS = read_patterns("lesson_verdicts.txt")
 """Mark → what is searched in each sentence, in lower case."""
-_NOT_SAID = (
-    r"\?|^\s*(?:>|\d+\.|- \[)|\b(?:if|whether|would|could|might|may|should|in case|unless)\b"
-    r"|\b(?:not|never|no|nobody|nothing|none|neither|nor|hardly|barely|little)\b|n't\b"
-    r"|\b(?:but|though|although|except|only|partly|partially)\b"
-    r"|\b(?:fixed|corrected|updated|rewrote|edited|mended) (?:it|its|the (?:card|lesson|file))\b"
-    r"|\bbefore (?:my|our|the|this) (?:fix|change|edit|update)\b"
-    r"|(?:라면|으면|다면|않았|아니|적[이은도]? 없)"
-)
+_NOT_SAID = "|".join(PATTERNS.pop("not said"))
 """In a sentence that asks, supposes, quotes, denies, gives and takes, or tells of what has been
 fixed since, nothing was said."""
 _MAX_TEXT = 40_000

@@ -13,6 +13,7 @@ from functools import cache
 from statistics import fmean, pstdev
 from typing import Any, TypeVar
 
+from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
 from lessons_kb.learn.signs import one_line, shows
 from lessons_kb.learn.triggers import (
@@ -47,11 +48,7 @@ _WRAPS = 4
 """Lines of a sentence on either side of the one that gives the cause."""
 _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
-_CODE = frozenset(
-    b"py pyi js jsx ts tsx mjs cjs mts cts go rs rb java kt kts scala swift m mm c h cc cpp hpp cs"
-    b" php ex exs erl hs ml clj cljs dart lua sh bash zsh ps1 sql vue svelte css scss html tf nix"
-    b" zig jl r pl proto graphql prisma gradle".split()
-)
+_CODE = frozenset(" ".join(read_patterns("mining_signals.txt")["code"]).split())
 """Endings of files that people write by hand."""
 
 
@@ -151,7 +148,7 @@ def _comment_of(lines: Sequence[bytes], place: int) -> str:
 @cache
 def is_code(path: str) -> bool:
     """Tell whether a file holds code that people wrote."""
-    ending = path.rpartition(".")[2].lower().encode()
+    ending = path.rpartition(".")[2].lower()
     return ending in _CODE and not shows("generated", path.lower())
 
 
@@ -366,15 +363,15 @@ def _of_sightings(
         places = "reviews" if kinds == {True} else "sessions and reviews"
         reasons.insert(0, f"in {sessions} {places if True in kinds else 'sessions'}")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
-    at = max(one.at for one in group)
-    sure = _logistic(points - SURE_POINTS)
-    yield Candidate(
+    cost = sum(one.calls + 4 * one.turns for one in group)
+    yield _rank(
+        points - SURE_POINTS,
+        cost,
+        now,
         id=f"{best[0].session}:{best[0].signature or best[0].title}",
         title=best[0].title,
         occurrences=sessions,
-        at=at,
-        sure=sure,
-        rank=_rank(sure, sessions, sum(one.calls + 4 * one.turns for one in group), now - at),
+        at=max(one.at for one in group),
         reasons=tuple(reasons),
         paths=tuple(dict.fromkeys(path for one in best for path in one.paths))[:5],
         sightings=tuple(best[:_MAX_EXAMPLES]),
@@ -389,45 +386,31 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
         count = first.cause_count
         reasons.append(f"{count} comment{'s' if count > 1 else ''} with a cause")
     reasons += [f"{first.test_lines} lines of tests"] if first.test_lines else []
-    at = max(facts.at for facts in group)
-    sure = _logistic(fixes[first.id] - SURE_COMMIT)
-    return Candidate(
+    return _rank(
+        fixes[first.id] - SURE_COMMIT,
+        0,
+        now,
         id=first.id,
         title=first.subject,
         occurrences=len(group),
-        at=at,
-        sure=sure,
-        rank=_rank(sure, len(group), 0, now - at),
+        at=max(facts.at for facts in group),
         reasons=tuple(reasons) or ("changes code that was there",),
         paths=first.paths[:5],
         commits=tuple(group[:_MAX_EXAMPLES]),
     )
 
 
-def _rank(sure: float, occurrences: int, cost: float, age: float) -> float:
-    """Return how much a candidate matters: sure, often, costly, recent."""
-    recent = 0.5 + 0.5 * math.exp2(-max(age, 0.0) / _DAY / HALF_LIFE_DAYS)
-    return sure * (1 + math.log2(occurrences)) * (1 + math.log1p(cost) / 8) * recent
-
-
-def _logistic(value: float) -> float:
-    return min(1 / (1 + math.exp(-value)), MOST_SURE)
+def _rank(points: float, cost: int, now: float, **facts: Any) -> Candidate:
+    """Return a candidate that matters as much as it is sure, frequent, costly and recent."""
+    sure = min(1 / (1 + math.exp(-points)), MOST_SURE)
+    recent = 0.5 + 0.5 * math.exp2(-max(now - facts["at"], 0.0) / _DAY / HALF_LIFE_DAYS)
+    often = 1 + math.log2(facts["occurrences"])
+    return Candidate(sure=sure, rank=sure * often * (1 + math.log1p(cost) / 8) * recent, **facts)
 
 
 _SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)
 _CODE_SPAN = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<[^<>\n]{1,200}>|!\[[^\]]*\]\([^)]*\)|[*_`#>]", re.DOTALL)
-_MINOR = re.compile(
-    r"^\W*(?:nits?\b|nitpick|optional\b|minor\b|typo|style\b|question\b|thanks|thank you|lgtm"
-    r"|nice\b|great\b|love\b|looks good|done\b|fixed\b|addressed\b)",
-    re.IGNORECASE,
-)
-"""How a comment opens that asks for nothing, or for a matter of taste."""
-_AGREES = re.compile(
-    r"\b(?:good (?:catch|point|call|spot)|nice catch|fixed|addressed|done|you(?:'re| are) right"
-    r"|updated|agreed?|makes sense)\b|수정했|맞네요|반영",
-    re.IGNORECASE,
-)
 _REQUESTED = "CHANGES_REQUESTED"
 _LEAST_WORDS = 4
 _MAX_DEPTH = 8
@@ -441,21 +424,8 @@ _MAX_CODE = 20
 """Lines of a change."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Comment:
-    """One comment, whoever keeps it."""
-
-    id: str
-    parent: str
-    body: str
-    where: str
-    """The pull or merge request."""
-    at: float
-    path: str
-    hunk: str
-    lines: int
-    """How many lines of the hunk's end it is about."""
-    requested: bool
+_Comment = tuple[Mapping[str, Any], str, str]
+"""A comment as it was exported, its pull or merge request, and the comment that it answers."""
 
 
 def read_comments(text: str, *, name: str) -> list[Sighting]:
@@ -467,11 +437,13 @@ def read_comments(text: str, *, name: str) -> list[Sighting]:
     comments = [one for data in _documents(text, name) for one in _walk(data, name)]
     if not comments:
         raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
-    agreed = {one.parent for one in comments if one.parent and _AGREES.search(one.body)}
+    agreed = {
+        parent for data, _, parent in comments if parent and shows("agrees", data["body"].lower())
+    }
     return [
-        replace(seen, signals=(*seen.signals, AGREED)) if one.id and one.id in agreed else seen
-        for one in comments
-        if not one.parent and (seen := _sighting(one)) is not None
+        replace(seen, signals=(*seen.signals, AGREED)) if _text(data.get("id")) in agreed else seen
+        for data, where, parent in comments
+        if not parent and (seen := _sighting(data, where)) is not None
     ]
 
 
@@ -494,75 +466,67 @@ def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(data, list):
-        parent = ""
+        first = ""
         for one in data:
-            for comment in _walk(one, where, depth + 1):
+            for comment, place, parent in _walk(one, where, depth + 1):
                 # GitLab keeps a thread as a list of notes.
                 threaded = isinstance(one, dict) and "noteable_id" in one
-                yield replace(comment, parent=parent) if threaded and parent else comment
-                parent = parent or (comment.id if threaded else "")
+                yield comment, place, first if threaded and first else parent
+                first = first or (_text(comment.get("id")) if threaded else "")
     elif isinstance(data, dict):
         where = _text(data.get("pull_request_url")) or _text(data.get("url")) or where
         if isinstance(data.get("body"), str) and not data.get("system"):
-            yield _comment(data, where)
+            merge = data.get("noteable_id")
+            place = f"merge request {merge}" if merge else where
+            yield data, place, _text(data.get("in_reply_to_id"))
         for value in data.values():
             if isinstance(value, (list, dict)):
                 yield from _walk(value, where, depth + 1)
 
 
-def _comment(data: Mapping[str, Any], where: str) -> _Comment:
-    position = data.get("position")
+def _sighting(data: Mapping[str, Any], where: str) -> Sighting | None:
+    position, body = data.get("position"), data["body"]
     place = position if isinstance(position, Mapping) else {}
-    first, last = (data.get(key) for key in ("start_line", "line"))
-    if data.get("noteable_id"):
-        where = f"merge request {data['noteable_id']}"
-    times = map(read_time, map(data.get, _TIMES))
-    return _Comment(
-        id=_text(data.get("id")),
-        parent=_text(data.get("in_reply_to_id")),
-        body=data["body"],
-        where=where,
-        at=next((at for at in times if 0 < at < _LATEST), 0.0),
-        path=clean_line(_text(data.get("path") or place.get("new_path"))),
-        hunk=_text(data.get("diff_hunk")),
-        lines=max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1,
-        requested=data.get("state") == _REQUESTED,
-    )
-
-
-def _sighting(one: _Comment) -> Sighting | None:
-    if not one.path and not one.requested:
+    path = clean_line(_text(data.get("path") or place.get("new_path")))
+    requested = data.get("state") == _REQUESTED
+    if not path and not requested:
         return None  # part of a conversation, or a bot's summary
-    prose = _MARKUP.sub("", _CODE_SPAN.sub(" ", one.body)).strip()
+    prose = _MARKUP.sub("", _CODE_SPAN.sub(" ", body)).strip()
     sentences = [line for line in map(clean_line, split_sentences(prose)) if line]
-    if not sentences or _MINOR.match(prose) or len(prose.split()) < _LEAST_WORDS:
+    if not sentences or shows("minor", prose.lower()) or len(prose.split()) < _LEAST_WORDS:
         return None
-    suggestion = _SUGGESTION.search(one.body)
+    suggestion = _SUGGESTION.search(body)
     signals = {
         CAUSE: shows("cause", prose.lower()),
         SUGGESTED: suggestion is not None,
-        REQUESTED: one.requested,
+        REQUESTED: requested,
     }
     if not any(signals.values()) and prose.rstrip().endswith("?"):
         return None
-    shown = [line[1:] for line in one.hunk.splitlines() if line[:1] in ("+", " ")]
-    before = "\n".join(shown[-one.lines :][:_MAX_CODE])
-    after = "\n".join(suggestion[1].splitlines()[:_MAX_CODE]) if suggestion else ""
+    diff = ""
+    if suggestion:
+        hunk = _text(data.get("diff_hunk")).splitlines()
+        first, last = (data.get(key) for key in ("start_line", "line"))
+        # Lines of the hunk's end:
+        count = max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1
+        before = [line[1:] for line in hunk if line[:1] in ("+", " ")][-count:][:_MAX_CODE]
+        after = suggestion[1].splitlines()[:_MAX_CODE]
+        diff = show_replacement(path, before, after)
+    times = map(read_time, map(data.get, _TIMES))
     return Sighting(
-        session=one.where,
+        session=where,
         agent=REVIEW,
-        at=one.at,
+        at=next((at for at in times if 0 < at < _LATEST), 0.0),
         title=one_line(sentences[0], _MAX_TITLE),
         signals=(REVIEWED, *(signal for signal, given in signals.items() if given)),
         quote=one_line(prose, _MAX_QUOTE),
-        paths=(one.path,) if one.path else (),
-        diff=show_replacement(one.path, before, after) if suggestion else "",
+        paths=(path,) if path else (),
+        diff=diff,
     )
 
 
-def show_replacement(path: str, before: str, after: str) -> str:
-    """Return what replaced a part of a file as a diff without places."""
-    old, new = before.splitlines(), after.splitlines()
+def show_replacement(path: str, old: Sequence[str], new: Sequence[str]) -> str:
+    """Return which lines of a file replaced which, as a diff without places."""
     rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     head = f"--- a/{path}\n+++ b/{path}\n@@ -1,{len(old)} +1,{len(new)} @@"
     return "\n".join((head, *rows))

@@ -48,13 +48,10 @@ MAX_SENTENCE = 400
 """Characters of a sentence that are looked at."""
 MAX_SENTENCES = 40
 
+_OUTPUT = read_patterns("test_output.txt")
+_ERROR_LINE, _PASTED = ("|".join(_OUTPUT[section]) for section in ("error line", "pasted"))
 _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
-_PASTED = re.compile(
-    r"^\s*(?:>|\||[-+]{3} |@@|[{}\[\]<]|[EF]  |\$ |at \S+[(:]|File \"|Traceback|\d{4}-\d\d-\d\d[T ]"
-    r"|\d\d:\d\d:\d\d|\[?(?:ERROR|WARN\w*|INFO|DEBUG|FATAL)\b|(?:FAILED|PASSED|ERROR) |\s{4}\S"
-    r"|\w*(?:Error|Exception): )"
-)
 
 
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
@@ -64,7 +61,7 @@ def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     decides over a complaint. Takes time linear in the first and last sentences of the text.
     """
     said = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
-    lines = [line for line in said.splitlines() if line.strip() and not _PASTED.match(line)]
+    lines = [line for line in said.splitlines() if line.strip() and not re.match(_PASTED, line)]
     sentences = [sentence[:MAX_SENTENCE] for line in lines for sentence in split_sentences(line)]
     if len(sentences) > MAX_SENTENCES:
         sentences = sentences[: MAX_SENTENCES // 2] + sentences[-MAX_SENTENCES // 2 :]
@@ -80,24 +77,6 @@ def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
 
 MAX_FAILING = 20
 
-_FAILING = (
-    r"^(?:FAILED|ERROR) ([\w./\\-]+\.py(?:::\S+)?)",  # pytest's summary
-    r"^\s*--- FAIL: (\S+)",  # go
-    r"^test (\S+) \.\.\. FAILED",  # cargo
-    r"^\s*FAIL\s+(\S+\.[cm]?[jt]sx?)\b",  # jest, vitest
-    r"^\s*[●✕×✗]\s+(.{3,120}?)\s*(?:\(\d+ ?m?s\))?$",
-    r"^\s*not ok \d+ -? ?(.{3,120})$",  # TAP, node --test
-    r"^\[ERROR\]\s+([\w.$]+[.#]\w+)(?::\d+)?",  # surefire
-    r"^(\S+ > \S.*?) FAILED$",  # gradle
-    r"^(?:FAIL|ERROR): (\w+ \([\w.]+\))",  # unittest
-    r"^\s*\d+\) (.{3,120})$",  # mocha
-    r"^rspec (\S+:\d+)",
-)
-_ERROR_LINE = (
-    r"^E   |^\s*(?:\w+\.)*\w*(?:Error|Exception|Panic|Failure)\b|\bassert|^panicked"
-    r"|thread '.*' panicked|\berror(?:\[\w+\])?:|\bERROR\b|\bFAIL(?:ED|URE)?\b|\bfatal\b"
-    r"|[Ee]xpected|Received|not found|No such file|cannot|undefined|Traceback|실패|오류"
-)
 _AROUND = 2
 
 
@@ -107,7 +86,7 @@ def find_failing(output: str) -> tuple[str, ...]:
     for line in clean(output).splitlines():
         if len(line) > 1_000:  # noqa: PLR2004 no reporter writes such a line
             continue
-        matches = (re.search(pattern, line) for pattern in _FAILING)
+        matches = (re.search(pattern, line) for pattern in _OUTPUT["failing test"])
         if match := next(filter(None, matches), None):
             found[match[1].strip()] = None
     return tuple(found)[:MAX_FAILING]

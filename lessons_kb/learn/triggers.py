@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import log
 
+from lessons_kb.data import read_patterns
 from lessons_kb.learn.signs import (
     CHANGES,
     FEEDBACK,
@@ -195,13 +196,14 @@ class _Watched:
 
     def _listen(self, event: Event) -> None:
         """Add what the user says; the reason of an interrupt may come with the next prompt."""
+        typed = event.text.strip()
         if event.kind in SPOKEN:
             if found := find_phrase(event.text, self._phrases):
                 self._add(found[0], event, quote=found[1])
-            elif self._interrupted and event.text.strip() and not shows("go on", _plain(event)):
+            elif self._interrupted and typed and not shows("go on", typed.lower()):
                 self._add(INTERRUPT, event, quote=event.text)
             self._interrupted = False
-        elif event.kind == "interrupt" and event.text.strip():
+        elif event.kind == "interrupt" and typed:
             self._add(INTERRUPT, event, quote=event.text)
         elif event.kind == "interrupt" or (event.kind in CALLS and event.outcome == "cancelled"):
             self._interrupted = True
@@ -290,10 +292,6 @@ def _why_refused(output: str) -> str:
     return "" if "doesn't want to proceed with this tool use" in output else output
 
 
-def _plain(event: Event) -> str:
-    return event.text.strip().strip(".!~ ").casefold()
-
-
 def _escalated(record: object) -> bool:
     if isinstance(record, dict):
         if record.get("kind") == "mistake_recovery" and record.get("escalated"):
@@ -349,21 +347,8 @@ _COMMAND_CHARS = 2_000
 _MAX_RED = 50
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
-_HINTS = (
-    *("error", "exception", "fatal", "panic", "fault", "dumped", "denied", "not found"),
-    *("undefined", "is not ", "cannot", "could not", "no module", "unexpected", "no attribute"),
-    *("timed out", "timeout", "refused", "out of memory", "traceback", "externally", "killed"),
-    *("no such file", "abort", "오류", "에러", "실패"),
-)
+_HINTS = read_patterns("mining_signals.txt")["hint"]
 """Without any of these a line is not looked at."""
-_INSTALL = re.compile(
-    r"\b(?:pip3?|uv|poetry|npm|pnpm|yarn|bun|cargo|gem|go|apt(?:-get)?|brew|conda|composer)\s+"
-    r"(?:pip\s+)?(?:install|add|i|get)\b"
-)
-_ABSENT = re.compile(
-    r"no module named|cannot find (?:module|package)|module not found|modulenotfounderror"
-    r"|unresolved import|could not resolve|command '?[\w.-]+'? not found|command not found"
-)
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 _VARIES = (
@@ -553,7 +538,7 @@ class SessionReader:
             self._failed(event)
 
     def _ran(self, event: Event, turn: _Turn) -> None:
-        if _INSTALL.search(event.text):
+        if shows("install", event.text.lower()):
             self._forget_absent(event.text)
         red = event.outcome in FAILURES
         signatures = self._failed(event) if red or event.outcome == "unknown" else []
@@ -597,7 +582,7 @@ class SessionReader:
     def _forget_absent(self, command: str) -> None:
         """Forget a missing package that is installed now: nobody did anything wrong."""
         for error in self._errors.values():
-            if _ABSENT.search(error.line.lower()):
+            if shows("absent", error.line.lower()):
                 names = _QUOTED_NAME.findall(error.line)
                 stem = names[0].split("/")[0].split(".")[0].lower() if names else ""
                 if not stem or stem in command.lower() or " -r " in command or " -e" in command:

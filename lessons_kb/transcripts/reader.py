@@ -48,7 +48,6 @@ class Transcript:
     def __init__(self, agent: str = "", *, subagent: bool = False) -> None:
         self.agent = agent
         """One of AGENTS; "" until the record shows it."""
-        self.lines = 0
         self.passed_over = 0
         """Lines that are no JSON object."""
         self._rest = b""
@@ -71,7 +70,6 @@ class Transcript:
         """Yield the entries of one line."""
         if not line.strip():
             return
-        self.lines += 1
         try:
             data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
         except (ValueError, RecursionError):
