@@ -155,7 +155,7 @@ def serve(
         float, Option(min=0.1, help="Requests a second that one token may send.")
     ] = 100.0,
     workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Processes that answer; one more keeps the index.")
+        int, Option(min=1, max=64, help="Processes that answer; one more keeps the index.")
     ] = 1,
     max_body: Annotated[
         int, Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
