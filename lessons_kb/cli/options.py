@@ -358,10 +358,10 @@ Session = Annotated[str | None, typer.Option(help="Session whose earlier injecti
 
 
 def say_stale(brain: Brain) -> None:
-    """Say of each brain whose previous index was searched why."""
+    """Say of each brain whose previous index was used why."""
     for layer in brain.layers:
         if layer.stale:
-            say(f"{layer.alias}: searched the previous index, because {layer.stale}")
+            say(f"{layer.alias}: used the previous index, because {layer.stale}")
 
 
 def read_diff(brain: Brain, revision: str) -> Diff:
