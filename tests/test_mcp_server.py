@@ -144,6 +144,7 @@ def test_files_beyond_max_files_are_told(call, brain: pathlib.Path) -> None:
         call("lessons_preflight", prompt=PROMPT),
     ):
         assert "files skipped: more than max_files = 3; raise index.max_files" in found["skipped"]
+        assert found["skipped"].startswith("brain: "), "no path of this machine"
 
 
 def test_check_names_what_is_not_visible(call) -> None:

@@ -111,10 +111,10 @@ def _close(brain: Brain, named: Sequence[str]) -> None:
 
 
 def say_stale(brain: Brain) -> None:
-    """Say of each brain whose previous index was searched why."""
+    """Say of each brain whose previous index was used why."""
     for layer in brain.layers:
         if layer.stale:
-            say(f"{layer.alias}: searched the previous index, because {layer.stale}")
+            say(f"{layer.alias}: used the previous index, because {layer.stale}")
 
 
 def read_text(words: Sequence[str], *, what: str) -> str:

@@ -75,6 +75,7 @@ def list_cards(
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
     shown = cards if everything else cards[:limit]
+    say_stale(brain)
     if options().json:
         print_json([as_data(card) for card in shown])
         return

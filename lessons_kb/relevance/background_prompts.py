@@ -106,7 +106,7 @@ def measure_background(terms: Sequence[str]) -> float:
             odds = (
                 _ANSWERED * log(answered / (_HALF + answered))
                 + _SURPRISE * shared[prompt]
-                + _LACKING * max(_ENOUGH - nats, 0)
+                + (_LACKING * (_ENOUGH - nats) if nats < _ENOUGH else 0)
             )
             drawn += 1 / (1 + exp(-odds))
     return round(log(drawn), 3)

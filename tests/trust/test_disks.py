@@ -104,6 +104,9 @@ def test_a_full_disk(
                 assert "telegram-allowlist" in out or "allowlist" in out, (arguments, out, err)
     assert command("index")[0] == 2
     assert command("delete", "telegram-allowlist", "--yes")[0] == 0
+    code, out, err = command("list")  # the index has no room to forget the card
+    assert code == 0
+    assert "telegram-allowlist" not in out or "the previous index" in err
     assert command("restore", "telegram-allowlist")[0] == 0
     assert texts(brain) == before
     ballast.unlink()

@@ -130,7 +130,7 @@ def test_a_file_system_without_locks(
     code, out, err = run(root, "search", "telegram", "--explain", code=NO_LOCKS, **env)
     assert code == 0
     assert "allowlist" in out
-    assert "searched the previous index" in err
+    assert "used the previous index" in err
     assert "locks" in err
     for arguments in (["index"], ["index", "--rebuild"], ["bump", "telegram-allowlist"]):
         code, out, err = run(root, *arguments, code=NO_LOCKS, **env)

@@ -294,8 +294,12 @@ def show_hit(hit: dict[str, Any]) -> Found:
 
 
 def _tell_skipped(brain: Brain) -> str:
-    """Say which brains hold more files than are indexed, "" where none does."""
-    return defang_line(" ".join(filter(None, (layer.tell_beyond() for layer in brain.layers))))
+    """Say which brains hold more files than are indexed, "" where none does.
+
+    They are named without their paths: the client may be another machine's.
+    """
+    told = (layer.tell_beyond().replace(layer.root, layer.alias, 1) for layer in brain.layers)
+    return defang_line(" ".join(filter(None, told)))
 
 
 _show_line = lru_cache(maxsize=10_000)(defang_line)  # of cards: each is shown again and again
