@@ -9,11 +9,14 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lessons_kb.brain.index import Index, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
 from lessons_kb.search.embedding_model import (
+    DOCUMENT,
     QUERY,
     Floats,
     Model,
@@ -58,8 +61,6 @@ class Nearness:
     """How near each file of a brain is to one text, as cosines of its nearest passage."""
 
     def __init__(self, loaded: Loaded, query: Floats) -> None:
-        import numpy as np
-
         self._loaded = loaded
         self._cosines = np.maximum.reduceat(loaded.rows @ query, loaded.starts)
         self._mean = float(self._cosines.mean())
@@ -71,8 +72,6 @@ class Nearness:
 
     def nearest(self, count: int) -> list[tuple[int, float]]:
         """Return the nearest files with their cosines, best first."""
-        import numpy as np
-
         order = np.argsort(-self._cosines, kind="stable")[:count]
         return [(self._loaded.numbers[place], float(self._cosines[place])) for place in order]
 
@@ -139,34 +138,31 @@ class Meaning:
 
     def near(self, text: str) -> Nearness | None:
         """Return how near each file is to ``text``; None where nothing can be said of it."""
-        if self._ready is None or not text.strip():
-            return None
-        model, vectors = self._ready
-        try:
-            loaded = self._load(vectors)
-        except StorageError:
-            return None  # what cannot be read costs likeness in meaning, never the answer
-        query = model.encode([text], role=QUERY)[0]
-        if not loaded.numbers or not query.any():
-            return None
-        return Nearness(loaded, query)
+        loaded, query = self._ask(text, QUERY)
+        return Nearness(loaded, query) if loaded is not None and query.any() else None
 
     def titled_like(self, title: str) -> list[tuple[int, float]]:
         """Return the files whose titles mean nearly the same, with their cosines, best first."""
-        if self._ready is None or not title.strip():
+        loaded, query = self._ask(title, DOCUMENT)
+        if loaded is None:
             return []
+        cosines = zip(loaded.numbers, (loaded.titles @ query).tolist(), strict=True)
+        alike = [(number, cosine) for number, cosine in cosines if cosine >= NEAR_DUPLICATE]
+        return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
+
+    def _ask(self, text: str, role: str) -> tuple[Loaded | None, Floats]:
+        """Return the vectors and that of a text; none where there are none or no text."""
+        if self._ready is None or not text.strip():
+            return None, np.zeros(0, dtype=np.float32)
         model, vectors = self._ready
         try:
-            loaded = self._load(vectors)
-        except StorageError:
-            return []
-        if not loaded.numbers:
-            return []
-        cosines = (loaded.titles @ model.encode([title])[0]).tolist()
-        alike = [
-            (n, c) for n, c in zip(loaded.numbers, cosines, strict=True) if c >= NEAR_DUPLICATE
-        ]
-        return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
+            now = (self._index.state, vectors.version())
+            if self._loaded is None or self._loaded[0] != now:
+                self._loaded = (now, self._load(vectors))
+        except StorageError:  # what cannot be read costs likeness in meaning, never the answer
+            return None, np.zeros(0, dtype=np.float32)
+        loaded = self._loaded[1]
+        return loaded if loaded.numbers else None, model.encode([text], role=role)[0]
 
     def close(self) -> None:
         """Release the files."""
@@ -185,7 +181,6 @@ class Meaning:
         vectors.add(found)
 
     def _passages(self, path: str, digest: str) -> list[str]:
-
         settings = self._index.settings
         try:
             data, document = read_document(
@@ -193,29 +188,22 @@ class Meaning:
             )
         except StorageError:
             return []
-
         if hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
             return []  # it changed a moment ago: its new digest will be asked for
         return passages_of(document)
 
     def _load(self, vectors: Vectors) -> Loaded:
-        now = (self._index.state, vectors.version())
-        if self._loaded is None or self._loaded[0] != now:
-            import numpy as np
-
-            known = list(self._index.catalogue.numbers().values())
-            owners, rows = vectors.read([digest for _number, digest in known])
-            firsts = [n for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner]
-            numbers = [known[owners[first]][0] for first in firsts]
-            loaded = Loaded(
-                numbers=numbers,
-                places={number: place for place, number in enumerate(numbers)},
-                titles=rows[firsts],
-                starts=[first - place for place, first in enumerate(firsts)],
-                rows=np.delete(rows, firsts, axis=0),
-            )
-            self._loaded = (now, loaded)
-        return self._loaded[1]
+        known = list(self._index.catalogue.numbers().values())
+        owners, rows = vectors.read([digest for _number, digest in known])
+        firsts = [n for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner]
+        numbers = [known[owners[first]][0] for first in firsts]
+        return Loaded(
+            numbers=numbers,
+            places={number: place for place, number in enumerate(numbers)},
+            titles=rows[firsts],
+            starts=[first - place for place, first in enumerate(firsts)],
+            rows=np.delete(rows, firsts, axis=0),
+        )
 
 
 def passages_of(document: Document) -> list[str]:

@@ -142,14 +142,8 @@ class Model:
         self._inputs = [given.name for given in self._session.get_inputs()]
         self.key = _digest(path, tokenizer, str(longest))
         """Differs between models whose vectors cannot be compared."""
-        self.size = self._measure()
+        self.size = int(self._encode_batch([self._tokenizer.encode("a").ids]).shape[1])
         """Numbers in a vector."""
-
-    def _measure(self) -> int:
-        size = self._session.get_outputs()[0].shape[-1]
-        if isinstance(size, int):
-            return size
-        return int(self._encode_batch([self._tokenizer.encode("a").ids]).shape[1])
 
     def encode(self, texts: Sequence[str], *, role: str = DOCUMENT) -> Floats:
         """Return one unit vector a text, in order; ``role`` is QUERY or DOCUMENT.
@@ -157,8 +151,6 @@ class Model:
         Only the first 256 tokens of a text count. A text in a script that the model does not know
         gets a vector of zeros: its cosines would say nothing.
         """
-        import numpy as np
-
         self._asked += 1
         if self._asked == _WORTH_OPTIMISING:
             self._session = _start(self._path, optimised=True)
@@ -185,11 +177,11 @@ class Model:
         return 0 < letters <= _MOST_TOKENS * length
 
     def _encode_batch(self, tokens: Sequence[Sequence[int]]) -> Floats:
-        import numpy as np
-
-        width = max(map(len, tokens))
-        ids = np.array([[*row, *[0] * (width - len(row))] for row in tokens], dtype=np.int64)
-        mask = np.array([[1] * len(row) + [0] * (width - len(row)) for row in tokens], np.int64)
+        ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for number, row in enumerate(tokens):
+            ids[number, : len(row)] = row
+            mask[number, : len(row)] = 1
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         states = self._session.run(None, {name: given[name] for name in self._inputs})[0]
         if states.ndim < len(("texts", "tokens", "size")):
@@ -227,16 +219,9 @@ def _read_json(*parts: str) -> dict[str, Any]:
 
 
 def _digest(*parts: str) -> str:
-    """Return what tells one model from another: size and ends of its files, and its limits."""
+    """Return what tells one model from another: name, size and time of its files, and limits."""
     seen = hashlib.blake2b(digest_size=8)
     for part in parts:
-        if not os.path.isfile(part):
-            seen.update(part.encode())
-            continue
-        size = os.path.getsize(part)
-        seen.update(str(size).encode())
-        with open(part, "rb") as file:
-            seen.update(file.read(_SAMPLED))
-            file.seek(max(0, size - _SAMPLED))
-            seen.update(file.read())
+        there = os.stat(part) if os.path.isfile(part) else None
+        seen.update(f"{part} {there.st_size} {there.st_mtime_ns}\n".encode() if there else part.encode())
     return seen.hexdigest()

@@ -14,6 +14,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log, sqrt
 
+import numpy as np
+
 from lessons_kb.config import Gate
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Hit
@@ -41,7 +43,6 @@ class Vectors:
             self._db = _open(self._path)
         except sqlite3.Error as error:
             raise StorageError(f"cannot open {self._path}: {error}; check the folder") from None
-
         for other in glob.glob(os.path.join(glob.escape(folder), f"{_PREFIX}*.db")):
             if other != self._path:
                 _remove(other)
@@ -63,13 +64,10 @@ class Vectors:
         with self._using(), self._db:
             found = self._db.execute("SELECT digest FROM vectors").fetchall()
             gone = [row for row in found if row[0] not in digests]
-            if gone:
-                self._db.executemany("DELETE FROM vectors WHERE digest = ?", gone)
+            self._db.executemany("DELETE FROM vectors WHERE digest = ?", gone)
 
     def read(self, digests: Sequence[str]) -> tuple[list[int], Floats]:
         """Return all vectors as rows, and for each row its place in ``digests``, ascending."""
-        import numpy as np
-
         with self._using():
             found = {d: (n, raw) for d, n, raw in self._db.execute("SELECT * FROM vectors")}
         places: list[int] = []
@@ -110,16 +108,7 @@ class Vectors:
 
 
 def _open(path: str) -> sqlite3.Connection:
-    try:
-        return _connect(path)
-    except sqlite3.OperationalError:
-        raise
-    except sqlite3.DatabaseError:
-        _remove(path)
-        return _connect(path)
-
-
-def _connect(path: str) -> sqlite3.Connection:
+    """Open the file, or begin it anew where it is damaged."""
     db = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = NORMAL")
@@ -128,9 +117,14 @@ def _connect(path: str) -> sqlite3.Connection:
             " vectors BLOB NOT NULL) WITHOUT ROWID"
         )
         db.execute("SELECT * FROM vectors LIMIT 1").fetchone()
-    except BaseException:
+    except sqlite3.DatabaseError as error:
         db.close()
-        raise
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        _remove(path)
+        if os.path.exists(path):
+            raise
+        return _open(path)
     return db
 
 
@@ -197,18 +191,7 @@ def judge_meaning(
         odds = _WORDS * log(words / (1 - words)) + _MEANING * cosine + _BIAS
         confidence = round(1 / (1 + exp(-odds)), 4)
         passed = confidence >= gate.min_confidence
-        judged.append(
-            replace(
-                hit,
-                confidence=confidence,
-                passed=passed,
-                reason=_reason(hit, cosine, passed=passed),
-            )
-        )
+        meaning = f"{'near' if passed else 'suppressed: not near enough'} in meaning ({cosine:.2f})"
+        reason = f"{meaning}; {hit.reason.removeprefix('suppressed: ')}"
+        judged.append(replace(hit, confidence=confidence, passed=passed, reason=reason))
     return judged
-
-
-def _reason(hit: Hit, cosine: float, *, passed: bool) -> str:
-    words = hit.reason.removeprefix("suppressed: ")
-    meaning = f"{'near' if passed else 'not near enough'} in meaning ({cosine:.2f})"
-    return f"{'' if passed else 'suppressed: '}{meaning}; {words}"
