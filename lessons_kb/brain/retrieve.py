@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.learn.lesson_effect import may_harm, weigh
@@ -43,12 +42,13 @@ class Found:
 
 
 NOTHING = Found(hits=(), frequencies={}, size=0)
+STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
 def find(layer: Layer, query: Query) -> Found:
     """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
-    engine = layer.reader
-    if engine is None or not (size := engine.size()):
+    engine, state = layer.reader, layer.state
+    if engine is None or state is None or not (size := engine.size()):
         return NOTHING
     settings = layer.settings
     terms = analyze(query.text)
@@ -57,8 +57,12 @@ def find(layer: Layer, query: Query) -> Found:
     # ``body`` holds what every other field holds: most words of a log stand in no card at all.
     in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    is_eligible = _eligible(query)
-    guarding = _guarding(layer, query, is_eligible)
+    notes, cards_too = NOTE in query.kinds, any(kind in KINDS for kind in query.kinds)
+
+    def is_eligible(number: int) -> bool:  # before anything is read of a card
+        return notes if number < 0 else cards_too
+
+    guarding = set(filter(is_eligible, layer.guarding(query.paths))) if query.paths else set()
     nearness = layer.meaning.near(query.text) if layer.meaning else None
     limit, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
@@ -68,11 +72,7 @@ def find(layer: Layer, query: Query) -> Found:
         more: dict[int, float] = {}
         if nearness is not None:
             more = nearness.add_to(
-                scores,
-                is_eligible,
-                terms=reduced,
-                frequencies=frequencies,
-                size=size,
+                scores, is_eligible, terms=reduced, frequencies=frequencies, size=size
             )
         cards = layer.cards(scores | more)
         candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
@@ -82,127 +82,64 @@ def find(layer: Layer, query: Query) -> Found:
             break
         asked *= 8
     numbers = {card.id: n for n, card in cards.items()}
-    guessed = guess_shares(query.text, dict.fromkeys(terms))
+    sentences = split_sentences(query.text)
+    at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
     evidence = Evidence(
         terms=reduced,
-        guessed=guessed,
+        guessed=guess_shares(query.text, dict.fromkeys(terms)),
         frequencies=frequencies,
         size=size,
-        **_found_in(
-            layer,
-            engine,
-            {hit.card.id: numbers[hit.card.id] for hit in hits},
-            _phrases(query.text, guessed),
-            in_cards,
-        ),
-        parts=_parts(query.text),
-        rivals=_rivals(layer, query),
+        parts=[
+            frozenset(analyze(" ".join(sentences[start : start + at_once])))
+            for start in range(0, len(sentences), at_once)
+        ],
+        # A hit had to beat so many files: notes have cards for rivals too, not the reverse. A
+        # brain has few notes, and a handful of long texts shares words with any prompt.
+        rivals=state.cards + (state.notes if notes else 0),
     )
-    if more:
-        hits = [_without(hit, more.get(numbers[hit.card.id], 0.0)) for hit in hits]
+    held = {hit.card.id: numbers[hit.card.id] for hit in hits}
+    evidence = _add_cards(evidence, layer, engine, query.text, held)
+    if more:  # what of a score came from words, and what from meaning
+        for place, hit in enumerate(hits):
+            meaning = more.get(numbers[hit.card.id], 0.0)
+            hits[place] = replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
     judged = judge(hits, evidence, settings.gate)
     if nearness is not None:
         judged = nearness.judge(judged, numbers, settings.gate)
-    judged = [_without_template(hit) for hit in judged]
-    if settings.effect.withhold_harmful:
-        judged = hold_back(layer, judged)
+    reasons = find_harmful(layer, [hit.card for hit in judged if hit.passed])
+    reasons |= {hit.card.id: STILL_TEMPLATE for hit in judged if hit.card.template}
+    for place, hit in enumerate(judged):
+        if hit.passed and hit.card.id in reasons:
+            judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
     return Found(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
-def _without(hit: Hit, meaning: float) -> Hit:
-    """Tell in a hit what of its score came from words and what from meaning."""
-    return replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
-
-
-def _guarding(layer: Layer, query: Query, is_eligible: Callable[[int], bool]) -> set[int]:
-    """Return the numbers of cards whose globs match a file of the query."""
-    if not query.paths:
-        return set()
-    return set(filter(is_eligible, layer.guarding(query.paths)))
-
-
-def _eligible(query: Query) -> Callable[[int], bool]:
-    """Part notes from cards by the sign of their number, before anything is read of them."""
-    notes = NOTE in query.kinds
-    cards = any(kind in KINDS for kind in query.kinds)
-    return lambda number: notes if number < 0 else cards
-
-
-def _found_in(
-    layer: Layer,
-    engine: Reader,
-    numbers: Mapping[str, int],
-    pairs: Sequence[tuple[str, str]],
-    terms: Iterable[str],
-) -> dict[str, dict[str, Any]]:
-    """Return the gate's evidence about single cards; ``numbers`` maps their ids to numbers."""
+def _add_cards(
+    evidence: Evidence, layer: Layer, engine: Reader, text: str, numbers: Mapping[str, int]
+) -> Evidence:
+    """Return the evidence with what tells of single cards; ``numbers`` maps their ids."""
     held = engine.documents(numbers.values())
     backgrounds = layer.backgrounds(numbers.values())
     documents = {card: held[n] for card, n in numbers.items() if n in held}
-    asked = [(term, plain) for term in terms if (plain := plain_term(term))]
-    beside = [(plain_term(first), plain_term(second)) for first, second in pairs]
-    return {
-        "found": {card: find_terms(one, asked) for card, one in documents.items()},
-        "lengths": {
+    asked = [(term, plain_term(term)) for term in evidence.terms if evidence.frequencies[term]]
+    # A function word says nothing beside another: those of the language that the analyzer knows
+    # are gone; of others, one is known by its share.
+    share = evidence.guessed.get
+    pairs = [
+        (plain_term(first), plain_term(second))
+        for first, second in find_neighbours(text)[:_MOST_PAIRS]
+        if max(share(first, 0.0), share(second, 0.0)) < _FUNCTION_WORD
+    ]
+    return replace(
+        evidence,
+        found={card: find_terms(one, asked) for card, one in documents.items()},
+        lengths={
             card: {field: length for field, (_words, length, _text) in one.items()}
             for card, one in documents.items()
         },
-        "phrases": {card: count_phrases(one, beside) for card, one in documents.items()},
-        "background": {card: backgrounds[n] for card, n in numbers.items() if n in backgrounds},
-    }
-
-
-def _phrases(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the pairs of neighbouring words that tell something: no function word is in them.
-
-    Those of the language that the analyzer knows are gone; of others, one is known by its share.
-    """
-    pairs = find_neighbours(text)[:_MOST_PAIRS]
-    return [p for p in pairs if all(guessed.get(term, 0.0) < _FUNCTION_WORD for term in p)]
-
-
-def _parts(text: str) -> list[frozenset[str]]:
-    """Return the terms of each sentence, of several together where there are many."""
-    sentences = split_sentences(text)
-    at_once = -(-len(sentences) // _MOST_PARTS)
-    return [
-        frozenset(analyze(" ".join(sentences[start : start + at_once])))
-        for start in range(0, len(sentences), max(at_once, 1))
-    ]
-
-
-def _rivals(layer: Layer, query: Query) -> int:
-    """Return how many files a hit had to beat: notes have cards for rivals too, not the reverse.
-
-    A brain has few notes, and a handful of long texts shares words with any prompt.
-    """
-    state = layer.state
-    if state is None:
-        return 0
-    return state.cards + (state.notes if NOTE in query.kinds else 0)
-
-
-_WHERE = f"{SUPPRESSED} by [effect] withhold_harmful"
-
-
-def hold_back(layer: Layer, hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits of one brain, the harmful ones among those that passed marked as held."""
-    harm = find_harmful(layer, [hit.card for hit in hits if hit.passed])
-    return [
-        replace(hit, passed=False, reason=harm[hit.card.id])
-        if hit.passed and hit.card.id in harm
-        else hit
-        for hit in hits
-    ]
-
-
-STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
-
-
-def _without_template(hit: Hit) -> Hit:
-    if not (hit.passed and hit.card.template):
-        return hit
-    return replace(hit, passed=False, reason=STILL_TEMPLATE)
+        phrases={card: count_phrases(one, pairs) for card, one in documents.items()},
+        background={card: backgrounds[n] for card, n in numbers.items() if n in backgrounds},
+    )
 
 
 def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
@@ -224,11 +161,11 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     every = list(cards)
     if not every or not layer.settings.effect.withhold_harmful:
         return {}
-
     totals = layer.session_journal.outcomes.totals([card.id for card in every])
     suspect = (card for card in every if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)
-    return {e.card.id: f"{_WHERE}: {e.reason}" for e in effects if e.verdict == "harms"}
+    where = f"{SUPPRESSED} by [effect] withhold_harmful"
+    return {e.card.id: f"{where}: {e.reason}" for e in effects if e.verdict == "harms"}
 
 
 def merge_hits(
@@ -253,7 +190,8 @@ def merge_hits(
         own = [hit for file, hit in files.items() if file not in seen]
         scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
         seen.update(files)
-    known = _known(hit for _layer, hit in scaled)
+    given = [hit.card for _layer, hit in scaled if hit.passed or hit.reason.startswith(SUPPRESSED)]
+    known = {name for card in given for name in _names(card)}
     new = [hit for hit in served if not known.intersection(_names(hit.card))]
     scale = _scale(served)
     scaled += [(found[0][0], replace(hit, score=hit.score * scale)) for hit in new]
@@ -270,12 +208,6 @@ def _scale(hits: Sequence[Hit]) -> float:
     """Return what makes the best score of one brain's hits its best confidence."""
     best = max((hit.score for hit in hits), default=0.0)
     return max(hit.confidence for hit in hits) / best if best > 0 else 0.0
-
-
-def _known(hits: Iterable[Hit]) -> set[tuple[str, ...]]:
-    """Return the names of the cards that a server need not give: given here, or suppressed."""
-    known = (hit for hit in hits if hit.passed or hit.reason.startswith(SUPPRESSED))
-    return {name for hit in known for name in _names(hit.card)}
 
 
 def _names(card: Card) -> tuple[tuple[str, ...], ...]:

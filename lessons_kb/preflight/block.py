@@ -16,7 +16,7 @@ from lessons_kb.preflight.note_excerpts import (
     build_excerpt,
     overlap,
     weigh_paragraphs,
-    weigh_terms,  # most blocks shorten nothing
+    weigh_terms,
 )
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import TokenCounter
@@ -74,14 +74,13 @@ def pack(
     given only beside a lesson. ``sources`` names the files that a lesson was imported from: they
     would say the same once more.
     """
-
-    @cache
-    def weigh() -> Mapping[str, float]:
-
-        return weigh_terms(query, frequencies, size)
-
+    weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten nothing
     block = _Block(settings, counter, max_chars, weigh, closings)
-    if not block.needs_room_for(notes, in_context):
+    if not (
+        settings.context
+        and settings.max_notes > 0
+        and any(hit.passed and shown_name(hit) not in in_context for hit, _ in notes)
+    ):  # without a note to give, lessons need not leave room
         block.share = block.budget
     block.add_lessons(hits, in_context)
     block.add_notes(notes, in_context, alone=alone, sources=sources)
@@ -127,21 +126,16 @@ class _Block:
     def withhold(self, hit: Hit, reason: str) -> None:
         self.withheld.append(replace(hit, reason=reason))
 
-    def needs_room_for(self, notes: Sequence[tuple[Hit, str]], in_context: Collection[str]) -> bool:
-        """Tell whether a note is to be given: without one, lessons need not leave room."""
-        chosen = self.settings.context and self.settings.max_notes > 0
-        return chosen and any(hit.passed and shown_name(hit) not in in_context for hit, _ in notes)
-
     def add_lessons(self, hits: Sequence[Hit], in_context: Collection[str]) -> None:
         """Give the hits their places in order; a smaller one may fit where a larger did not."""
         places = self.settings.max_lessons
         best = 0.0
         for hit in hits:
+            best = max(best, hit.confidence if hit.passed else 0.0)
+            far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
             if not hit.passed:
                 self.withheld.append(hit)
-                continue
-            best = max(best, hit.confidence)
-            if _odds(hit.confidence) < self.settings.weakest * _odds(best) and not hit.matches_path:
+            elif far and not hit.matches_path:
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )
@@ -174,11 +168,11 @@ class _Block:
                 self.withheld.append(hit)
             elif not self.settings.context:
                 self.withhold(hit, "context is off")
-            elif _base(hit) in AGENT_FILES:
+            elif hit.card.id.rpartition("/")[2] in AGENT_FILES:
                 self.withhold(hit, READ_BY_AGENT)
             elif not (self.lessons or alone):
                 self.withhold(hit, NEVER_ALONE)
-            elif _base(hit) in imported:
+            elif hit.card.id.rpartition("/")[2] in imported:
                 self.withhold(hit, "a lesson imported from it is in the block")
             elif shown_name(hit) in in_context:
                 self.withhold(hit, IN_CONTEXT)
@@ -220,15 +214,17 @@ class _Block:
         count = len(form.items)
         fitted = count == form.total and attempt(range(count))
         if not fitted:
-            order = form.by_relevance(self.weigh())
-            fitted = _widest(count, lambda size: attempt(sorted(order[:size])))
-            fitted = fitted or _widest(count, lambda size: attempt(sorted(order[:size]), why=False))
+            scores = [overlap(item, self.weigh()) for item in form.items]
+            order = sorted(range(count), key=lambda number: (-scores[number], number))
+            fitted = any(
+                _widest(count, lambda size, why=why: attempt(sorted(order[:size]), why=why))
+                for why in (True, False)
+            )
         if fitted:
             self.lessons.append(hit)
         return fitted
 
     def _add_note(self, hit: Hit, source: str, limit: int) -> bool:
-
         if self.notes:
             head = [*self.lines[:-1], ""]
         else:
@@ -259,7 +255,11 @@ class _Form:
         if card.occurrences > 1:
             facts.insert(1, f"seen {card.occurrences}×")
         self.title = f"{number}. {_safe(card.title) or self.name} ({' · '.join(facts)})"
-        self.why = _shortened(_safe(card.why))
+        self.why = _safe(card.why)
+        if len(self.why) > MAX_WHY:
+            kept = self.why[: MAX_WHY - 1]
+            words = kept if self.why[MAX_WHY - 1].isspace() else kept.rsplit(" ", 1)[0]
+            self.why = (words if len(words) > MAX_WHY // 2 else kept).rstrip(" ,;:—-") + "…"
         cleaned = [_safe(item) for item in card.checklist[:_MAX_ITEMS]]
         if labelled:
             places = enumerate(cleaned, 1)
@@ -276,11 +276,6 @@ class _Form:
             lines.append(f"   … {more} more in {self.name}")
         return lines
 
-    def by_relevance(self, weights: Mapping[str, float]) -> list[int]:
-
-        scores = [overlap(item, weights) for item in self.items]
-        return sorted(range(len(scores)), key=lambda number: (-scores[number], number))
-
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
     """Attempt sizes up to ``most`` by bisection; the last success is the widest that fits."""
@@ -295,21 +290,9 @@ def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
     return found
 
 
-def _base(hit: Hit) -> str:
-    return hit.card.id.rpartition("/")[2]
-
-
 def _odds(confidence: float) -> float:
     return confidence / max(1 - confidence, 1e-9)
 
 
 def _name(hit: Hit) -> str:
     return _safe(shown_name(hit)) or "unnamed"
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= MAX_WHY:
-        return text
-    kept = text[: MAX_WHY - 1]
-    words = kept.rsplit(" ", 1)[0] if not text[MAX_WHY - 1].isspace() else kept
-    return (words if len(words) > MAX_WHY // 2 else kept).rstrip(" ,;:—-") + "…"

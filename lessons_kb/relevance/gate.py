@@ -20,7 +20,7 @@ from itertools import pairwise
 from math import exp, log, log1p
 
 from lessons_kb.config import Gate
-from lessons_kb.model import Card, Hit
+from lessons_kb.model import Hit
 from lessons_kb.relevance.background_prompts import (
     PASSAGE,
     UNKNOWN,
@@ -129,7 +129,7 @@ class Evidence:
     """Term → in how many documents' ``body`` it stands."""
     size: int
     """Number of documents in the index."""
-    found: Mapping[str, Mapping[str, tuple[str, ...]]]
+    found: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """Id of a card → field → terms of the query that stand in it."""
     lengths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Id of a card → field → number of terms in it; 150 in a ``body`` that is not known."""
@@ -157,14 +157,16 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
     guessing = _Query(evidence, guessed=evidence.guessed) if evidence.guessed else listed
     judged = []
     for hit in hits:
-        query = guessing if evidence.guessed and not _is_in_known_language(hit.card) else listed
-        fields = evidence.found.get(hit.card.id, {})
+        card = hit.card
+        texts = (card.title, card.why, *card.symptoms, *card.checklist)
+        query = guessing if evidence.guessed and not is_known_language(texts) else listed
+        fields = evidence.found.get(card.id, {})
         shared = query.surprises.keys() & set().union(*fields.values())
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
         confidence = _weigh(hit, fields, matched, query)
-        if meant := any(map(listed.is_like, hit.card.examples)):
+        if meant := any(map(listed.is_like, card.examples)):
             confidence = max(confidence, _EXAMPLE)
-        unlike = any(map(listed.is_like, hit.card.not_for))
+        unlike = any(map(listed.is_like, card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
         rare = [term for term in matched if query.surprises[term] >= _TELLING]
         reason = _put_into_words(matched, rare, query.covered(matched), passed=passed)
@@ -205,13 +207,10 @@ class _Query:
             for term, weight in evidence.terms.items()
         }
         self.length = log(max(len(evidence.terms), _FEWEST))
-        self.windows = [(evidence.terms.keys(), sum(self.weights.values())), *self._windows()]
+        parts = [self.weights.keys() & part for part in evidence.parts]
+        windows = [evidence.terms.keys(), *parts, *(one | other for one, other in pairwise(parts))]
+        self.windows = [(window, sum([self.weights[t] for t in window])) for window in windows]
         """Each part of the query, each two neighbours, and all of it, with the sum of weights."""
-
-    def _windows(self) -> list[tuple[Collection[str], float]]:
-        parts = [self.weights.keys() & part for part in self.evidence.parts]
-        windows = [*parts, *(one | other for one, other in pairwise(parts))]
-        return [(window, sum([self.weights[t] for t in window])) for window in windows]
 
     def rarity(self, term: str) -> float:
         """Return how rare a term is in prompts about other things, in nats.
@@ -237,20 +236,6 @@ class _Query:
         return sum([terms[term] * self.surprises[term] for term in matched]) / self.asked
 
 
-def _weigh_terms(
-    hit: Hit, fields: Mapping[str, Iterable[str]], matched: Iterable[str]
-) -> dict[str, float]:
-    """Return how much each shared word counts.
-
-    A card that lists symptoms says itself when it matters: words that stand only in its prose
-    count less. A card without any is known by nothing but its prose.
-    """
-    if not hit.card.symptoms:
-        return dict.fromkeys(matched, 1.0)
-    told = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
-    return {term: 1.0 if term in told else _IN_PROSE for term in matched}
-
-
 def _weigh(
     hit: Hit, fields: Mapping[str, Iterable[str]], matched: Sequence[str], query: _Query
 ) -> float:
@@ -259,7 +244,12 @@ def _weigh(
     least = _ONLY_FILES if hit.matches_path else 0.0
     if hit.bm25 <= 0 or not matched or query.surprises[matched[0]] < _EVERYDAY:
         return least
-    counts = _weigh_terms(hit, fields, matched)
+    counts = dict.fromkeys(matched, 1.0)
+    if hit.card.symptoms:
+        # It says itself when it matters: words that stand only in its prose count less. A card
+        # without any is known by nothing but its prose.
+        told = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
+        counts |= {term: _IN_PROSE for term in matched if term not in told}
     found = sum([query.weights[term] for term in matched]) or 1.0
     length = query.evidence.lengths.get(card, {}).get("body", PASSAGE)
     body = measure_nats(matched, query.shares, length)
@@ -300,10 +290,6 @@ def _weigh_title(title: str) -> Mapping[str, float]:
     nats = {term: -log(share_of(term)) for term in analyze(title)}
     whole = max(sum(nats.values()), _LEAST_TITLE)
     return {term: value / whole for term, value in nats.items()}
-
-
-def _is_in_known_language(card: Card) -> bool:
-    return is_known_language((card.title, card.why, *card.symptoms, *card.checklist))
 
 
 def _put_into_words(
