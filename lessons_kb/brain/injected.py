@@ -56,11 +56,11 @@ def find_given(layers: Sequence[Layer], session: str | None = None) -> list[Card
     those of the latest block are returned; a journal that cannot be used knows none.
     """
     try:
-        chosen = _since_asked(layers, session)
+        chosen = _find_since_asked(layers, session)
     except (sqlite3.Error, StorageError):
         chosen = None
     if chosen is None:
-        chosen = {layer: last_injected(layer, session) for layer in layers}
+        chosen = {layer: set(layer.session_journal.last_injected(session)) for layer in layers}
     return [
         card
         for layer, ids in chosen.items()
@@ -70,37 +70,29 @@ def find_given(layers: Sequence[Layer], session: str | None = None) -> list[Card
     ]
 
 
-def _since_asked(layers: Sequence[Layer], session: str | None) -> dict[Layer, set[str]] | None:
-    asked = layers[0].journal.events.find(session=session, kinds=ASKED, limit=1)
-    noted = asked[0].record.get(OUTCOME) if asked else None
-    if not isinstance(noted, list):
+def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Layer, set[str]] | None:
+    asked = next(iter(layers[0].journal.events.find(session=session, kinds=ASKED, limit=1)), None)
+    noted = asked.record.get(OUTCOME) if asked else None
+    if asked is None or not isinstance(noted, list):
         return None
-    if _is_outdated(layers, asked[0], any_session=session is None):
-        return None
-    names = {str(one.get("id", "")) for one in noted if isinstance(one, dict) and _counts(one)}
-    chosen = {}
-    for layer in layers:
-        begin = f"{layer.alias}:"
-        ids = {name.removeprefix(begin) for name in names}
-        rows = layer.journal.injections.of(asked[0].session) if asked[0].session else ()
-        chosen[layer] = ids.union(row.card for row in rows if row.at > int(asked[0].at))
-    return chosen
-
-
-def _is_outdated(layers: Sequence[Layer], asked: Event, *, any_session: bool) -> bool:
-    """Return whether something was given since for a prompt that nobody noted."""
-    for layer in layers:
+    for layer in layers:  # something may have been given since, for a prompt that nobody noted
         newest = layer.journal.injections.newest()
         if newest is None or newest[1] <= int(asked.at):
             continue
-        elsewhere = newest[0] != asked.session
-        if any_session if elsewhere else not newest[0]:
-            return True
-    return False
-
-
-def _counts(one: Mapping[str, object]) -> bool:
-    return one.get("given") is True or str(one.get("reason", "")).startswith(IN_CONTEXT)
+        if session is None if newest[0] != asked.session else not newest[0]:
+            return None
+    names = {
+        str(one.get("id", ""))
+        for one in noted
+        if isinstance(one, dict)
+        and (one.get("given") is True or str(one.get("reason", "")).startswith(IN_CONTEXT))
+    }
+    chosen = {}
+    for layer in layers:
+        ids = {name.removeprefix(f"{layer.alias}:") for name in names}
+        rows = layer.journal.injections.of(asked.session) if asked.session else ()
+        chosen[layer] = ids.union(row.card for row in rows if row.at > int(asked.at))
+    return chosen
 
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
@@ -199,11 +191,6 @@ def outcome(block: Preflight) -> list[dict[str, object]]:
         }
         for place, hit in enumerate(hits)
     ]
-
-
-def last_injected(layer: Layer, session: str | None) -> set[str]:
-    """Return the card ids of the latest block, of this session or of any."""
-    return set(layer.session_journal.last_injected(session))
 
 
 def card_digest(card: Card) -> str:

@@ -134,8 +134,11 @@ def similarity(one: str, other: str) -> float:
     of Hangul, Kana, Han), of pairs (stems; character bigrams) and of pieces (letter trigrams;
     trigrams of Jamo, in which a particle or an ending is a small part).
     """
-    pairs = zip(_families(one), _families(other), strict=True)
-    return sum(_dice(a, b) for a, b in pairs) / 3
+    total = 0.0
+    for mine, theirs in zip(_families(one), _families(other), strict=True):
+        both = mine.total() + theirs.total()
+        total += 2 * (mine & theirs).total() / both if both else 0.0
+    return total / 3
 
 
 def is_same_wording(one: str, other: str) -> bool:
@@ -144,7 +147,7 @@ def is_same_wording(one: str, other: str) -> bool:
     Order, negation, numbers and symbols count; titles of fewer than three words never are.
     """
     first, second = _wording(one), _wording(other)
-    length = sum(len(word) if re.match(f"[{_DENSE}]", word) else 2 for word in first)
+    length = sum(len(word) if _is_dense(word) else 2 for word in first)
     return first == second and length >= _SHORTEST
 
 
@@ -189,20 +192,10 @@ def _families(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
     units, pairs, pieces = Counter(stems), Counter(stems), Counter[str]()
     units.update(run)
     pairs.update(run[i : i + 2] for i in range(len(run) - 1))
-    for stem in stems:
-        pieces.update(_trigrams(f" {stem} "))
-    if dense:
-        pieces.update(_trigrams(unicodedata.normalize("NFD", f" {' '.join(dense)} ")))
+    whole = unicodedata.normalize("NFD", f" {' '.join(dense)} ") if dense else ""
+    for piece in (*(f" {stem} " for stem in stems), whole):
+        pieces.update(piece[i : i + 3] for i in range(len(piece) - 2))
     return units, pairs, pieces
-
-
-def _trigrams(text: str) -> Iterator[str]:
-    return (text[i : i + 3] for i in range(len(text) - 2))
-
-
-def _dice(one: Counter[str], other: Counter[str]) -> float:
-    both = one.total() + other.total()
-    return 2 * (one & other).total() / both if both else 0.0
 
 
 def _wording(text: str) -> list[str]:
@@ -235,14 +228,13 @@ def _is_other_subject(one: str, other: str) -> bool:
     )
     exchanged = False
     for what, i, j, k, m in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        apart = [*first[i:j], *second[k:m]]
-        if what != "equal" and any(_changes_meaning(word) for word in apart):
+        # A number, a symbol or a negation changes the meaning.
+        if what != "equal" and any(
+            not word[0].isalpha() or any(map(str.isdigit, word)) or word in _TURNING
+            for word in (*first[i:j], *second[k:m])
+        ):
             return True
         if what in ("insert", "delete"):
             return False
         exchanged = exchanged or what == "replace"
     return exchanged
-
-
-def _changes_meaning(word: str) -> bool:
-    return not word[0].isalpha() or any(c.isdigit() for c in word) or word in _TURNING

@@ -115,6 +115,7 @@ def measure_background(terms: Sequence[str]) -> float:
 @lru_cache(maxsize=10_000)
 def measure_rarity(term: str) -> float:
     """Return how rare a term is in the background prompts, in nats: 7.8 where none holds it."""
+    # No table of counts: to make one takes a process that asks for a few terms longer than to look.
     text, prompts = _background_text()
     return -log((text.count(f" {term} ") + 0.5) / (prompts + 1))
 
@@ -136,7 +137,6 @@ def _background_in(script: str) -> tuple[frozenset[str], ...]:
 
 @cache
 def _background_text() -> tuple[str, int]:
-    # No table of counts: to make one takes a process that asks for a few terms longer than to look.
     lines = list(read_lines(_PROMPTS))
     return f" {'  '.join(lines)} ", len(lines)
 
@@ -208,7 +208,11 @@ def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
         pairs = [one for one in terms if not one.isascii() and get_share(one) is None]
         return {one: max(share_of_background(one, script), _LEAST_PAIR) for one in pairs}
     plain = {one for word in _find_unknown(words) for one in analyze(word)}
-    return {one: _guess(one) for one in terms if one in plain and _is_guessed(one)}
+    return {
+        one: max(exp(-_STEEPNESS * (len(one) - 1)), _LEAST_SHARE)
+        for one in terms
+        if one in plain and (len(one) <= _SHORT or get_share(one) is None)
+    }
 
 
 def is_known_language(parts: Sequence[str]) -> bool:
@@ -221,14 +225,6 @@ def is_known_language(parts: Sequence[str]) -> bool:
     if len(together) < _FEWEST or find_script(together) in BIGRAM_SCRIPTS:
         return False
     return not any(map(_find_unknown, read))
-
-
-def _guess(term: str) -> float:
-    return max(exp(-_STEEPNESS * (len(term) - 1)), _LEAST_SHARE)
-
-
-def _is_guessed(term: str) -> bool:
-    return len(term) <= _SHORT or get_share(term) is None
 
 
 def _read_words(text: str) -> dict[str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log, log2, prod
 
 from lessons_kb.config import Ranking
@@ -32,16 +32,9 @@ def rank(
     """
     scored = []
     for card, bm25 in candidates:
-        if not _is_eligible(card, query):
-            continue
-        factors = tuple(
-            [
-                (name, value)
-                for name, measure in _FACTORS
-                if (value := measure(card, query, ranking, path_matches)) != 1
-            ]
-        )
-        scored.append((bm25 * prod([value for _, value in factors]), bm25, factors, card))
+        if _is_eligible(card, query):
+            factors = _measure_factors(card, query, ranking, path_matches)
+            scored.append((bm25 * prod([value for _, value in factors]), bm25, factors, card))
     scored.sort(key=lambda one: one[3].id)
     scored.sort(key=lambda one: one[3].last_seen or "", reverse=True)
     scored.sort(key=lambda one: (-rounded(one[0]), -one[3].occurrences))
@@ -81,59 +74,35 @@ def _is_eligible(card: Card, query: Query) -> bool:
     return (
         card.status == "active"
         and card.kind in query.kinds
-        and (card.project is None or _same(card.project, query.project))
+        and (card.project is None or _shares([card.project], [query.project or ""]))
         and not (query.stage and card.stages and not _shares([query.stage], card.stages))
         and not (query.tags and not _shares(query.tags, card.topics))
     )
-
-
-def _same(one: str, other: str | None) -> bool:
-    return other is not None and one.casefold() == other.casefold()
 
 
 def _shares(some: Iterable[str], others: Iterable[str]) -> bool:
     return not {name.casefold() for name in some}.isdisjoint(name.casefold() for name in others)
 
 
-def _occurrence(card: Card, _query: Query, ranking: Ranking, _paths: Collection[str]) -> float:
-    return 1 + ranking.occurrence * min(log2(max(card.occurrences, 1)), _MOST_DOUBLINGS)
-
-
-def _severity(card: Card, _query: Query, ranking: Ranking, _paths: Collection[str]) -> float:
-    return {
-        "low": ranking.severity_low,
-        "medium": ranking.severity_medium,
-        "high": ranking.severity_high,
-    }.get(card.severity, ranking.severity_medium)
-
-
-def _source(card: Card, _query: Query, ranking: Ranking, _paths: Collection[str]) -> float:
-    return ranking.auto if card.source == "auto" else ranking.curated
-
-
-def _evidence(card: Card, _query: Query, ranking: Ranking, _paths: Collection[str]) -> float:
-    return {
+def _measure_factors(
+    card: Card, query: Query, ranking: Ranking, paths: Collection[str]
+) -> tuple[tuple[str, float], ...]:
+    """Return the factors other than 1, in the order of multiplication."""
+    severities = {"low": ranking.severity_low, "high": ranking.severity_high}
+    evidences = {
         "evidenced": ranking.evidenced,
         "anecdotal": ranking.anecdotal,
         "disputed": ranking.disputed,
-    }.get(card.evidence or "", 1.0)
-
-
-def _scope(card: Card, query: Query, ranking: Ranking, _paths: Collection[str]) -> float:
-    project = ranking.same_project if card.project else 1.0
-    stage = ranking.same_stage if query.stage and card.stages else 1.0
-    return project * stage
-
-
-def _path(card: Card, _query: Query, ranking: Ranking, paths: Collection[str]) -> float:
-    return ranking.path_match if card.id in paths else 1.0
-
-
-_FACTORS: tuple[tuple[str, Callable[[Card, Query, Ranking, Collection[str]], float]], ...] = (
-    ("occurrence", _occurrence),
-    ("severity", _severity),
-    ("source", _source),
-    ("evidence", _evidence),
-    ("scope", _scope),
-    ("path", _path),
-)
+    }
+    doublings = min(log2(max(card.occurrences, 1)), _MOST_DOUBLINGS)
+    same_project = ranking.same_project if card.project else 1.0
+    same_stage = ranking.same_stage if query.stage and card.stages else 1.0
+    factors = (
+        ("occurrence", 1 + ranking.occurrence * doublings),
+        ("severity", severities.get(card.severity, ranking.severity_medium)),
+        ("source", ranking.auto if card.source == "auto" else ranking.curated),
+        ("evidence", evidences.get(card.evidence or "", 1.0)),
+        ("scope", same_project * same_stage),
+        ("path", ranking.path_match if card.id in paths else 1.0),
+    )
+    return tuple([factor for factor in factors if factor[1] != 1])
