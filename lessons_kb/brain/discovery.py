@@ -77,9 +77,13 @@ def look(
         if full in missing:
             continue
         root = follow(full)
-        inside = _is_inside(root, project)
-        doubtful = set_by_project or (in_agent and (inside or not os.path.isabs(name)))
-        believed = not doubtful or (vouched and any(map(is_trusted, _find_holders(root))))
+        foreign = _is_inside(root, project) or not os.path.isabs(name)
+        believed = not (set_by_project or (in_agent and foreign))
+        if not believed and vouched:
+            # The brain or repository around it has its cards among its own.
+            outer = next(filter(locate.is_border, locate.upwards(root)), root)
+            holders = [root, outer] if follow(outer) == outer else [root]
+            believed = any(map(is_trusted, holders))
         (trusted if believed else untrusted).append(root)
     doubted = tuple(untrusted)
     # What lies below a trusted brain is among its cards already.
@@ -92,9 +96,21 @@ def look(
     for root in found:
         (trusted if vouched and is_trusted(root) else untrusted).append(root)
     if above and above[0] in trusted:
-        untrusted += _find_unread(directory, above[0])
+        # Repositories on the way whose cards the trusted brain above leaves out.
+        untrusted += [
+            folder
+            for folder in locate.find_borders(directory, above[0])
+            if not (trust.is_same(folder, above[0]) or is_trusted(folder)) and _has_cards(folder)
+        ]
     if not found:
-        untrusted += _find_replaced(directory)
+        # Folders with cards that took the place of a brain, but are marked as none.
+        untrusted += [
+            folder
+            for folder in around
+            if any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS)
+            and trust.why_silent(folder) == trust.REPLACED
+            and _has_cards(folder)
+        ]
     own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
         moved = in_agent and _is_moved(own, (project, *found))
@@ -103,7 +119,7 @@ def look(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
         named=doubted,
-        missing=_tell_missing(missing),
+        missing=_tell_missing(missing[0]) if missing else "",
     )
 
 
@@ -170,12 +186,9 @@ def require(found: Discovery) -> Discovery:
     )
 
 
-def _tell_missing(paths: Sequence[str]) -> str:
-    """Say of the first path that is no folder what to do."""
-    if not paths:
-        return ""
-
-    path = os.path.normpath(paths[0])
+def _tell_missing(path: str) -> str:
+    """Say of a path that is no folder what to do."""
+    path = os.path.normpath(path)
     if os.path.lexists(path):
         folder = os.path.dirname(path)
         return f"{ENVIRONMENT} names {path}, which is not a folder; set it to one, such as {folder}"
@@ -222,26 +235,6 @@ def tell_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
     return hint
 
 
-def _find_unread(directory: str, brain: str) -> list[str]:
-    """List the repositories around a folder whose cards a trusted brain above leaves out."""
-    return [
-        folder
-        for folder in locate.find_borders(directory, brain)
-        if not (trust.is_same(folder, brain) or trust.is_trusted(folder)) and _has_cards(folder)
-    ]
-
-
-def _find_replaced(directory: str) -> list[str]:
-    """List the folders with cards that took the place of a brain, but are marked as none."""
-    return [
-        folder
-        for folder in locate.upwards(directory)
-        if any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS)
-        and trust.why_silent(folder) == trust.REPLACED
-        and _has_cards(folder)
-    ]
-
-
 def _has_cards(root: str) -> bool:
     """Tell whether a well-known folder of cards in a repository holds Markdown."""
     for name in KNOWN_FOLDERS:
@@ -249,12 +242,6 @@ def _has_cards(root: str) -> bool:
         if any(file.endswith(SUFFIXES) for _place, _folders, files in places for file in files):
             return True
     return False
-
-
-def _find_holders(root: str) -> list[str]:
-    """List a folder and the brain or repository that has its cards among its own."""
-    outer = next(filter(locate.is_border, locate.upwards(root)), root)
-    return [root, outer] if follow(outer) == outer else [root]
 
 
 def tell_below(directory: str) -> str:
@@ -316,27 +303,21 @@ def _is_set_around(directory: str, project: str) -> bool:
     Agents look for them in each folder up to the home, whose own settings are the user's.
     """
     home = os.path.realpath(os.path.expanduser("~"))
-    while True:
-        if (directory != home or directory == project) and _sets_variable(directory):
-            return True
-        if directory in (home, os.path.dirname(directory)):
-            return False
-        directory = os.path.dirname(directory)
-
-
-def _sets_variable(folder: str) -> bool:
-    """Tell whether the settings for agents in a folder set ``LESSONS_BRAIN``."""
-    for name in PROJECT_SETTINGS:
-        try:
-            data = read_regular(os.path.join(folder, name), limit=_MAX_SETTINGS_BYTES, name=name)
-        except OSError:
-            continue
-        except StorageError:
-            return True
-        if b"\\" in data:  # JSON and TOML may spell any letter by its number
-            data = re.sub(_ESCAPED, lambda found: bytes.fromhex(found[1].decode()), data)
-        if ENVIRONMENT.encode() in data:
-            return True
+    for folder in locate.upwards(directory):
+        for name in PROJECT_SETTINGS if folder != home or folder == project else ():
+            path = os.path.join(folder, name)
+            try:
+                data = read_regular(path, limit=_MAX_SETTINGS_BYTES, name=name)
+            except OSError:
+                continue
+            except StorageError:
+                return True
+            if b"\\" in data:  # JSON and TOML may spell any letter by its number
+                data = re.sub(_ESCAPED, lambda found: bytes.fromhex(found[1].decode()), data)
+            if ENVIRONMENT.encode() in data:
+                return True
+        if folder == home:
+            break
     return False
 
 

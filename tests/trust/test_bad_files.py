@@ -141,5 +141,5 @@ def test_beyond_max_files_the_lessons_come_first(root: pathlib.Path) -> None:
     brain.refresh(workers=2)
     assert "lessons/zebra.md" in brain.preflight("mind the zebra crossing").text
     assert [f.message for f in brain.lint() if f.rule == "too-many-files"] == [
-        "1001 files skipped: more than max_files = 12000"
+        "1,001 files skipped: more than max_files = 12000"
     ]
