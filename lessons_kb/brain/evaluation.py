@@ -99,7 +99,8 @@ def _ask(
     began = time.perf_counter()
     block = brain.preflight(query, context=False, fresh=False, remember=False)
     seconds = time.perf_counter() - began
-    ranked = brain.search(query, kinds=KINDS, limit=max(HIT_LIMIT, NDCG_DEPTH), fresh=False)
+    depth = max(HIT_LIMIT, NDCG_DEPTH)
+    ranked = brain.search(query, kinds=KINDS, limit=depth, fresh=False)
     outcome = Outcome(
         expected=expected,
         ranked=tuple(names.of(hit.card) for hit in ranked),
@@ -111,17 +112,17 @@ def _ask(
     wrong = [(MISS, name) for name in expected if name not in outcome.injected]
     unasked = [name for name in outcome.injected if name not in expected]
     wrong += [(EXTRA if expected else FALSE, name) for name in unasked]
-    found = [
-        Fault(
-            kind=kind,
-            line=prompt.line,
-            query=query,
-            card=names.id_of(name),
-            rank=outcome.ranked.index(name) + 1 if name in outcome.ranked else None,
-            reason=reasons.get(name, names.tell_absent(name)),
+    found = []
+    for kind, name in wrong:
+        card = names.id_of(name)
+        absent = f"not among the first {depth}"
+        if name.partition(":")[2] in names.inactive:
+            absent = "not active, so no prompt finds it"
+        rank = outcome.ranked.index(name) + 1 if name in outcome.ranked else None
+        reason = reasons.get(name, absent)
+        found.append(
+            Fault(kind=kind, line=prompt.line, query=query, card=card, rank=rank, reason=reason)
         )
-        for kind, name in wrong
-    ]
     return outcome, found
 
 
@@ -136,7 +137,7 @@ class _Names:
             for card in layer.read(lambda one: one.catalogue.all_cards()):
                 self._names.setdefault(card, f"{layer.alias}:{card.id}")
                 self._by_id.setdefault(card.id, card)
-        self._count = Counter(name.partition(":")[2] for name in self._names.values())
+        self._count = Counter(card.id for card in self._names)
         self.inactive: set[str] = set()
 
     def of(self, card: Card) -> str:
@@ -147,18 +148,11 @@ class _Names:
         card_id = name.partition(":")[2]
         return name if self._count[card_id] > 1 else card_id
 
-    def tell_absent(self, name: str) -> str:
-        """Say why a card is in no ranking."""
-        if name.partition(":")[2] in self.inactive:
-            return "not active, so no prompt finds it"
-        return f"not among the first {max(HIT_LIMIT, NDCG_DEPTH)}"
-
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
-        cards = []
+        found: dict[str, None] = {}
         for name in prompt.expected:
-            card = self._by_id.get(name)  # looking up a thousand whole ids one by one takes seconds
-            try:
-                card = card or self._brain.cards.get(name)
+            try:  # looking up a thousand whole ids one by one would take seconds
+                card = self._by_id.get(name) or self._brain.cards.get(name)
             except LessonsError as error:
                 raise InputError(f"line {prompt.line}: {error}") from None
             if card.kind == NOTE:
@@ -168,8 +162,8 @@ class _Names:
                 )
             if card.status != "active":
                 self.inactive.add(card.id)
-            cards.append(card)
-        return tuple(dict.fromkeys(self.of(card) for card in cards))
+            found[self.of(card)] = None
+        return tuple(found)
 
 
 @contextlib.contextmanager
@@ -178,10 +172,9 @@ def _with_engine(brain: Brain, name: str) -> Iterator[Brain]:
     if all(layer.settings.index.engine == name for layer in brain.layers):
         yield brain
         return
-
     with tempfile.TemporaryDirectory(prefix="lessons-eval-") as folder:
         layers = [
-            _OtherEngine.of(layer, name, os.path.join(folder, str(number)))
+            _OtherEngine(layer, name, os.path.join(folder, str(number)))
             for number, layer in enumerate(brain.layers)
         ]
         with Brain(layers, directory=brain.directory, project=brain.project) as copy:
@@ -191,21 +184,17 @@ def _with_engine(brain: Brain, name: str) -> Iterator[Brain]:
 class _OtherEngine(Layer):
     """A layer as it stands, searched with another engine. It is never refreshed."""
 
-    _other: Engine
-
-    @classmethod
-    def of(cls, layer: Layer, name: str, directory: str) -> _OtherEngine:
-        copy = cls(layer.root, alias=layer.alias, cache=layer.cache)
+    def __init__(self, layer: Layer, name: str, directory: str) -> None:
+        super().__init__(layer.root, alias=layer.alias, cache=layer.cache)
         os.makedirs(directory)
-        copy._other = open_engine(name, directory, create=True)
-        numbers = copy.catalogue.numbers()
+        self._other = open_engine(name, directory, create=True)
+        numbers = self.catalogue.numbers()
         paths = list(numbers)
         for start in range(0, len(paths), BATCH):
             entries = digest_files(layer.root, paths[start : start + BATCH], layer.settings)
-            copy._other.update(
+            self._other.update(
                 (numbers[entry.path][0], entry.terms) for entry in entries if entry.card
             )
-        return copy
 
     @property
     def engine(self) -> Engine:

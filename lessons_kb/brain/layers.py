@@ -24,8 +24,6 @@ from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
-_TURNS = 10
-"""Writers that it waits for, one after another."""
 _MOST_CHARS = 60_000
 """Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
 HIT_LIMIT = 10
@@ -127,15 +125,7 @@ class Layers:
     def refresh_soon(self) -> None:
         """Refresh, but let no one writer keep an answer waiting that the last commit can give."""
         for layer in self.layers:
-            if layer.state is None:
-                layer.refresh()
-                continue
-            held = ""
-            for _ in range(_TURNS):
-                stale = layer.refresh(patience=_PATIENCE).stale
-                if stale in ("", held):
-                    break
-                held = stale  # it names who writes; another one may have its turn
+            layer.refresh() if layer.state is None else layer.refresh(patience=_PATIENCE)
 
     def search(
         self,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lessons_kb.brain.detection import find_in_tree
 from lessons_kb.brain.index import check_globs, read_document, report_unreadable
@@ -27,6 +26,8 @@ from lessons_kb.process.programs import install_command
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import CONFIG_NAME, git_top
 from lessons_kb.text.patterns import compile_globs
+
+_NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
 
 def lint(layer: Layer, directory: str = "") -> list[Finding]:
@@ -69,20 +70,19 @@ def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]
     """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
     found = []
     for card, document in detecting:
-        for pattern in card.detect:
-            if pattern.kind != "ast":
-                continue
+        for pattern in (one for one in card.detect if one.kind == "ast"):
             line = document.key_lines.get("detect", 0)
             if not is_available():
-                message = "detect: ast patterns are not looked for: ast-grep is not installed"
-                finding = Finding(
-                    path=card.id,
-                    line=line,
-                    rule="no-ast-grep",
-                    message=message,
-                    fix=install_command(EXTRA),
-                )
-                return [replace(finding, level="info")]
+                return [
+                    Finding(
+                        path=card.id,
+                        line=line,
+                        rule="no-ast-grep",
+                        message=_NO_AST_GREP,
+                        fix=install_command(EXTRA),
+                        level="info",
+                    )
+                ]
             languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
             for language in sorted(languages):
                 if why := check_syntax(pattern.text, language):

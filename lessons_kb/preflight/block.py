@@ -216,10 +216,8 @@ class _Block:
         if not fitted:
             scores = [overlap(item, self.weigh()) for item in form.items]
             order = sorted(range(count), key=lambda number: (-scores[number], number))
-            fitted = any(
-                _widest(count, lambda size, why=why: attempt(sorted(order[:size]), why=why))
-                for why in (True, False)
-            )
+            fitted = _widest(count, lambda size: attempt(sorted(order[:size])))
+            fitted = fitted or _widest(count, lambda size: attempt(sorted(order[:size]), why=False))
         if fitted:
             self.lessons.append(hit)
         return fitted
