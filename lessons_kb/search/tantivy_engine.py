@@ -7,8 +7,9 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import tantivy
 from tantivy import Query
@@ -25,7 +26,6 @@ from lessons_kb.search.engine_protocol import (
     read_terms,
 )
 
-_T = TypeVar("_T")
 _KEY = "key"
 _FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
 
@@ -71,7 +71,10 @@ class TantivyEngine:
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
         self._schema = _build_schema()
-        self._guarded(self._check_files)
+        with self._translating():
+            for entry in os.scandir(directory) if os.path.isdir(directory) else ():
+                if not entry.is_file(follow_symlinks=False):  # opening a FIFO would keep us waiting
+                    raise ValueError(f"{entry.name} is not a file")
         if not os.path.exists(os.path.join(directory, "meta.json")):
             if not create:
                 raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
@@ -79,8 +82,9 @@ class TantivyEngine:
                 os.makedirs(directory, exist_ok=True)
             except OSError as error:
                 raise StorageError(f"cannot create {directory}: {error.strerror}") from None
-        self._index = self._guarded(lambda: tantivy.Index(self._schema, path=directory))
-        self._guarded(lambda: self._index.config_reader("manual"))
+        with self._translating():
+            self._index = tantivy.Index(self._schema, path=directory)
+            self._index.config_reader("manual")
         self.reload()
 
     def update(
@@ -89,16 +93,13 @@ class TantivyEngine:
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""
-
-        def write(writer: tantivy.IndexWriter) -> None:
+        with self._writing() as writer:
             for number in removed:
                 writer.delete_documents_by_term(_KEY, number)
             for number, fields in added:
                 writer.delete_documents_by_term(_KEY, number)
                 texts = {field: join_terms(fields.get(field, ())) for field in FIELDS}
                 writer.add_document(_document(number, texts))
-
-        self._commit(write)
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -108,8 +109,9 @@ class TantivyEngine:
         One flat union of term queries lets tantivy skip blocks that cannot reach the best
         (measured: 0.85 ms for 25 terms over six fields of 12,000 cards; nested by field 1.2).
         """
-
-        def work() -> list[tuple[int, float]]:
+        if limit < 1:
+            return []
+        with self._translating():
             searcher = self._index.searcher()
             union = [
                 (
@@ -133,73 +135,57 @@ class TantivyEngine:
 
             found = find_best(fetch, limit)
             keys = searcher.fast_field_values(_KEY, [address for address, _ in found])
-            scored = zip(keys, found, strict=True)
-            return order_hits([(_number(key), score) for key, (_, score) in scored], limit)
-
-        return self._guarded(work) if limit > 0 else []
+        scored = zip(keys, found, strict=True)
+        return order_hits([(_number(key), score) for key, (_, score) in scored], limit)
 
     def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """Return in how many cards' ``body`` each term stands, 0 included."""
-
-        def count() -> dict[str, int]:
+        if len(self._frequencies) > _FREQUENCIES_KEPT:
+            self._frequencies = {}
+        known, asked = self._frequencies, list(terms)
+        with self._translating():
             searcher = self._index.searcher()
             size = searcher.num_docs
-            known = self._frequencies
             for term in asked:
                 if term not in known:
                     known[term] = min(searcher.doc_freq("body", plain_term(term)), size)
-            return {term: known[term] for term in asked}
-
-        asked = list(terms)
-        if len(self._frequencies) > _FREQUENCIES_KEPT:
-            self._frequencies = {}
-        return self._guarded(count)
+        return {term: known[term] for term in asked}
 
     def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
         """Return in how many cards' ``field`` each term stands, and its mean length."""
-
-        def count() -> tuple[dict[str, int], float]:
+        with self._translating():
             searcher = self._index.searcher()
-            counts = {term: searcher.doc_freq(field, plain_term(term)) for term in asked}
-            for term in asked if not self._means.get(field) else ():
+            counts = {term: searcher.doc_freq(field, plain_term(term)) for term in terms}
+            for term in counts:
+                if self._means.get(field):
+                    break
                 # An explanation of a score names the mean; the library tells it nowhere else.
                 query = Query.term_query(self._schema, field, plain_term(term), _FREQUENCY)
                 for _score, address in searcher.search(query, 1, count=False).hits:
                     explained = json.loads(query.explain(searcher, address).to_json())
                     self._means[field] = _find_mean(explained)
-                if self._means.get(field):
-                    break
             return counts, self._means.get(field, 0.0)
-
-        asked = list(terms)
-        return self._guarded(count)
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
-
-        def read() -> None:
-            searcher = self._index.searcher()
-            query = Query.boolean_query(
-                [
-                    (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
-                    for number in missing
-                ]
-            )
-            found = searcher.search(query, len(missing), count=False).hits
-            keys = searcher.fast_field_values(_KEY, [address for _, address in found])
-            for key, (_, address) in zip(keys, found, strict=True):
-                known[_number(key)] = read_terms(_read_texts(searcher.doc(address)))
-
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # not cleared: another thread may be reading it
         known, distinct = self._documents, list(dict.fromkeys(numbers))
         if missing := [number for number in distinct if number not in known]:
-            self._guarded(read)
+            wanted = [Query.term_query(self._schema, _KEY, number, "basic") for number in missing]
+            query = Query.boolean_query([(tantivy.Occur.Should, one) for one in wanted])
+            with self._translating():
+                searcher = self._index.searcher()
+                found = searcher.search(query, len(missing), count=False).hits
+                keys = searcher.fast_field_values(_KEY, [address for _, address in found])
+                for key, (_, address) in zip(keys, found, strict=True):
+                    known[_number(key)] = read_terms(_read_texts(searcher.doc(address)))
         return {number: known[number] for number in distinct if number in known}
 
     def size(self) -> int:
         """Return the number of live cards."""
-        return self._guarded(lambda: self._index.searcher().num_docs)
+        with self._translating():
+            return int(self._index.searcher().num_docs)
 
     def needs_compaction(self) -> bool:
         """Tell whether so much of what is stored is deleted that the idf is off."""
@@ -244,14 +230,6 @@ class TantivyEngine:
                 digest = zlib.crc32(data[-_FOOTER_BYTES:], zlib.crc32(entry.encode(), digest))
         return f"{int(meta['opstamp'])} {digest}"
 
-    def _check_files(self) -> None:
-        """Raise ValueError for anything but files: opening a FIFO would keep us waiting."""
-        if os.path.isdir(self._directory):
-            with os.scandir(self._directory) as entries:
-                for entry in entries:
-                    if not entry.is_file(follow_symlinks=False):
-                        raise ValueError(f"{entry.name} is not a file")
-
     def _read_meta(self) -> dict[str, Any]:
         with open(os.path.join(self._directory, "meta.json"), encoding="utf-8") as file:
             meta: dict[str, Any] = json.load(file)
@@ -262,8 +240,7 @@ class TantivyEngine:
 
         tantivy-py offers no merge on request, so every card is written anew from its stored terms.
         """
-
-        def write(writer: tantivy.IndexWriter) -> None:
+        with self._writing() as writer:
             self.reload()
             searcher = self._index.searcher()
             found = searcher.search(Query.all_query(), max(searcher.num_docs, 1), count=False).hits
@@ -273,59 +250,56 @@ class TantivyEngine:
             for key, address in zip(keys, addresses, strict=True):
                 writer.add_document(_document(_number(key), _read_texts(searcher.doc(address))))
 
-        self._commit(write)
-
     def reload(self) -> None:
         """See what other processes have committed since."""
-        self._guarded(self._index.reload)
+        with self._translating():
+            self._index.reload()
         self._documents, self._frequencies, self._means = {}, {}, {}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
         del self._index
 
-    def _commit(self, write: Callable[[tantivy.IndexWriter], None]) -> None:
-        writer = self._guarded(lambda: self._index.writer(_HEAP, num_threads=1))
-        try:
-            self._guarded(lambda: write(writer))
-            self._guarded(writer.commit)
-        finally:
-            # Drops what was not committed, releases the lock, and lets merges end: a merge that is
-            # killed is begun again by the next update.
-            self._guarded(writer.wait_merging_threads)
+    @contextmanager
+    def _writing(self) -> Iterator[tantivy.IndexWriter]:
+        with self._translating():
+            writer = self._index.writer(_HEAP, num_threads=1)
+            try:
+                yield writer
+                writer.commit()
+            finally:
+                # Drops what was not committed, releases the lock, and lets merges end: a merge
+                # that is killed is begun again by the next update.
+                writer.wait_merging_threads()
         self.reload()
 
-    def _guarded(self, work: Callable[[], _T]) -> _T:
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        """Raise what the library raises as errors of ours."""
         try:
-            return work()
+            yield
         except OSError as error:
             raise StorageError(
                 f"cannot use the index in {self._directory}: {error.strerror or error}; "
                 "free space or make it writable"
             ) from None
-        except ValueError as error:
+        except BaseException as error:
+            is_panic = type(error).__name__ == "PanicException"  # what one in Rust is raised as
+            if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
+                raise
             if "LockBusy" in str(error):
                 raise IndexBusy(
                     f"another process is writing the index in {self._directory}; "
                     "try again in a moment; until then searches use the previous index"
                 ) from None
-            self._raise_refusal(error)
+            found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
+            number = int(found[1] or found[2]) if found else 0
+            if number in _REFUSALS:  # the system refused to write: the index is as whole as before
+                raise StorageError(
+                    f"cannot write the index in {self._directory}: {os.strerror(number)}; "
+                    f"{_REFUSALS[number]}"
+                ) from None
             raise self._broken(error) from None
-        except BaseException as error:
-            if type(error).__name__ != "PanicException":  # what a panic in Rust is raised as
-                raise
-            self._raise_refusal(error)
-            raise self._broken(error) from None
-
-    def _raise_refusal(self, error: BaseException) -> None:
-        """Raise StorageError where the system refused to write: the index is as whole as before."""
-        found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
-        number = int(found[1] or found[2]) if found else 0
-        if number in _REFUSALS:
-            raise StorageError(
-                f"cannot write the index in {self._directory}: {os.strerror(number)}; "
-                f"{_REFUSALS[number]}"
-            ) from None
 
     def _broken(self, error: BaseException) -> IndexBroken:
         first_line = next(iter(str(error).splitlines()), type(error).__name__)[:200]
