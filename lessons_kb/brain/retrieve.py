@@ -53,11 +53,13 @@ def find(layer: Layer, query: Query) -> Found:
     settings = layer.settings
     terms = analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
+    notes, cards_too = NOTE in query.kinds, any(kind in KINDS for kind in query.kinds)
+    if not (state.cards and cards_too) and not (state.notes and notes):
+        return Found(hits=(), frequencies=frequencies, size=size)
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     # ``body`` holds what every other field holds: most words of a log stand in no card at all.
     in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    notes, cards_too = NOTE in query.kinds, any(kind in KINDS for kind in query.kinds)
 
     def is_eligible(number: int) -> bool:  # before anything is read of a card
         return notes if number < 0 else cards_too
