@@ -86,11 +86,21 @@ def find(layer: Layer, query: Query) -> Found:
     numbers = {card.id: n for n, card in cards.items()}
     sentences = split_sentences(query.text)
     at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
+    guessed = guess_shares(query.text, dict.fromkeys(terms))
+    held = {hit.card.id: numbers[hit.card.id] for hit in hits}
+    found, lengths, phrases = _read_documents(
+        engine, held, in_cards, _find_pairs(query.text, guessed)
+    )
+    backgrounds = layer.backgrounds(held.values())
     evidence = Evidence(
         terms=reduced,
-        guessed=guess_shares(query.text, dict.fromkeys(terms)),
+        guessed=guessed,
         frequencies=frequencies,
         size=size,
+        found=found,
+        lengths=lengths,
+        phrases=phrases,
+        background={card: backgrounds[n] for card, n in held.items() if n in backgrounds},
         parts=[
             frozenset(analyze(" ".join(sentences[start : start + at_once])))
             for start in range(0, len(sentences), at_once)
@@ -99,8 +109,6 @@ def find(layer: Layer, query: Query) -> Found:
         # brain has few notes, and a handful of long texts shares words with any prompt.
         rivals=state.cards + (state.notes if notes else 0),
     )
-    held = {hit.card.id: numbers[hit.card.id] for hit in hits}
-    evidence = _add_cards(evidence, layer, engine, query.text, held)
     if more:  # what of a score came from words, and what from meaning
         for place, hit in enumerate(hits):
             meaning = more.get(numbers[hit.card.id], 0.0)
@@ -116,32 +124,34 @@ def find(layer: Layer, query: Query) -> Found:
     return Found(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
-def _add_cards(
-    evidence: Evidence, layer: Layer, engine: Reader, text: str, numbers: Mapping[str, int]
-) -> Evidence:
-    """Return the evidence with what tells of single cards; ``numbers`` maps their ids."""
-    held = engine.documents(numbers.values())
-    backgrounds = layer.backgrounds(numbers.values())
-    documents = {card: held[n] for card, n in numbers.items() if n in held}
-    asked = [(term, plain_term(term)) for term in evidence.terms if evidence.frequencies[term]]
-    # A function word says nothing beside another: those of the language that the analyzer knows
-    # are gone; of others, one is known by its share.
-    share = evidence.guessed.get
-    pairs = [
+def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]]:
+    """Return the pairs of neighbouring words that tell something: no function word is in them.
+
+    Those of the language that the analyzer knows are gone; of others, one is known by its share.
+    """
+    return [
         (plain_term(first), plain_term(second))
         for first, second in find_neighbours(text)[:_MOST_PAIRS]
-        if max(share(first, 0.0), share(second, 0.0)) < _FUNCTION_WORD
+        if max(guessed.get(first, 0.0), guessed.get(second, 0.0)) < _FUNCTION_WORD
     ]
-    return replace(
-        evidence,
-        found={card: find_terms(one, asked) for card, one in documents.items()},
-        lengths={
-            card: {field: length for field, (_words, length, _text) in one.items()}
-            for card, one in documents.items()
-        },
-        phrases={card: count_phrases(one, pairs) for card, one in documents.items()},
-        background={card: backgrounds[n] for card, n in numbers.items() if n in backgrounds},
-    )
+
+
+def _read_documents(
+    engine: Reader,
+    numbers: Mapping[str, int],
+    terms: Iterable[str],
+    pairs: Sequence[tuple[str, str]],
+) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
+    """Return id → the terms found by field, the lengths of fields, how many pairs stand there."""
+    documents = engine.documents(numbers.values())
+    asked = [(term, plain_term(term)) for term in terms]
+    found, lengths, phrases = {}, {}, {}
+    for card, number in numbers.items():
+        if (document := documents.get(number)) is not None:
+            found[card] = find_terms(document, asked)
+            lengths[card] = {field: one[1] for field, one in document.items()}
+            phrases[card] = count_phrases(document, pairs)
+    return found, lengths, phrases
 
 
 def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
