@@ -70,7 +70,7 @@ class Metered:
         if not self._folder:
             return generate_latest(self._registry)
         everybody = CollectorRegistry()
-        multiprocess.MultiProcessCollector(everybody, self._folder)
+        multiprocess.MultiProcessCollector(everybody, self._folder)  # type: ignore[no-untyped-call]
         return generate_latest(everybody)
 
     def _forget_dead(self) -> None:
@@ -78,7 +78,9 @@ class Metered:
         for name in os.listdir(self._folder):
             pid = name.removeprefix(_RUNNING).removesuffix(".db")
             if pid.isdigit() and find_process_state(int(pid)) in ("", "Z"):
-                multiprocess.mark_process_dead(int(pid), self._folder)
+                multiprocess.mark_process_dead(  # type: ignore[no-untyped-call]
+                    int(pid), self._folder
+                )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""
