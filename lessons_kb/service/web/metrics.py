@@ -69,7 +69,7 @@ class Metered:
         if not self._folder:
             return generate_latest(self._registry)
         everybody = CollectorRegistry()
-        multiprocess.MultiProcessCollector(everybody, self._folder)
+        multiprocess.MultiProcessCollector(everybody, self._folder)  # type: ignore[no-untyped-call]
         return generate_latest(everybody)
 
     def _forget_dead(self) -> None:
@@ -81,7 +81,8 @@ class Metered:
             except ValueError:
                 continue  # another figure's file
             except ProcessLookupError:
-                multiprocess.mark_process_dead(int(pid), self._folder)
+                dead = int(pid)
+                multiprocess.mark_process_dead(dead, self._folder)  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""

@@ -46,7 +46,7 @@ class Buckets:
     def take(self, name: str) -> float:
         """Take one request out of a caller's bucket; return the seconds until there is one."""
         now, place = self._clock(), self._find(name)
-        full_at = max(self._table[place], now) + self._each
+        full_at = max(float(self._table[place]), now) + self._each
         wait = full_at - now - self._most
         if wait > _ROUNDING:
             return wait
