@@ -9,7 +9,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.session import prompt as prompt_event
-from tests.agents.test_gate import asked, before, context, event, guarded
+from tests.agents.test_gate import asked, before, context, event, guarded, run
 
 __all__ = ["guarded"]
 
@@ -27,18 +27,26 @@ def edit(project: pathlib.Path, file: str, number: int = 1) -> Any:
     return before(project, number, "Edit", {"file_path": str(project / file)})
 
 
-@pytest.mark.parametrize("file", ["bot/app.py", "migrations/001.sql"])
-def test_a_guarded_file(project, fire, file) -> None:
-    first = fire("claude-code", edit(project, file))
-    assert ITEM in context(first) or asked(first)
-    assert fire("claude-code", edit(project, file), AGAIN) == first
-    assert fire("claude-code", edit(project, file, 2), AGAIN) == {}
+def test_a_guarded_file(project, fire) -> None:
+    first = fire("claude-code", edit(project, "bot/app.py"))
+    assert ITEM in context(first)
+    assert fire("claude-code", edit(project, "bot/app.py"), AGAIN) == first
+    assert fire("claude-code", edit(project, "bot/app.py", 2), AGAIN) == {}
 
 
-def test_a_lesson_that_came_with_the_prompt_is_not_repeated(project, fire) -> None:
+def test_a_question(project, fire) -> None:
+    first = fire("claude-code", run(project, "rm migrations/001.sql"))
+    assert asked(first)
+    assert fire("claude-code", run(project, "rm migrations/001.sql"), AGAIN) == first
+    assert fire("claude-code", run(project, "rm migrations/001.sql", 2), AGAIN) == {}
+
+
+def test_a_lesson_that_came_with_the_prompt_is_said_again_in_short(project, fire) -> None:
     assert ITEM in context(fire("claude-code", prompt(project, 1)))
-    assert fire("claude-code", edit(project, "bot/app.py")) == {}
-    assert fire("claude-code", edit(project, "bot/app.py"), AGAIN) == {}
+    first = fire("claude-code", edit(project, "bot/app.py"))
+    assert "Before this, once more" in context(first)
+    assert fire("claude-code", edit(project, "bot/app.py"), AGAIN) == first
+    assert fire("claude-code", edit(project, "bot/app.py", 2), AGAIN) == {}
 
 
 def test_a_prompt(project, fire) -> None:

@@ -151,9 +151,12 @@ def test_edits_and_creations_are_asked_about_and_reads_are_not(project, fire) ->
     path = str(project / FILE)
     assert fire("claude-code", before(project, 1, "Read", {"file_path": path})) == {}
     edit = {"file_path": path, "old_string": "1", "new_string": "2"}
-    assert FILE in asked(fire("claude-code", before(project, 2, "Edit", edit)))
     new = {"file_path": str(project / "migrations/003.sql"), "content": "x"}
-    assert "migrations/003.sql" in asked(fire("claude-code", before(project, 3, "Write", new)))
+    for tool, change, file in (("Edit", edit, FILE), ("Write", new, "migrations/003.sql")):
+        # The dialogs of these show no reason: a refusal, which does, comes first.
+        refused = fire("claude-code", before(project, 2, tool, change))
+        assert refused["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert file in asked(fire("claude-code", before(project, 3, tool, change)))
 
 
 def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(project, fire) -> None:
