@@ -105,10 +105,11 @@ def test_a_card_that_was_just_put_away_asks_no_more(project, fire) -> None:
     path = next(project.rglob("telegram-allowlist.md"))
     path.write_text(path.read_text().replace("paths:", "gate: ask\npaths:", 1))
     fire("claude-code", event(project, "UserPromptSubmit", prompt="rename it", prompt_id="p1"))
-    edit = {"file_path": str(project / "bot" / "run.py"), "old_string": "a", "new_string": "b"}
+    command = {"command": "sed -i s/a/b/ bot/run.py"}
 
     def ask(number: int) -> str:
-        said = fire("claude-code", called(project, "PreToolUse", "Edit", number, tool_input=edit))
+        call = called(project, "PreToolUse", "Bash", number, tool_input=command)
+        said = fire("claude-code", call)
         return said.get("hookSpecificOutput", {}).get("permissionDecision", "")
 
     assert ask(1) == "ask"
@@ -271,12 +272,6 @@ def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, project, fire
     for number, command in enumerate(("cat bot/run.py", "grep -n def bot/*.py", "git diff bot")):
         assert run(number, command) == {}
     assert "Telegram remote execution" in context(run(9, "sed -i s/a/b/ bot/run.py"))
-
-
-def test_a_card_given_with_the_prompt_is_not_given_before_the_edit(project, fire) -> None:
-    fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
-    arguments = {"file_path": str(project / "bot/run.py"), "old_string": "a"}
-    assert fire("claude-code", called(project, "PreToolUse", "Edit", 1, tool_input=arguments)) == {}
 
 
 def test_a_gate_asks_once_says_so_and_how_to_proceed(project, fire) -> None:

@@ -111,10 +111,13 @@ def test_what_the_prompt_nearly_drew_needs_less(tell) -> None:
     assert MONEY in edit(tell, FLOATS)
 
 
-def test_a_lesson_of_the_prompt_is_not_given_again(tell) -> None:
+def test_a_lesson_of_the_prompt_is_said_again_in_short(tell) -> None:
     prompt = "convert the uploaded image by a shell command with the file name of the user"
     assert SHELL in tell("UserPromptSubmit", prompt=prompt)
-    assert SHELL not in edit(tell, UPLOAD)
+    said = edit(tell, UPLOAD)
+    assert said.startswith("Before this, once more:")
+    assert f"({SHELL})\n- [ ] " in said
+    assert edit(tell, UPLOAD) == ""
 
 
 def test_at_most_two_come_in_a_turn(tell, project) -> None:
