@@ -1,10 +1,5 @@
 """An event that another process noted, and did not get to answer, is answered as if it were new."""
 
-from __future__ import annotations
-
-import pathlib
-from typing import Any
-
 import pytest
 
 from lessons_kb import Brain
@@ -18,30 +13,30 @@ TELEGRAM = "Add a Telegram command that runs a shell script on the server"
 ITEM = "Reject every chat id that is not on the allowlist"
 
 
-def prompt(project: pathlib.Path, number: int) -> Any:
+def prompt(project, number):
     fields = {"prompt": f"{TELEGRAM}, {number}", "prompt_id": f"p{number}"}
     return event(project, "UserPromptSubmit", **fields)
 
 
-def edit(project: pathlib.Path, file: str, number: int = 1) -> Any:
+def edit(project, file, number=1):
     return before(project, number, "Edit", {"file_path": str(project / file)})
 
 
 @pytest.mark.parametrize("file", ["bot/app.py", "migrations/001.sql"])
-def test_a_guarded_file(project, fire, file) -> None:
+def test_a_guarded_file(project, fire, file):
     first = fire("claude-code", edit(project, file))
     assert ITEM in context(first) or asked(first)
     assert fire("claude-code", edit(project, file), AGAIN) == first
     assert fire("claude-code", edit(project, file, 2), AGAIN) == {}
 
 
-def test_a_lesson_that_came_with_the_prompt_is_not_repeated(project, fire) -> None:
+def test_a_lesson_that_came_with_the_prompt_is_not_repeated(project, fire):
     assert ITEM in context(fire("claude-code", prompt(project, 1)))
     assert fire("claude-code", edit(project, "bot/app.py")) == {}
     assert fire("claude-code", edit(project, "bot/app.py"), AGAIN) == {}
 
 
-def test_a_prompt(project, fire) -> None:
+def test_a_prompt(project, fire):
     first = fire("claude-code", prompt(project, 1))
     assert ITEM in context(first)
     assert fire("claude-code", prompt(project, 1), AGAIN) == first
@@ -49,9 +44,7 @@ def test_a_prompt(project, fire) -> None:
     assert context(fire("claude-code", prompt(project, 2), AGAIN)) == ""
 
 
-def test_a_prompt_that_nothing_was_looked_up_for(
-    project, fire, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prompt_that_nothing_was_looked_up_for(project, fire, monkeypatch):
     assert ITEM in context(fire("claude-code", prompt(project, 1)))
     with monkeypatch.context() as patched:
         patched.setattr(prompt_event, "freshen", lambda _brain: 1 / 0)
@@ -59,7 +52,7 @@ def test_a_prompt_that_nothing_was_looked_up_for(
     assert context(fire("claude-code", prompt(project, 2), AGAIN)) == ""
 
 
-def test_an_answer_is_noted_once(project, fire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_noted_once(project, fire, monkeypatch):
     fire("claude-code", prompt(project, 1))
     stop = event(project, "Stop", last_assistant_message="finished")
     fire("claude-code", stop)

@@ -1,10 +1,6 @@
 """Claude Code: every event answered in its form, and what only its transcript tells."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-from typing import Any
 
 import pytest
 
@@ -14,7 +10,7 @@ from lessons_kb.store.user_state import read_troubles
 PROMPT = "Add a telegram command that restarts the service"
 
 
-def event(project: pathlib.Path, name: str, **fields: Any) -> dict[str, Any]:
+def event(project, name, **fields):
     common = {
         "session_id": "s1",
         "transcript_path": str(project / "transcript.jsonl"),
@@ -25,11 +21,11 @@ def event(project: pathlib.Path, name: str, **fields: Any) -> dict[str, Any]:
     return common | fields
 
 
-def called(project: pathlib.Path, name: str, tool: str, number: int, **fields: Any) -> Any:
+def called(project, name, tool, number, **fields):
     return event(project, name, tool_name=tool, tool_use_id=f"toolu_{number}", **fields)
 
 
-def failed(project: pathlib.Path, number: int, command: str = "npm test") -> Any:
+def failed(project, number, command="npm test"):
     return called(
         project,
         "PostToolUseFailure",
@@ -41,11 +37,11 @@ def failed(project: pathlib.Path, number: int, command: str = "npm test") -> Any
     )
 
 
-def context(output: Any) -> str:
+def context(output):
     return output.get("hookSpecificOutput", {}).get("additionalContext", "")
 
 
-def refused(project: pathlib.Path, number: int, text: str, tool: str = "Edit") -> None:
+def refused(project, number, text, tool="Edit"):
     """Write to the transcript what a call leaves there that fires no hook."""
     call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {"n": number}}
     result = {
@@ -59,7 +55,7 @@ def refused(project: pathlib.Path, number: int, text: str, tool: str = "Edit") -
             file.write(json.dumps({"type": kind, "message": {"content": [block]}}) + "\n")
 
 
-def test_a_prompt_brings_the_lesson_once(project, fire) -> None:
+def test_a_prompt_brings_the_lesson_once(project, fire):
     first = fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1"))
     assert "Reject every chat id" in context(first)
     assert first["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
@@ -68,7 +64,7 @@ def test_a_prompt_brings_the_lesson_once(project, fire) -> None:
     assert again == {}
 
 
-def test_the_same_prompt_reported_twice_is_one(project, fire) -> None:
+def test_the_same_prompt_reported_twice_is_one(project, fire):
     payload = event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1")
     fire("claude-code", payload)
     assert fire("claude-code", payload) == {}
@@ -76,14 +72,14 @@ def test_the_same_prompt_reported_twice_is_one(project, fire) -> None:
         assert len(brain.journal.events(session="s1", kinds=["prompt"])) == 1
 
 
-def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(project, fire) -> None:
+def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(project, fire):
     payload = event(project, "UserPromptSubmit", prompt="nothing to do with it", prompt_id="p1")
     fire("claude-code", payload)
     assert "Reject every chat id" in context(fire("claude-code", payload | {"prompt": PROMPT}))
 
 
 @pytest.mark.slow
-def test_an_interrupt_and_its_reason_become_a_draft(project, fire, drafted) -> None:
+def test_an_interrupt_and_its_reason_become_a_draft(project, fire, drafted):
     payload = event(project, "UserPromptSubmit", prompt="Migrate the database", prompt_id="p1")
     fire("claude-code", payload)
     said = {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}
@@ -99,7 +95,7 @@ def test_an_interrupt_and_its_reason_become_a_draft(project, fire, drafted) -> N
         assert [draft.kind for draft in brain.drafts.all()] == ["interrupt"]
 
 
-def test_a_card_that_was_just_put_away_asks_no_more(project, fire) -> None:
+def test_a_card_that_was_just_put_away_asks_no_more(project, fire):
     with Brain.open(project) as brain:
         (card,) = [card for card in brain.cards.all() if card.id.endswith("telegram-allowlist.md")]
     path = next(project.rglob("telegram-allowlist.md"))
@@ -107,7 +103,7 @@ def test_a_card_that_was_just_put_away_asks_no_more(project, fire) -> None:
     fire("claude-code", event(project, "UserPromptSubmit", prompt="rename it", prompt_id="p1"))
     edit = {"file_path": str(project / "bot" / "run.py"), "old_string": "a", "new_string": "b"}
 
-    def ask(number: int) -> str:
+    def ask(number):
         said = fire("claude-code", called(project, "PreToolUse", "Edit", number, tool_input=edit))
         return said.get("hookSpecificOutput", {}).get("permissionDecision", "")
 
@@ -117,17 +113,17 @@ def test_a_card_that_was_just_put_away_asks_no_more(project, fire) -> None:
     assert ask(2) == ""
 
 
-def test_an_unrelated_prompt_adds_nothing(project, fire) -> None:
+def test_an_unrelated_prompt_adds_nothing(project, fire):
     payload = event(project, "UserPromptSubmit", prompt="rename this variable please")
     assert fire("claude-code", payload) == {}
 
 
-def begun(project: pathlib.Path, number: int) -> Any:
+def begun(project, number):
     call = {"tool_input": {"command": f"npm test {number}"}}
     return called(project, "PreToolUse", "Bash", number, **call)
 
 
-def made_together(project: pathlib.Path, message: str, *numbers: int) -> None:
+def made_together(project, message, *numbers):
     """Write calls to the transcript as Claude Code does: a line each, one message."""
     with (project / "transcript.jsonl").open("a") as file:
         for number in numbers:
@@ -136,7 +132,7 @@ def made_together(project: pathlib.Path, message: str, *numbers: int) -> None:
             file.write(json.dumps({"type": "assistant", "message": said}) + "\n")
 
 
-def test_calls_made_together_fail_once(project, fire) -> None:
+def test_calls_made_together_fail_once(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     made_together(project, "m1", 1, 2, 3)
     assert [fire("claude-code", failed(project, n)) for n in (2, 1, 3)] == [{}] * 3
@@ -147,7 +143,7 @@ def test_calls_made_together_fail_once(project, fire) -> None:
     assert fire("claude-code", failed(project, 6)) == {}
 
 
-def test_a_call_made_before_the_model_was_told_goes_on(project, fire) -> None:
+def test_a_call_made_before_the_model_was_told_goes_on(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     made_together(project, "m0", 0)
     for number in range(1, 6):
@@ -160,7 +156,7 @@ def test_a_call_made_before_the_model_was_told_goes_on(project, fire) -> None:
 
 
 @pytest.mark.parametrize("ends", ["prompt", "success"])
-def test_nothing_is_stopped_once_things_go_well(project, fire, ends: str) -> None:
+def test_nothing_is_stopped_once_things_go_well(project, fire, ends):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     for number in range(1, 7):
         fire("claude-code", failed(project, number))
@@ -174,9 +170,7 @@ def test_nothing_is_stopped_once_things_go_well(project, fire, ends: str) -> Non
     assert fire("claude-code", begun(project, 8)) == {}
 
 
-def test_three_failures_bring_a_nudge_and_the_call_after_three_more_ends_the_turn(
-    project, fire
-) -> None:
+def test_three_failures_bring_a_nudge_and_the_call_after_three_more_ends_the_turn(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     said = [fire("claude-code", failed(project, n)) for n in range(1, 7)]
     assert [bool(output) for output in said] == [False, False, True, False, False, True]
@@ -193,12 +187,12 @@ def test_three_failures_bring_a_nudge_and_the_call_after_three_more_ends_the_tur
     assert fire("claude-code", begun(project, 8)) == {}
 
 
-def test_one_failure_reported_twice_counts_once(project, fire) -> None:
+def test_one_failure_reported_twice_counts_once(project, fire):
     said = [fire("claude-code", failed(project, 1)) for _ in range(4)]
     assert said == [{}] * 4
 
 
-def test_failures_that_fire_no_hook_are_read_from_the_transcript(project, fire) -> None:
+def test_failures_that_fire_no_hook_are_read_from_the_transcript(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     refused(project, 1, "String to replace not found in file.")
     refused(project, 2, "Error: No such tool available: X", tool="X")
@@ -206,14 +200,14 @@ def test_failures_that_fire_no_hook_are_read_from_the_transcript(project, fire) 
     assert "(invalid_arguments, tool_not_found, exec_error)" in context(said)
 
 
-def test_what_the_transcript_held_before_the_session_is_not_counted(project, fire) -> None:
+def test_what_the_transcript_held_before_the_session_is_not_counted(project, fire):
     for number in range(5):
         refused(project, number, "String to replace not found in file.")
     fire("claude-code", event(project, "SessionStart", source="resume"))
     assert fire("claude-code", failed(project, 9)) == {}
 
 
-def test_a_partial_last_line_is_read_when_it_is_whole(project, fire) -> None:
+def test_a_partial_last_line_is_read_when_it_is_whole(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on"))
     refused(project, 1, "String to replace not found in file.")
     refused(project, 2, "String to replace not found in file.")
@@ -224,7 +218,7 @@ def test_a_partial_last_line_is_read_when_it_is_whole(project, fire) -> None:
     assert "in a row failed" in context(fire("claude-code", failed(project, 4)))
 
 
-def test_the_third_edit_without_a_look_is_noted(project, fire) -> None:
+def test_the_third_edit_without_a_look_is_noted(project, fire):
     said = [
         fire(
             "claude-code",
@@ -247,8 +241,8 @@ def test_the_third_edit_without_a_look_is_noted(project, fire) -> None:
     assert context(said[2]).startswith("Note: 3rd consecutive edit of a.py without a fresh read")
 
 
-def test_a_guarded_file_brings_its_card_once(project, fire) -> None:
-    def edit(number: int) -> Any:
+def test_a_guarded_file_brings_its_card_once(project, fire):
+    def edit(number):
         arguments = {"file_path": str(project / "bot/run.py"), "old_string": "a"}
         return called(project, "PreToolUse", "Edit", number, tool_input=arguments)
 
@@ -260,8 +254,8 @@ def test_a_guarded_file_brings_its_card_once(project, fire) -> None:
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
-def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, project, fire) -> None:
-    def run(number: int, command: str) -> Any:
+def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, project, fire):
+    def run(number, command):
         arguments = {"command": command}
         return fire(agent, called(project, "PreToolUse", "Bash", number, tool_input=arguments))
 
@@ -273,13 +267,13 @@ def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, project, fire
     assert "Telegram remote execution" in context(run(9, "sed -i s/a/b/ bot/run.py"))
 
 
-def test_a_card_given_with_the_prompt_is_not_given_before_the_edit(project, fire) -> None:
+def test_a_card_given_with_the_prompt_is_not_given_before_the_edit(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     arguments = {"file_path": str(project / "bot/run.py"), "old_string": "a"}
     assert fire("claude-code", called(project, "PreToolUse", "Edit", 1, tool_input=arguments)) == {}
 
 
-def test_a_gate_asks_once_says_so_and_how_to_proceed(project, fire) -> None:
+def test_a_gate_asks_once_says_so_and_how_to_proceed(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="rename this variable"))
     arguments = {"command": "rm migrations/001.sql"}
     said = fire("claude-code", called(project, "PreToolUse", "Bash", 1, tool_input=arguments))
@@ -294,20 +288,20 @@ def test_a_gate_asks_once_says_so_and_how_to_proceed(project, fire) -> None:
     assert again == {}
 
 
-def test_a_turn_that_changed_nothing_is_counted_and_not_told(project, fire) -> None:
+def test_a_turn_that_changed_nothing_is_counted_and_not_told(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     assert fire("claude-code", event(project, "Stop", last_assistant_message="All done.")) == {}
     assert addressed(project) == (2, 0)
 
 
-def addressed(project: pathlib.Path) -> tuple[int, int]:
+def addressed(project):
     """Return how many items of the card were looked for and seen in what was done."""
     with Brain.open(project) as brain:
         effect = brain.stats.effect("telegram-allowlist")
         return effect.checked, effect.addressed
 
 
-def test_what_was_done_counts_in_the_post_check(project, fire) -> None:
+def test_what_was_done_counts_in_the_post_check(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     written = "def test_rejection_of_a_chat_id_not_on_the_allowlist(): cover the rejection"
     arguments = {"file_path": str(project / "tests/test_bot.py"), "content": written}
@@ -340,7 +334,7 @@ QUOTED = "Reject every chat id that is not on the allowlist\nCover the rejection
 )
 def test_what_was_read_and_the_brain_itself_are_no_evidence(
     project, fire, name, tool, arguments, response
-) -> None:
+):
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     if "file_path" in arguments:
         arguments = arguments | {"file_path": str(project / arguments["file_path"])}
@@ -352,7 +346,7 @@ def test_what_was_read_and_the_brain_itself_are_no_evidence(
     assert addressed(project) == (2, 0)
 
 
-def test_after_a_compaction_files_and_lessons_come_again(project, fire) -> None:
+def test_after_a_compaction_files_and_lessons_come_again(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT))
     arguments = {"file_path": str(project / "a.py")}
     fire("claude-code", called(project, "PostToolUse", "Read", 1, tool_input=arguments))
@@ -363,7 +357,7 @@ def test_after_a_compaction_files_and_lessons_come_again(project, fire) -> None:
     assert fire("claude-code", prompt) == {}
 
 
-def test_the_session_stays_where_it_began(project, fire, tmp_path) -> None:
+def test_the_session_stays_where_it_began(project, fire, tmp_path):
     fire("claude-code", event(project, "SessionStart", source="startup"))
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -371,19 +365,19 @@ def test_the_session_stays_where_it_began(project, fire, tmp_path) -> None:
     assert "Reject every chat id" in context(fire("claude-code", payload))
 
 
-def test_the_agents_own_variable_names_the_project(project, fire, tmp_path) -> None:
+def test_the_agents_own_variable_names_the_project(project, fire, tmp_path):
     payload = event(project, "UserPromptSubmit", prompt=PROMPT) | {"cwd": str(tmp_path)}
     said = fire("claude-code", payload, {"CLAUDE_PROJECT_DIR": str(project)})
     assert "Reject every chat id" in context(said)
 
 
 @pytest.mark.parametrize("name", ["PreCompact", "Notification", "SubagentStop", "NoSuchEvent", ""])
-def test_other_events_are_passed_over(project, fire, name) -> None:
+def test_other_events_are_passed_over(project, fire, name):
     assert fire("claude-code", event(project, name)) == {}
     assert read_troubles() == []
 
 
-def test_a_new_prompt_clears_the_failures(project, fire) -> None:
+def test_a_new_prompt_clears_the_failures(project, fire):
     fire("claude-code", failed(project, 1))
     fire("claude-code", failed(project, 2))
     fire("claude-code", event(project, "UserPromptSubmit", prompt="try it another way"))
@@ -391,7 +385,7 @@ def test_a_new_prompt_clears_the_failures(project, fire) -> None:
     assert [bool(context(output)) for output in said] == [False, False, True]
 
 
-def test_a_subagent_has_guards_of_its_own(project, fire) -> None:
+def test_a_subagent_has_guards_of_its_own(project, fire):
     fire("claude-code", failed(project, 1))
     fire("claude-code", failed(project, 2))
     assert fire("claude-code", failed(project, 3) | {"agent_id": "a1"}) == {}
@@ -399,7 +393,7 @@ def test_a_subagent_has_guards_of_its_own(project, fire) -> None:
 
 
 @pytest.mark.slow
-def test_parallel_hooks_lose_no_failure(project, enter) -> None:
+def test_parallel_hooks_lose_no_failure(project, enter):
     import concurrent.futures
 
     fire_one = lambda number: enter("claude-code", failed(project, number))  # noqa: E731
@@ -411,7 +405,7 @@ def test_parallel_hooks_lose_no_failure(project, enter) -> None:
 
 
 @pytest.mark.slow
-def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire) -> None:
+def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire):
     fire("codex", event(project, "UserPromptSubmit", prompt=PROMPT, turn_id="t1"))
     record = project / "transcript.jsonl"
     for number in range(2):
@@ -423,7 +417,7 @@ def test_two_compactions_in_a_moment_each_bring_the_lessons_again(project, fire)
 
 
 @pytest.mark.slow
-def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire) -> None:
+def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt=PROMPT, prompt_id="p1"))
     fire("claude-code", event(project, "Stop", last_assistant_message="done"))
     start = {"source": "fork", "seconds_since_last_response": 1, "session_id": "s2"}
@@ -435,9 +429,7 @@ def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(project, fire) -> None:
 
 
 @pytest.mark.parametrize(("end", "given"), [(2, False), (1, True)])
-def test_a_fork_in_codex_has_the_lessons_of_what_its_record_names(
-    end, given, project, fire
-) -> None:
+def test_a_fork_in_codex_has_the_lessons_of_what_its_record_names(end, given, project, fire):
     whole, copy = project / "s1.jsonl", project / "s2.jsonl"
     whole.write_text("".join(json.dumps({"ordinal": n}) + "\n" for n in range(2)))
     origin = {"id": "s2", "forked_from_id": "s1", "forked_from_ordinal_exclusive": end}

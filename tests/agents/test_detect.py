@@ -1,10 +1,5 @@
 """A card's mistake arrives before it is made, with its line, and once more if it went in."""
 
-from __future__ import annotations
-
-import pathlib
-from typing import Any
-
 import pytest
 
 from lessons_kb import Brain
@@ -51,7 +46,7 @@ BLOCK = "[ACTIVE LESSONS — verify before finalizing]"
 
 
 @pytest.fixture(autouse=True)
-def brain(project: pathlib.Path) -> pathlib.Path:
+def brain(project):
     (project / "src").mkdir()
     (project / "src" / "run.py").write_text("import subprocess\n\n\ndef run(cmd):\n    pass\n")
     (project / "transcript.jsonl").touch()
@@ -62,7 +57,7 @@ def brain(project: pathlib.Path) -> pathlib.Path:
     return project
 
 
-def claude(project: pathlib.Path, name: str, tool: str, number: int = 1, **fields: Any) -> Any:
+def claude(project, name, tool, number=1, **fields):
     return {
         "session_id": "s1",
         "transcript_path": str(project / "transcript.jsonl"),
@@ -75,20 +70,20 @@ def claude(project: pathlib.Path, name: str, tool: str, number: int = 1, **field
     }
 
 
-def edit(project: pathlib.Path, new: str = f"    {LINE}", **more: Any) -> dict[str, Any]:
+def edit(project, new=f"    {LINE}", **more):
     path = str(project / "src" / "run.py")
     return {"file_path": path, "old_string": "    pass", "new_string": new, **more}
 
 
-def context(output: Any) -> str:
+def context(output):
     return output.get("hookSpecificOutput", {}).get("additionalContext", "")
 
 
-def asked(output: Any) -> str:
+def asked(output):
     return output.get("hookSpecificOutput", {}).get("permissionDecisionReason", "")
 
 
-def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fire) -> None:
+def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fire):
     output = fire("claude-code", claude(project, "PreToolUse", "Edit", tool_input=edit(project)))
     said = context(output)
     first, _, block = said.partition("\n\n")
@@ -111,12 +106,12 @@ def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(project, fir
         ("Bash", {"command": f"cat > src/new.py <<'EOF'\nimport subprocess\n{LINE}\nEOF"}),
     ],
 )  # fmt: skip
-def test_creations_patches_and_documents_are_looked_at(project, fire, tool, arguments) -> None:
+def test_creations_patches_and_documents_are_looked_at(project, fire, tool, arguments):
     said = context(fire("claude-code", claude(project, "PreToolUse", tool, tool_input=arguments)))
     assert f"`{LINE}` — {PLACE}" in said
 
 
-def test_what_was_there_before_is_silent(project, fire) -> None:
+def test_what_was_there_before_is_silent(project, fire):
     (project / "src" / "run.py").write_text(f"def run(cmd):\n    {LINE}\n")
     path = str(project / "src" / "run.py")
     for tool, arguments in (
@@ -129,7 +124,7 @@ def test_what_was_there_before_is_silent(project, fire) -> None:
         assert fire("claude-code", sent) == {}
 
 
-def test_other_edits_and_commands_are_silent(project, fire) -> None:
+def test_other_edits_and_commands_are_silent(project, fire):
     for tool, arguments in (
         ("Edit", edit(project, "    return 1")),
         ("Write", {"file_path": "src/notes.txt", "content": LINE}),
@@ -142,7 +137,7 @@ def test_other_edits_and_commands_are_silent(project, fire) -> None:
         assert fire("claude-code", sent) == {}
 
 
-def test_writing_the_card_itself_is_silent(project, fire) -> None:
+def test_writing_the_card_itself_is_silent(project, fire):
     for name in ("lessons/shell.md", "lessons/another.md"):
         arguments = {"file_path": str(project / name), "content": f"{SHELL}\nos.system('x')\n"}
         assert (
@@ -150,7 +145,7 @@ def test_writing_the_card_itself_is_silent(project, fire) -> None:
         )
 
 
-def test_the_same_line_is_told_once_and_another_one_without_the_block(project, fire) -> None:
+def test_the_same_line_is_told_once_and_another_one_without_the_block(project, fire):
     first = claude(project, "PreToolUse", "Edit", 1, tool_input=edit(project))
     assert BLOCK in context(fire("claude-code", first))
     again = claude(project, "PreToolUse", "Edit", 2, tool_input=edit(project))
@@ -162,13 +157,13 @@ def test_the_same_line_is_told_once_and_another_one_without_the_block(project, f
     assert BLOCK not in said
 
 
-def after(project: pathlib.Path, name: str = "PostToolUse", number: int = 1, **more: Any) -> Any:
+def after(project, name="PostToolUse", number=1, **more):
     response = {"filePath": str(project / "src" / "run.py"), "success": True}
     fields = {"tool_input": edit(project), "tool_response": response, **more}
     return claude(project, name, "Edit", number, **fields)
 
 
-def test_a_change_that_went_in_all_the_same_is_told_once_more(project, fire) -> None:
+def test_a_change_that_went_in_all_the_same_is_told_once_more(project, fire):
     fire("claude-code", claude(project, "PreToolUse", "Edit", tool_input=edit(project)))
     said = context(fire("claude-code", after(project)))
     assert said == (
@@ -179,14 +174,14 @@ def test_a_change_that_went_in_all_the_same_is_told_once_more(project, fire) -> 
     assert fire("claude-code", after(project, number=2)) == {}
 
 
-def test_a_change_that_failed_is_not_told_again(project, fire) -> None:
+def test_a_change_that_failed_is_not_told_again(project, fire):
     fire("claude-code", claude(project, "PreToolUse", "Edit", tool_input=edit(project)))
     failed = after(project, "PostToolUseFailure", error="String not found", tool_response={})
     assert "went in" not in context(fire("claude-code", failed))
 
 
 @pytest.mark.slow
-def test_what_went_in_counts_as_a_recurrence(project, fire) -> None:
+def test_what_went_in_counts_as_a_recurrence(project, fire):
     with Brain.open(project) as opened:
         fire("claude-code", claude(project, "PreToolUse", "Edit", tool_input=edit(project)))
         assert opened.stats.effect("shell").recurrences == 0
@@ -194,7 +189,7 @@ def test_what_went_in_counts_as_a_recurrence(project, fire) -> None:
         assert opened.stats.effect("shell").recurrences == 1
 
 
-def test_a_gate_asks_before_a_command_once(project, fire) -> None:
+def test_a_gate_asks_before_a_command_once(project, fire):
     command = "cd app && poetry run alembic stamp head"
     sent = claude(project, "PreToolUse", "Bash", tool_input={"command": command})
     output = fire("claude-code", sent)
@@ -209,7 +204,7 @@ def test_a_gate_asks_before_a_command_once(project, fire) -> None:
     assert asked(fire("claude-code", again)) == ""
 
 
-def test_a_secret_in_the_line_is_hidden(project, fire) -> None:
+def test_a_secret_in_the_line_is_hidden(project, fire):
     secret = "ghp_" + "a1B2" * 9
     line = f'subprocess.run("curl -H {secret}", shell=True)'
     sent = claude(project, "PreToolUse", "Edit", tool_input=edit(project, f"    {line}"))
@@ -218,7 +213,7 @@ def test_a_secret_in_the_line_is_hidden(project, fire) -> None:
     assert secret not in said
 
 
-def test_a_card_of_another_project_or_put_away_is_silent(project, fire) -> None:
+def test_a_card_of_another_project_or_put_away_is_silent(project, fire):
     for change in ("project: elsewhere\n", "status: ignored\n"):
         text = SHELL.replace("severity", f"{change}severity", 1)
         (project / "lessons" / "shell.md").write_text(text)
@@ -226,7 +221,7 @@ def test_a_card_of_another_project_or_put_away_is_silent(project, fire) -> None:
         assert fire("claude-code", sent) == {}
 
 
-def test_codex_patches(project, fire) -> None:
+def test_codex_patches(project, fire):
     patch = (
         "*** Begin Patch\n*** Update File: src/run.py\n@@ def run(cmd):\n def run(cmd):\n"
         f"-    pass\n+    {LINE}\n*** End Patch"
@@ -238,7 +233,7 @@ def test_codex_patches(project, fire) -> None:
     assert "went in with src/run.py:5" in context(fire("codex", done))
 
 
-def test_gemini_is_told_with_the_result(project, fire) -> None:
+def test_gemini_is_told_with_the_result(project, fire):
     common = {
         "session_id": "s1",
         "transcript_path": "",
@@ -256,7 +251,7 @@ def test_gemini_is_told_with_the_result(project, fire) -> None:
     assert BLOCK in said
 
 
-def test_opencode_edits(project, fire) -> None:
+def test_opencode_edits(project, fire):
     sent = {
         "event": "before",
         "sessionID": "s1",
@@ -274,7 +269,7 @@ def test_opencode_edits(project, fire) -> None:
     assert "went in with src/run.py:5" in fire("opencode", done)["context"]
 
 
-def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch) -> None:
+def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch):
     from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
@@ -282,7 +277,7 @@ def test_syntax_patterns_without_the_extra_are_silent(project, fire, monkeypatch
     assert fire("claude-code", sent) == {}
 
 
-def test_a_syntax_pattern_is_found(project, fire) -> None:
+def test_a_syntax_pattern_is_found(project, fire):
     sent = claude(project, "PreToolUse", "Edit", tool_input=edit(project, "    os.system(cmd)"))
     assert "src/run.py:5: `os.system(cmd)`" in context(fire("claude-code", sent))
 
@@ -296,7 +291,7 @@ WRITES = {
 }
 
 
-def states(project) -> dict[str, str]:
+def states(project):
     """Return what the check of the turn says of each checklist item."""
     with Brain.open(project) as brain:
         return {item.item: item.state for item in brain.check_last().items}
@@ -304,7 +299,7 @@ def states(project) -> dict[str, str]:
 
 @pytest.mark.parametrize("command", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("agent", ["codex", "claude-code"])
-def test_what_a_command_writes_is_seen_once_it_has_run(project, fire, agent, command) -> None:
+def test_what_a_command_writes_is_seen_once_it_has_run(project, fire, agent, command):
     path = project / "src" / "run.py"
     prompt = {"prompt": "run a command in src/run.py built from the input", "prompt_id": "p1"}
     fire(agent, claude(project, "UserPromptSubmit", "", **prompt))
@@ -322,7 +317,7 @@ def test_what_a_command_writes_is_seen_once_it_has_run(project, fire, agent, com
     assert states(project)["Pass a list of arguments"] == "contradicted"
 
 
-def test_what_stood_in_the_file_of_a_command_is_silent(project, fire) -> None:
+def test_what_stood_in_the_file_of_a_command_is_silent(project, fire):
     path = project / "src" / "run.py"
     path.write_text(f"{LINE}\nx = 1\n")
     sent = claude(
@@ -334,7 +329,7 @@ def test_what_stood_in_the_file_of_a_command_is_silent(project, fire) -> None:
     assert context(fire("codex", done)) == ""
 
 
-def test_without_a_look_before_it_a_command_is_blamed_for_nothing(project, fire) -> None:
+def test_without_a_look_before_it_a_command_is_blamed_for_nothing(project, fire):
     (project / "src" / "run.py").write_text(f"{LINE}\n")
     arguments = {"command": "sed -i 's/x/y/' src/run.py"}
     done = claude(project, "PostToolUse", "Bash", tool_input=arguments)
@@ -342,7 +337,7 @@ def test_without_a_look_before_it_a_command_is_blamed_for_nothing(project, fire)
 
 
 @pytest.mark.parametrize("globs", ['["*.py"]', '["src/*.py"]'])
-def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, fire, globs) -> None:
+def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, fire, globs):
     path = project / "src" / "run.py"
     (project / "lessons" / "shell.md").write_text(SHELL.replace('["*.py"]', globs))
     common = {"sessionID": "s1", "cwd": str(project)}

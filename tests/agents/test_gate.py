@@ -1,12 +1,7 @@
 """``gate: ask``: the user is asked before a change of a guarded file, once, and never for a read."""
 
-from __future__ import annotations
-
 import json
 import os
-import pathlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -17,7 +12,7 @@ TITLE = "Never drop a column"
 
 
 @pytest.fixture(autouse=True)
-def guarded(project: pathlib.Path) -> pathlib.Path:
+def guarded(project):
     for name in (FILE, "migrations/002.sql", "src/app.py"):
         path = project / name
         path.parent.mkdir(exist_ok=True)
@@ -28,7 +23,7 @@ def guarded(project: pathlib.Path) -> pathlib.Path:
     return project
 
 
-def event(project: pathlib.Path, name: str, **fields: Any) -> dict[str, Any]:
+def event(project, name, **fields):
     common = {
         "session_id": "s1",
         "transcript_path": str(project / "transcript.jsonl"),
@@ -39,22 +34,22 @@ def event(project: pathlib.Path, name: str, **fields: Any) -> dict[str, Any]:
     return common | fields
 
 
-def before(project: pathlib.Path, number: int, tool: str, arguments: Any, **more: Any) -> Any:
+def before(project, number, tool, arguments, **more):
     fields = {"tool_name": tool, "tool_use_id": f"toolu_{number}", "tool_input": arguments}
     return event(project, "PreToolUse", **fields, **more)
 
 
-def run(project: pathlib.Path, command: str, number: int = 1, **more: Any) -> Any:
+def run(project, command, number=1, **more):
     return before(project, number, "Bash", {"command": command}, **more)
 
 
-def asked(output: Any) -> str:
+def asked(output):
     specific = output.get("hookSpecificOutput", {})
     assert specific.get("permissionDecision") in (None, "ask")
     return specific.get("permissionDecisionReason", "")
 
 
-def context(output: Any) -> str:
+def context(output):
     return output.get("hookSpecificOutput", {}).get("additionalContext", "")
 
 
@@ -99,7 +94,7 @@ def context(output: Any) -> str:
         f"python3 - <<'EOF'\nfrom pathlib import Path\nPath('{FILE}').write_text('x')\nEOF",
     ],
 )
-def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, project, fire) -> None:
+def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, project, fire):
     reason = asked(fire("claude-code", run(project, command)))
     assert TITLE in reason
     assert "migrations/00" in reason
@@ -135,19 +130,19 @@ def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, project
         "rm -f 'a\0/*'",
     ],
 )
-def test_a_command_that_reads_the_file_is_not(command, project, fire) -> None:
+def test_a_command_that_reads_the_file_is_not(command, project, fire):
     assert asked(fire("claude-code", run(project, command))) == ""
 
 
 @pytest.mark.parametrize("home", ["$HOME", "${HOME}", "~"])
-def test_a_command_that_names_the_file_from_home_is_asked_about(home, project, fire) -> None:
+def test_a_command_that_names_the_file_from_home_is_asked_about(home, project, fire):
     path = f"{home}/{os.path.relpath(project, os.environ['HOME'])}/{FILE}"
     asks = fire("claude-code", run(project, f"cd /tmp && psql -f {path}"))
     assert TITLE in asked(asks)
     assert asked(fire("claude-code", run(project, f"cat {path}", session_id="s2"))) == ""
 
 
-def test_edits_and_creations_are_asked_about_and_reads_are_not(project, fire) -> None:
+def test_edits_and_creations_are_asked_about_and_reads_are_not(project, fire):
     path = str(project / FILE)
     assert fire("claude-code", before(project, 1, "Read", {"file_path": path})) == {}
     edit = {"file_path": path, "old_string": "1", "new_string": "2"}
@@ -156,7 +151,7 @@ def test_edits_and_creations_are_asked_about_and_reads_are_not(project, fire) ->
     assert "migrations/003.sql" in asked(fire("claude-code", before(project, 3, "Write", new)))
 
 
-def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(project, fire) -> None:
+def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(project, fire):
     reason = asked(fire("claude-code", run(project, f"rm {FILE}")))
     assert reason == (
         "A lesson asks for your permission before migrations/001.sql is changed or run: “Never "
@@ -165,7 +160,7 @@ def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(project, fi
     )
 
 
-def test_once_a_file_and_session_a_read_before_does_not_count(project, fire) -> None:
+def test_once_a_file_and_session_a_read_before_does_not_count(project, fire):
     assert not asked(fire("claude-code", run(project, f"cat {FILE}", 1)))
     assert FILE in asked(fire("claude-code", run(project, f"rm {FILE}", 2)))
     assert fire("claude-code", run(project, f"sed -i s/a/b/ {FILE}", 3)) == {}
@@ -176,7 +171,7 @@ def test_once_a_file_and_session_a_read_before_does_not_count(project, fire) -> 
     assert FILE in asked(fire("claude-code", other))
 
 
-def test_a_file_that_the_question_did_not_name_is_asked_about_again(project, fire) -> None:
+def test_a_file_that_the_question_did_not_name_is_asked_about_again(project, fire):
     for number in range(10, 20):
         (project / "migrations" / f"0{number}.sql").write_text("select 1;\n")
     first = asked(fire("claude-code", run(project, "rm -rf migrations")))
@@ -188,7 +183,7 @@ def test_a_file_that_the_question_did_not_name_is_asked_about_again(project, fir
     )
 
 
-def test_the_folder_that_git_works_in_is_not_what_it_changes(project, fire) -> None:
+def test_the_folder_that_git_works_in_is_not_what_it_changes(project, fire):
     reason = asked(fire("claude-code", run(project, f"git -C . checkout -- {FILE}")))
     assert FILE in reason
     assert "more" not in reason
@@ -203,7 +198,7 @@ def test_the_folder_that_git_works_in_is_not_what_it_changes(project, fire) -> N
         ({"permission_mode": "dontAsk"}, {}),
     ],
 )
-def test_where_nobody_can_answer_it_is_context(fields, environment, project, fire) -> None:
+def test_where_nobody_can_answer_it_is_context(fields, environment, project, fire):
     said = fire("claude-code", run(project, f"rm {FILE}", **fields), environment)
     assert not asked(said)
     assert "Drop the column one release later" in context(said)
@@ -212,13 +207,13 @@ def test_where_nobody_can_answer_it_is_context(fields, environment, project, fir
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan"])
-def test_where_the_user_is_there_the_mode_does_not_matter(mode, project, fire) -> None:
+def test_where_the_user_is_there_the_mode_does_not_matter(mode, project, fire):
     payload = run(project, f"rm {FILE}", permission_mode=mode)
     environment = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
     assert asked(fire("claude-code", payload, environment))
 
 
-def test_an_agent_that_cannot_ask_is_given_the_card(project, fire) -> None:
+def test_an_agent_that_cannot_ask_is_given_the_card(project, fire):
     payload = run(project, f"rm {FILE}") | {"turn_id": "t1", "model": "gpt-5"}
     said = fire("codex", payload)
     assert not asked(said)
@@ -234,14 +229,12 @@ STOP = f"{REFUSED} STOP what you are doing and wait for the user to tell you how
 SAID = f"{REFUSED} To tell you how to proceed, the user said:\nnever touch the live schema"
 
 
-def write_refusal(
-    project: pathlib.Path, command: str, text: str, tool: str = "Bash", **more: Any
-) -> None:
+def write_refusal(project, command, text, tool="Bash", **more):
     """Write what Claude Code 2.1.328 writes when a call is refused at its question."""
     use = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {"command": command}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
     sent = {"role": "user", "content": [result]}
-    lines: list[dict[str, Any]] = [
+    lines = [
         {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
         {"type": "user", "message": sent, "toolDenialKind": "user-rejected", **more},
         # A copy of what was sent to the model.
@@ -251,7 +244,7 @@ def write_refusal(
         file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
-def refuse(project: pathlib.Path, fire: Any, command: str, text: str, **more: Any) -> None:
+def refuse(project, fire, command, text, **more):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p1"))
     fire("claude-code", run(project, command))
     write_refusal(project, command, text, **more)
@@ -260,14 +253,11 @@ def refuse(project: pathlib.Path, fire: Any, command: str, text: str, **more: An
     fire("claude-code", event(project, "Stop", last_assistant_message="finished"))
 
 
-Journal = tuple[list[tuple[str, str]], list[str]]
-
-
 @pytest.fixture
-def journal(project: pathlib.Path, drafted: Callable[[], None]) -> Callable[[], Journal]:
+def journal(project, drafted):
     """Return (tool, outcome) of the session's calls, and the kinds of the drafts made of it."""
 
-    def read() -> Journal:
+    def read():
         drafted()
         with Brain.discover(project) as brain:
             calls = [e for e in brain.journal.events(session="s1") if e.tool]
@@ -277,7 +267,7 @@ def journal(project: pathlib.Path, drafted: Callable[[], None]) -> Callable[[], 
 
 
 @pytest.mark.slow
-def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal) -> None:
+def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal):
     refuse(project, fire, f"rm {FILE}", STOP, toolDenialBeforeRun=True)
     assert journal() == ([("Bash", "permission_denied")], [])
     # What was declined is asked about again.
@@ -297,21 +287,19 @@ def test_esc_at_the_question_makes_no_draft_and_one_event(project, fire, journal
         ("Bash", "cd sub && /home/dev/.venv/bin/lessons review"),
     ],
 )
-def test_declining_to_work_with_lessons_makes_no_draft(
-    project, fire, journal, tool, command, text
-) -> None:
+def test_declining_to_work_with_lessons_makes_no_draft(project, fire, journal, tool, command, text):
     refuse(project, fire, command, text, tool=tool, toolDenialBeforeRun=True)
     assert journal() == ([(tool, "permission_denied")], [])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["cat lessons", "rm -r lessons", "make other_lessons_x"])
-def test_declining_another_command_still_does(project, fire, journal, command) -> None:
+def test_declining_another_command_still_does(project, fire, journal, command):
     refuse(project, fire, command, STOP, toolDenialBeforeRun=True)
     assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
-def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(project, fire) -> None:
+def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p1"))
     declined = context(fire("claude-code", run(project, f"rm {FILE}")))
     assert "Drop the column one release later" in declined
@@ -326,7 +314,7 @@ def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(project, fir
     assert context(again) == ""
 
 
-def test_what_was_approved_brings_it_no_second_time(project, fire) -> None:
+def test_what_was_approved_brings_it_no_second_time(project, fire):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="go on", prompt_id="p1"))
     first = run(project, f"sed -i s/1/2/ {FILE}")
     assert context(fire("claude-code", first))
@@ -337,19 +325,19 @@ def test_what_was_approved_brings_it_no_second_time(project, fire) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_user_says_at_the_question_still_makes_one(project, fire, journal) -> None:
+def test_what_the_user_says_at_the_question_still_makes_one(project, fire, journal):
     refuse(project, fire, f"rm {FILE}", SAID, userFeedback="never touch the live schema")
     assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
 @pytest.mark.slow
-def test_a_refusal_at_the_agent_s_own_question_still_makes_one(project, fire, journal) -> None:
+def test_a_refusal_at_the_agent_s_own_question_still_makes_one(project, fire, journal):
     refuse(project, fire, "rm -rf build", STOP, toolDenialBeforeRun=True)
     assert journal() == ([("Bash", "permission_denied")], ["rejection"])
 
 
 @pytest.mark.slow
-def test_esc_while_a_call_runs_is_cancelled_once(project, fire, journal) -> None:
+def test_esc_while_a_call_runs_is_cancelled_once(project, fire, journal):
     refuse(project, fire, "python3 wait.py", STOP)
     calls, drafts = journal()
     assert calls == [("Bash", "cancelled")]
@@ -357,7 +345,7 @@ def test_esc_while_a_call_runs_is_cancelled_once(project, fire, journal) -> None
 
 
 @pytest.mark.slow
-def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire, journal) -> None:
+def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire, journal):
     fire("claude-code", event(project, "UserPromptSubmit", prompt="wait", prompt_id="p1"))
     fire("claude-code", run(project, "python3 wait.py"))
     write_refusal(project, "python3 wait.py", STOP)
@@ -367,8 +355,8 @@ def test_esc_while_a_call_runs_and_no_reason_is_no_draft(project, fire, journal)
 
 
 @pytest.mark.parametrize("begun", [{"initial_prompt": "go on with it"}, {}])
-def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, project, fire) -> None:
-    def say(name: str, **fields: Any) -> Any:
+def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, project, fire):
+    def say(name, **fields):
         common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-23T07:31:21.082Z"}
         return fire("copilot-cli", common | {"hook_event_name": name} | fields)
 

@@ -1,11 +1,7 @@
 """What one answer may hold at most, whatever the brain holds."""
 
-from __future__ import annotations
-
 import json
-import pathlib
 import time
-from typing import Any
 
 import pytest
 
@@ -25,7 +21,7 @@ WORDS = {
     "Korean": "웹훅을 다시 보낼 때에는 반드시 주문의 멱등성 키를 함께 보내야 한다",
     "emoji": "🔥 webhook retry 🔑 idempotency key 🧨🧨🧨 order 🚀🚀🚀🚀🚀🚀",
 }
-EVENTS: dict[str, dict[str, Any]] = {
+EVENTS = {
     "claude-code": {"hook_event_name": "UserPromptSubmit"},
     "codex": {"hook_event_name": "UserPromptSubmit", "turn_id": "t1"},
     "gemini-cli": {"hook_event_name": "BeforeAgent", "timestamp": "2026-11-21T21:17:32Z"},
@@ -36,12 +32,12 @@ CAP = 9_900
 """Bytes: Codex cuts out the middle of more than 10,000."""
 
 
-def size(text: str) -> int:
+def size(text):
     return len(text.encode())
 
 
 @pytest.fixture(params=sorted(WORDS))
-def words(request: pytest.FixtureRequest, project: pathlib.Path) -> str:
+def words(request, project):
     words = WORDS[request.param]
     (project / "lessons.toml").write_text(EVERYTHING)
     for number in range(40):
@@ -68,7 +64,7 @@ severity: high
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(EVENTS))
-def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words) -> None:
+def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words):
     payload = {"session_id": "s", "cwd": str(project), "prompt": words, **EVENTS[agent]}
     said = fire(agent, payload)["hookSpecificOutput"]["additionalContext"]
     assert said.startswith("[ACTIVE LESSONS")
@@ -79,7 +75,7 @@ def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words)
 
 
 @pytest.mark.slow
-def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words) -> None:
+def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words):
     common = {"session_id": "s", "cwd": str(project)}
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "rename this variable"}
     fire("claude-code", common | prompt)
@@ -89,7 +85,7 @@ def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words) -> 
 
 
 @pytest.mark.slow
-def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fire, words) -> None:
+def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fire, words):
     common = {"session_id": "s", "cwd": str(project)}
     prompt = {"hook_event_name": "UserPromptSubmit", "prompt": words}
     fire("claude-code", common | prompt)
@@ -103,7 +99,7 @@ def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fir
     assert "[ACTIVE LESSONS" in said
 
 
-def test_files_with_long_names_in_another_script_come_after_a_compaction(project, fire) -> None:
+def test_files_with_long_names_in_another_script_come_after_a_compaction(project, fire):
     common = {"session_id": "s", "cwd": str(project)}
     fire("claude-code", common | {"hook_event_name": "UserPromptSubmit", "prompt": "go on"})
     for number in range(100):
@@ -118,7 +114,7 @@ def test_files_with_long_names_in_another_script_come_after_a_compaction(project
 
 
 @pytest.mark.slow
-def test_the_line_for_the_user_is_bounded(project, fire, words) -> None:
+def test_the_line_for_the_user_is_bounded(project, fire, words):
     common = {"session_id": "s", "cwd": str(project)}
     fire("claude-code", common | {"hook_event_name": "UserPromptSubmit", "prompt": words})
     stop = {"hook_event_name": "Stop", "last_assistant_message": "No."}
@@ -135,7 +131,7 @@ FLOODS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
-def test_a_flood_of_paths_or_words_around_a_request(project, fire, flood) -> None:
+def test_a_flood_of_paths_or_words_around_a_request(project, fire, flood):
     """What is asked stands before or after; a second of processor time is far from the deadline."""
     request = "Add a telegram command that restarts the service, for members of the group"
     event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project)}

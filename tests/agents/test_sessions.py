@@ -1,14 +1,11 @@
 """A session of each agent through the installed entry: what arrives, how often, and what never."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ from lessons_kb.agents.install.install_agent import NAMES
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.session.state import turn_state
 from lessons_kb.store.journal import open_session_journal
-from tests.agents.conftest import read_output
+from tests.kit import read_output
 
 pytestmark = pytest.mark.slow
 
@@ -38,22 +35,22 @@ class Script:
     agent = ""
     variables: Mapping[str, str] = {}
 
-    def __init__(self, project: pathlib.Path) -> None:
+    def __init__(self, project):
         self.project = project
         self.seconds = 0
 
-    def start(self, source: str) -> Any: ...
-    def prompt(self, text: str, number: int) -> Any: ...
-    def edited(self, number: int) -> Any: ...
-    def failed(self, number: int) -> Any: ...
-    def stop(self) -> Any: ...
-    def compact(self) -> list[Any]: ...
+    def start(self, source): ...
+    def prompt(self, text, number): ...
+    def edited(self, number): ...
+    def failed(self, number): ...
+    def stop(self): ...
+    def compact(self): ...
 
 
 class ClaudeCode(Script):
     agent = "claude-code"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         common = {
             "session_id": "s1",
             "transcript_path": str(self.project / "none.jsonl"),
@@ -133,7 +130,7 @@ class Codex(ClaudeCode):
             tool_response="",
         )
 
-    def _roll(self, payload: dict[str, Any], kind: str = "response_item") -> None:
+    def _roll(self, payload, kind="response_item"):
         with (self.project / "none.jsonl").open("a") as file:
             file.write(json.dumps({"type": kind, "payload": payload}) + "\n")
 
@@ -141,7 +138,7 @@ class Codex(ClaudeCode):
 class GeminiCli(Script):
     agent = "gemini-cli"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         self.seconds += 1
         common = {
             "session_id": "s1",
@@ -188,7 +185,7 @@ class GeminiCli(Script):
 class Opencode(Script):
     agent = "opencode"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         return {"event": name, "sessionID": "ses_1", "cwd": str(self.project), **fields}
 
     def start(self, _source):
@@ -223,7 +220,7 @@ class Opencode(Script):
 class Cursor(Script):
     agent = "cursor"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         common = {
             "conversation_id": "c1",
             "generation_id": "g1",
@@ -279,7 +276,7 @@ class Cursor(Script):
 class CopilotCli(Script):
     agent = "copilot-cli"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         self.seconds += 1
         common = {
             "hook_event_name": name,
@@ -332,7 +329,7 @@ class CopilotCli(Script):
 class VsCode(Script):
     agent = "vscode"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         self.seconds += 1
         common = {
             "timestamp": f"2026-08-21T12:00:{self.seconds:02d}.000Z",
@@ -369,7 +366,7 @@ class VsCode(Script):
     def compact(self):
         return [self.event("PreCompact", trigger="auto"), self.edited(90)]
 
-    def _called(self, number: str, tool: str, arguments: Any, response: str) -> Any:
+    def _called(self, number, tool, arguments, response):
         return self.event(
             "PostToolUse",
             tool_name=tool,
@@ -388,26 +385,26 @@ FORGETS = ("opencode",)
 """What it was given with a prompt is gone with the turn: the next prompt brings it again."""
 
 
-def context(output: Mapping[str, Any]) -> str:
+def context(output):
     texts = [output.get("additional_context"), output.get("additionalContext")]
     texts += [output.get("context"), output.get("hookSpecificOutput", {}).get("additionalContext")]
     return next((text for text in texts if text), "")
 
 
-def message(output: Mapping[str, Any], stderr: str) -> str:
+def message(output, stderr):
     shown = (output.get(key) for key in ("systemMessage", "message", "progress"))
     return next((text for text in shown if text), stderr)
 
 
 @pytest.fixture(params=SCRIPTS, ids=[script.agent for script in SCRIPTS])
-def script(request: pytest.FixtureRequest, project: pathlib.Path) -> Script:
+def script(request, project):
     return request.param(project)
 
 
-def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
-    outputs: list[tuple[str, dict[str, Any], str]] = []
+def test_a_whole_session(script, enter):
+    outputs = []
 
-    def fire(label: str, payload: Any) -> tuple[dict[str, Any], str]:
+    def fire(label, payload):
         output, stderr = enter(script.agent, payload)
         outputs.append((label, output, stderr))
         return output, stderr
@@ -446,7 +443,7 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])
-def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) -> None:
+def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire):
     """An agent goes on with the hooks that it read when it started, and is not to be told."""
     request = Request(
         agent=script.agent, project=os.path.realpath(project), entries=Entries(**NAMES), scope=scope
@@ -454,7 +451,7 @@ def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) 
     happens = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
     happens += [script.failed(number) for number in (1, 2, 3)] + [script.stop()]
 
-    def said() -> list[Any]:
+    def said():
         return [output for payload in happens if (output := fire(script.agent, payload))]
 
     install(request)
@@ -467,7 +464,7 @@ def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) 
 
 
 @pytest.mark.parametrize("agent", BLOCK_WITH)
-def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, enter) -> None:
+def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, enter):
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     happened = [script.prompt(PROMPT, 1), script.stop(), script.prompt(PROMPT, 2), script.edited(1)]
     given = [context(enter(agent, payload)[0]) for payload in happened]
@@ -491,7 +488,7 @@ def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, proje
         ("copilot-cli", "resume", "start"),
     ],
 )
-def test_what_waits_when_a_session_starts(agent, source, given, project, fire) -> None:
+def test_what_waits_when_a_session_starts(agent, source, given, project, fire):
     """Text is due, for the call before which it was found brought none to the model."""
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     fire(agent, script.prompt("Go on.", 1))
@@ -502,9 +499,7 @@ def test_what_waits_when_a_session_starts(agent, source, given, project, fire) -
     assert [when for when, output in outputs.items() if "a.py" in context(output)] == [given]
 
 
-def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(
-    project, enter
-) -> None:
+def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(project, enter):
     script = next(script for script in SCRIPTS if script.agent == "copilot-cli")(project)
     happened = [script.prompt(PROMPT, 1), script.stop(), script.compact()[0]]
     happened += [script.stop(), script.compact()[0], script.prompt("Go on.", 2)]
@@ -512,9 +507,7 @@ def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(
     assert [text.count("Reject every chat id") for text in given] == [1, 0, 0, 0, 0, 1]
 
 
-def test_a_brain_that_nobody_trusts_is_silent(
-    script: Script, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
+def test_a_brain_that_nobody_trusts_is_silent(script, project, monkeypatch, tmp_path):
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "of somebody else"))
     happened = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
     happened += [script.failed(number) for number in range(1, 5)]
@@ -527,12 +520,10 @@ def test_a_brain_that_nobody_trusts_is_silent(
     assert sorted(project.rglob("*")) == before
 
 
-def test_every_output_is_as_it_was(
-    script: Script, project, drafted, request: pytest.FixtureRequest
-) -> None:
-    lines: list[str] = []
+def test_every_output_is_as_it_was(script, project, drafted, request):
+    lines = []
 
-    def fire(label: str, payload: Any) -> None:
+    def fire(label, payload):
         output, line = answer_event(script.agent, json.dumps(payload), {})
         told = read_output(output)
         shown = json.dumps(told, ensure_ascii=False, indent=1) if output else "-"
@@ -558,7 +549,7 @@ def test_every_output_is_as_it_was(
     assert text == golden.read_text(encoding="utf-8")
 
 
-def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]) -> None:
+def test_nothing_forces_a_continuation(script, enter):
     payloads = [script.start("startup"), script.prompt(PROMPT, 1)]
     payloads += [script.failed(number) for number in range(4)]
     payloads += [script.stop(), *script.compact()]
@@ -568,7 +559,7 @@ def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]
         assert "decision" not in output.get("hookSpecificOutput", {})
 
 
-def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Path) -> None:
+def test_an_untrusted_brain_is_silent(script, enter, project):
     from lessons_kb.brain.init import trust_brain
 
     trust_brain(str(project), revoke=True)
@@ -582,7 +573,7 @@ def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Pa
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot-cli", "vscode"])
-def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) -> None:
+def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter):
     from lessons_kb.brain.init import trust_brain
 
     trust_brain(str(project), revoke=True)
@@ -594,7 +585,7 @@ def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) 
     assert ["not trusted" in line for line in told] == named
 
 
-def hold_one_hint(told: list[str], agent: str) -> None:
+def hold_one_hint(told, agent):
     """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
     assert len(told) == bool(AGENTS[agent].lines)
     for output in told:
@@ -603,7 +594,7 @@ def hold_one_hint(told: list[str], agent: str) -> None:
         assert "lessons trust" in message
 
 
-def test_without_any_brain_all_is_silent(script: Script, enter, tmp_path: pathlib.Path) -> None:
+def test_without_any_brain_all_is_silent(script, enter, tmp_path):
     script.project = tmp_path / "elsewhere"
     script.project.mkdir()
     for payload in (script.prompt(PROMPT, 1), script.failed(1), script.stop()):

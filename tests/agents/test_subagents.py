@@ -1,10 +1,6 @@
 """Subagents: each is a context of its own, within the user's session."""
 
-from __future__ import annotations
-
 import pathlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -15,38 +11,34 @@ PROMPT = "Add a telegram command that restarts the service"
 ITEM = "Reject every chat id"
 AGENT = "a9b9a8eeeffd6322b"
 
-Say = Callable[..., Any]
-
 
 @pytest.fixture
-def say(project: pathlib.Path, fire: Any) -> Say:
-    def say(name: str, agent: str = "claude-code", **fields: Any) -> Any:
+def say(project, fire):
+    def say(name, agent="claude-code", **fields):
         common = {"session_id": "s1", "cwd": str(project), "hook_event_name": name}
         return fire(agent, common | fields)
 
     return say
 
 
-def context(output: Any) -> str:
+def context(output):
     return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
 
-def ask_for(
-    say: Say, prompt: str, number: int, kind: str = "general-purpose", within: str = ""
-) -> Any:
+def ask_for(say, prompt, number, kind="general-purpose", within=""):
     asked = {"description": "d", "prompt": prompt, "subagent_type": kind}
     call = {"tool_name": "Agent", "tool_input": asked, "tool_use_id": f"toolu_{number}"}
     return say("PreToolUse", **call, **({"agent_id": within} if within else {}))
 
 
-def edit(say: Say, name: str, number: int, **fields: Any) -> Any:
+def edit(say, name, number, **fields):
     change = {"file_path": "bot/run.py", "old_string": f"{number}", "new_string": "b"}
     call = {"tool_name": "Edit", "tool_input": change, "tool_use_id": f"edit_{number}"}
     done = {"tool_response": {"filePath": "bot/run.py"}} if name == "PostToolUse" else {}
     return say(name, **call, **done, **fields)
 
 
-def test_a_subagent_gets_what_its_own_prompt_draws(say: Say) -> None:
+def test_a_subagent_gets_what_its_own_prompt_draws(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     assert ask_for(say, PROMPT, 1) == {}
     begun = say("SubagentStart", agent_id=AGENT, agent_type="general-purpose")
@@ -56,7 +48,7 @@ def test_a_subagent_gets_what_its_own_prompt_draws(say: Say) -> None:
     assert ITEM in context(drawn), "the session itself was not given it"
 
 
-def test_prompts_are_told_apart_by_kind_and_order(say: Say) -> None:
+def test_prompts_are_told_apart_by_kind_and_order(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     ask_for(say, "rename the variable", 1)
     ask_for(say, PROMPT, 2, kind="Explore")
@@ -66,7 +58,7 @@ def test_prompts_are_told_apart_by_kind_and_order(say: Say) -> None:
     assert [ITEM in text for text in given] == [False, True, True]
 
 
-def test_a_card_of_a_subagent_s_file_is_not_used_up(say: Say) -> None:
+def test_a_card_of_a_subagent_s_file_is_not_used_up(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     assert ITEM in context(edit(say, "PreToolUse", 1, agent_id=AGENT))
     assert ITEM not in context(edit(say, "PreToolUse", 2, agent_id=AGENT))
@@ -74,7 +66,7 @@ def test_a_card_of_a_subagent_s_file_is_not_used_up(say: Say) -> None:
     assert ITEM not in context(edit(say, "PreToolUse", 4))
 
 
-def test_the_turn_is_checked_against_its_own_lessons(say: Say) -> None:
+def test_the_turn_is_checked_against_its_own_lessons(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     ask_for(say, PROMPT, 1)
     assert ITEM in context(say("SubagentStart", agent_id=AGENT, agent_type="general-purpose"))
@@ -82,7 +74,7 @@ def test_the_turn_is_checked_against_its_own_lessons(say: Say) -> None:
     assert say("Stop", last_assistant_message="I changed the handler.") == {}
 
 
-def test_the_end_of_a_task_in_the_background_is_no_prompt(say: Say, project: pathlib.Path) -> None:
+def test_the_end_of_a_task_in_the_background_is_no_prompt(say, project):
     say("UserPromptSubmit", prompt=PROMPT, prompt_id="p1")
     note = "<task-notification>\n<task-id>a9</task-id>\ntelegram</task-notification>"
     assert say("UserPromptSubmit", prompt=note, prompt_id="p1") == {}
@@ -93,8 +85,8 @@ def test_the_end_of_a_task_in_the_background_is_no_prompt(say: Say, project: pat
         assert len(brain.journal.events(session="s1", kinds=["prompt"])) == 1
 
 
-def test_codex_tells_what_a_subagent_is_asked(say: Say, project: pathlib.Path) -> None:
-    def ask(prompt: str, turn: str, **more: Any) -> Any:
+def test_codex_tells_what_a_subagent_is_asked(say, project):
+    def ask(prompt, turn, **more):
         return say("UserPromptSubmit", "codex", prompt=prompt, turn_id=turn, **more)
 
     assert ITEM in context(ask(PROMPT, "t1"))
@@ -105,13 +97,13 @@ def test_codex_tells_what_a_subagent_is_asked(say: Say, project: pathlib.Path) -
         assert [event.id for event in prompts] == ["t1", "t3"]
 
 
-def test_a_start_without_a_name_is_no_prompt_of_the_user(say: Say) -> None:
+def test_a_start_without_a_name_is_no_prompt_of_the_user(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     ask_for(say, PROMPT, 1)
     assert say("SubagentStart", agent_type="general-purpose") == {}
 
 
-def test_no_secret_of_what_a_subagent_is_asked_is_kept(say: Say, project: pathlib.Path) -> None:
+def test_no_secret_of_what_a_subagent_is_asked_is_kept(say, project):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     ask_for(say, f"{PROMPT}, password=hunter2hunter2", 1)
     kept = [path.read_bytes() for path in pathlib.Path(state_dir(str(project))).glob("journal.db*")]
@@ -119,7 +111,7 @@ def test_no_secret_of_what_a_subagent_is_asked_is_kept(say: Say, project: pathli
     assert not any(b"hunter2" in data for data in kept)
 
 
-def test_what_the_user_declined_is_not_asked_of_the_next_subagent(say: Say) -> None:
+def test_what_the_user_declined_is_not_asked_of_the_next_subagent(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     ask_for(say, PROMPT, 1)
     say("UserPromptSubmit", prompt="no, do something else", prompt_id="p2")
@@ -128,7 +120,7 @@ def test_what_the_user_declined_is_not_asked_of_the_next_subagent(say: Say) -> N
     assert ITEM not in context(begun)
 
 
-def test_a_subagent_of_a_subagent_gets_what_it_is_asked(say: Say) -> None:
+def test_a_subagent_of_a_subagent_gets_what_it_is_asked(say):
     say("UserPromptSubmit", prompt="go on", prompt_id="p1")
     ask_for(say, "delegate the rest", 1)
     assert say("SubagentStart", agent_id=AGENT, agent_type="general-purpose") == {}

@@ -1,10 +1,7 @@
 """What the prompt did not bring, a change or an error of its turn does: once, and only if sure."""
 
-from __future__ import annotations
-
 import pathlib
 import shutil
-from typing import Any
 
 import pytest
 
@@ -27,7 +24,7 @@ UNRELATED = "Please go on with the next step"
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: pathlib.Path) -> pathlib.Path:
+def project(tmp_path):
     folder = tmp_path / "shop"
     shutil.copytree(EXAMPLE, folder)
     for path in folder.glob("lessons/*.md"):  # they have guards and patterns of their own
@@ -43,10 +40,10 @@ def project(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def tell(project: pathlib.Path, fire: Any) -> Any:
+def tell(project, fire):
     calls = iter(range(1, 1_000))
 
-    def tell(name: str, **fields: Any) -> str:
+    def tell(name, **fields):
         payload = {
             "session_id": "s1",
             "transcript_path": str(project / "transcript.jsonl"),
@@ -62,7 +59,7 @@ def tell(project: pathlib.Path, fire: Any) -> Any:
     return tell
 
 
-def edit(tell: Any, new: str, path: str = "app/view.py") -> str:
+def edit(tell, new, path="app/view.py"):
     return tell(
         "PreToolUse",
         tool_name="Edit",
@@ -70,7 +67,7 @@ def edit(tell: Any, new: str, path: str = "app/view.py") -> str:
     )
 
 
-def fail(tell: Any, error: str) -> str:
+def fail(tell, error):
     return tell(
         "PostToolUseFailure",
         tool_name="Bash",
@@ -79,7 +76,7 @@ def fail(tell: Any, error: str) -> str:
     )
 
 
-def test_a_change_brings_the_lesson_that_it_is_about_once(tell) -> None:
+def test_a_change_brings_the_lesson_that_it_is_about_once(tell):
     assert tell("UserPromptSubmit", prompt=UNRELATED) == ""
     assert SHELL in edit(tell, UPLOAD)
     assert edit(tell, UPLOAD) == ""
@@ -87,23 +84,23 @@ def test_a_change_brings_the_lesson_that_it_is_about_once(tell) -> None:
     assert edit(tell, UPLOAD) == ""
 
 
-def test_a_change_about_something_else_brings_nothing(tell) -> None:
+def test_a_change_about_something_else_brings_nothing(tell):
     tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, PLAIN) == ""
 
 
-def test_an_error_brings_the_lesson_that_it_is_about(tell) -> None:
+def test_an_error_brings_the_lesson_that_it_is_about(tell):
     tell("UserPromptSubmit", prompt=UNRELATED)
     assert "lessons/json-state-without-lock.md" in fail(tell, LOCKED)
     assert "lessons/json-state-without-lock.md" not in fail(tell, LOCKED)
 
 
-def test_an_error_about_something_else_brings_nothing(tell) -> None:
+def test_an_error_about_something_else_brings_nothing(tell):
     tell("UserPromptSubmit", prompt=UNRELATED)
     assert "ACTIVE LESSONS" not in fail(tell, "ModuleNotFoundError: No module named 'requests'\n")
 
 
-def test_what_the_prompt_nearly_drew_needs_less(tell) -> None:
+def test_what_the_prompt_nearly_drew_needs_less(tell):
     """0.94 by the change alone is not enough; the prompt was nearly about the same."""
     tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, FLOATS) == ""
@@ -111,31 +108,31 @@ def test_what_the_prompt_nearly_drew_needs_less(tell) -> None:
     assert MONEY in edit(tell, FLOATS)
 
 
-def test_a_lesson_of_the_prompt_is_not_given_again(tell) -> None:
+def test_a_lesson_of_the_prompt_is_not_given_again(tell):
     prompt = "convert the uploaded image by a shell command with the file name of the user"
     assert SHELL in tell("UserPromptSubmit", prompt=prompt)
     assert SHELL not in edit(tell, UPLOAD)
 
 
-def test_at_most_two_come_in_a_turn(tell, project) -> None:
+def test_at_most_two_come_in_a_turn(tell, project):
     tell("UserPromptSubmit", prompt=UNRELATED)
     given = [edit(tell, path.read_text("utf-8")) for path in sorted(project.glob("lessons/*.md"))]
     assert sum("ACTIVE LESSONS" in text for text in given) == 2
 
 
-def test_a_card_that_is_edited_does_not_bring_itself(tell, project) -> None:
+def test_a_card_that_is_edited_does_not_bring_itself(tell, project):
     text = (project / MONEY).read_text("utf-8")
     assert edit(tell, text, path=MONEY) == ""
 
 
-def test_it_can_be_turned_off(tell, project) -> None:
+def test_it_can_be_turned_off(tell, project):
     (project / "lessons.toml").write_text("[hooks]\nduring_turn = false\n")
     tell("UserPromptSubmit", prompt=UNRELATED)
     assert edit(tell, UPLOAD) == ""
     assert "ACTIVE LESSONS" not in fail(tell, LOCKED)
 
 
-def test_the_post_check_knows_what_came_with_a_change(tell, fire, project) -> None:
+def test_the_post_check_knows_what_came_with_a_change(tell, fire, project):
     tell("UserPromptSubmit", prompt=UNRELATED)
     edit(tell, UPLOAD)
     call = {"file_path": "app/view.py", "old_string": "    pass\n", "new_string": UPLOAD}

@@ -1,7 +1,5 @@
 """What the doctor sees, and what it fixes: only what can be made again, and only once."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shutil
@@ -10,30 +8,30 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import Health, apply_fixes, check_health, size_of
+from lessons_kb.brain.doctor import apply_fixes, check_health, size_of
 from lessons_kb.brain.init import make_brain
 from lessons_kb.model import Event
 from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, telegram: pathlib.Path) -> Brain:
+def brain(root, telegram):
     make_brain(str(root), confirm=lambda _root, _count: True)
     opened = Brain.open(root, directory=root)
     opened.refresh()
     return opened
 
 
-def lines(brain: Brain | None, what: str) -> list[Health]:
+def lines(brain, what):
     directory = brain.directory if brain else os.getcwd()
     return [line for line in check_health(brain, directory) if line.what == what]
 
 
-def snapshot(folder: pathlib.Path) -> dict[str, bytes]:
+def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*.md")}
 
 
-def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
+def test_a_sound_brain_is_told_in_full(brain):
     health = check_health(brain, brain.directory)
     assert {line.level for line in health} == {"ok"}
     assert [line.what for line in health] == [
@@ -45,14 +43,14 @@ def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
     assert apply_fixes(brain) == []
 
 
-def test_without_a_brain_the_fix_is_init(tmp_path: pathlib.Path) -> None:
+def test_without_a_brain_the_fix_is_init(tmp_path):
     health = check_health(None, str(tmp_path))
     assert (health[-1].level, health[-1].what) == ("error", "brain")
     assert "`lessons init`" in health[-1].fix
     assert apply_fixes(None) == []
 
 
-def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None:
+def test_the_index_says_what_it_had_to_read(brain, write, settle):
     settle()
     brain.refresh()
     assert lines(brain, "index")[0].detail.endswith("fresh")
@@ -60,7 +58,7 @@ def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None
     assert lines(brain, "index")[0].detail.endswith("1 updated just now")
 
 
-def test_errors_of_hooks_are_counted_in_words() -> None:
+def test_errors_of_hooks_are_counted_in_words():
     for _ in range(3):
         log_trouble("codex", "Stop", "StorageError: the disk is full; free some space")
     log_trouble("claude-code", "deadline", "no answer within 2 s; nothing was injected")
@@ -77,7 +75,7 @@ def test_errors_of_hooks_are_counted_in_words() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
-def test_open_state_folders_are_closed(brain: Brain) -> None:
+def test_open_state_folders_are_closed(brain):
     home, mine = state_home(), state_dir(brain.layers[0].root)
     os.chmod(home, 0o755)
     os.chmod(mine, 0o750)
@@ -89,7 +87,7 @@ def test_open_state_folders_are_closed(brain: Brain) -> None:
     assert apply_fixes(brain) == []
 
 
-def test_the_caches_gitignore_comes_back(brain: Brain) -> None:
+def test_the_caches_gitignore_comes_back(brain):
     ignore = pathlib.Path(brain.layers[0].root, ".lessons", ".gitignore")
     ignore.unlink()
     (line,) = lines(brain, "cache")
@@ -100,7 +98,7 @@ def test_the_caches_gitignore_comes_back(brain: Brain) -> None:
     assert lines(brain, "cache") == []
 
 
-def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
+def test_an_index_that_lost_files_is_rebuilt(brain):
     layer = brain.layers[0]
     assert layer.engine is not None
     layer.engine.update([], [1])
@@ -114,7 +112,7 @@ def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
     assert brain.search("telegram allowlist")
 
 
-def test_a_damaged_catalogue_is_built_anew(brain: Brain) -> None:
+def test_a_damaged_catalogue_is_built_anew(brain):
     brain.close()
     pathlib.Path(brain.layers[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
     assert [line.detail for line in apply_fixes(brain)] == [
@@ -124,7 +122,7 @@ def test_a_damaged_catalogue_is_built_anew(brain: Brain) -> None:
     assert brain.search("telegram allowlist")
 
 
-def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path: pathlib.Path) -> None:
+def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path):
     (tmp_path / "state").write_text("x")
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
     (line,) = lines(None, "state")
@@ -132,7 +130,7 @@ def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path: pathlib.
     assert apply_fixes(None) == []
 
 
-def test_former_indexes_are_removed(brain: Brain) -> None:
+def test_former_indexes_are_removed(brain):
     old = pathlib.Path(brain.layers[0].cache, "index-99")
     old.mkdir()
     os.utime(old, (1_000_000, 1_000_000))
@@ -141,7 +139,7 @@ def test_former_indexes_are_removed(brain: Brain) -> None:
     assert not old.exists()
 
 
-def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
+def test_the_journal_forgets_what_is_old(brain):
     journal = brain.layers[0].journal
     journal.events.append(Event(kind="prompt", at=1_000.0, session="old", text="x"))
     journal.events.append(Event(kind="prompt", at=time.time(), session="new", text="x"))
@@ -153,7 +151,7 @@ def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
     assert [line.level for line in lines(brain, "journal")] == ["ok"]
 
 
-def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
+def test_a_command_that_was_killed_is_ended(brain):
     layer = brain.layers[0]
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
@@ -163,7 +161,7 @@ def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
     ]
 
 
-def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> None:
+def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain):
     for name in ("telegram-allowlist", "other"):
         if name == "other":
             brain.create("Other")
@@ -183,21 +181,21 @@ def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> 
     assert not [line for line in apply_fixes(brain) if line.what == "trash"]
 
 
-def test_drafts_that_wait_are_told(brain: Brain) -> None:
+def test_drafts_that_wait_are_told(brain):
     brain.drafts.propose("The total of a cart was hard-coded")
     (line,) = lines(brain, "drafts")
     assert (line.level, line.detail) == ("ok", "1 draft")
     assert "`lessons review`" in line.fix
 
 
-def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram) -> None:
+def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram):
     brain = Brain.open(root, directory=root)
     told = lines(brain, "trust")
     assert "hooks are silent here" in told[-1].detail
     assert f"lessons trust {os.path.realpath(root)}" in told[-1].fix
 
 
-def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
+def test_settings_that_cannot_be_read_are_one_line(brain, write):
     write("lessons.toml", "[preflight]\nbudgett = 1\n")
     (line,) = lines(brain, "settings")
     assert (line.level, line.detail) == (
@@ -207,7 +205,7 @@ def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
     assert line.fix == "did you mean preflight.budget?"
 
 
-def test_fixing_never_touches_a_card(brain: Brain, root: pathlib.Path, write) -> None:
+def test_fixing_never_touches_a_card(brain, root, write):
     write("lessons/bad.md", "---\ntitle: [\n---\nx\n")
     (root / "lessons/worse.md").write_bytes(b"\xff\xfe")
     before = snapshot(root)
@@ -221,5 +219,5 @@ def test_fixing_never_touches_a_card(brain: Brain, root: pathlib.Path, write) ->
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (9_990, "10.0 kB"), (151_000, "151 kB")],
 )
-def test_sizes_are_written_as_people_do(count: int, text: str) -> None:
+def test_sizes_are_written_as_people_do(count, text):
     assert size_of(count) == text

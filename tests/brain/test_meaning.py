@@ -1,7 +1,5 @@
 """``[semantic]``: cards found by meaning, vectors kept up to date, and what happens without."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb import Brain
@@ -29,20 +27,20 @@ PROMPT = "Some people complain that they paid two times this week"
 
 @pytest.fixture
 def enable(root, write, minilm):
-    def enable(model: object = minilm) -> None:
+    def enable(model=minilm):
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
 
     return enable
 
 
-def semantic(brain: Brain, root) -> list[tuple[str, str, str]]:
+def semantic(brain, root):
     lines = check_health(brain, str(root))
     return [(one.level, one.detail, one.fix) for one in lines if one.what == "semantic"]
 
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable) -> None:
+def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable):
     write("lessons/retry.md", CARD)
     with Brain.open(root, directory=root) as brain:
         assert not brain.preflight(PROMPT, context=False).lessons
@@ -63,7 +61,7 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_vectors_follow_the_files(root, write, telegram, enable, settle) -> None:
+def test_vectors_follow_the_files(root, write, telegram, enable, settle):
     enable()
     path = write("lessons/retry.md", CARD)
     with Brain.open(root, directory=root) as brain:
@@ -75,7 +73,7 @@ def test_vectors_follow_the_files(root, write, telegram, enable, settle) -> None
 
 
 @pytest.mark.semantic
-def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> None:
+def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable):
     enable()
     for number in range(5):
         write(f"lessons/{number}.md", CARD.replace("one order", f"order {number}"))
@@ -89,7 +87,7 @@ def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> N
 
 
 @pytest.mark.semantic
-def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch) -> None:
+def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch):
     enable()
     with Brain.open(root, directory=root) as brain:
         brain.refresh()
@@ -98,7 +96,7 @@ def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch) -> None:
 
 
 @pytest.mark.semantic
-def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> None:
+def test_korean_prompts_are_found_by_their_words_alone(root, write, enable):
     write(
         "lessons/ko.md",
         "# 파일을 저장할 때는 인코딩을 항상 명시한다\n\n엑셀로 열면 글자가 깨진다\n",
@@ -114,7 +112,7 @@ def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> N
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -> None:
+def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable):
     write("lessons/retry.md", "# A retried payment bills the customer twice\n\nText.\n")
     title = "Customers get charged two times after payment retries"
     with Brain.open(root, directory=root) as brain:
@@ -133,7 +131,7 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
+def test_titles_that_fill_one_form_stay_apart(root, enable):
     enable()
     services = "billing auth search cart export import mailer report invoice refund".split()
     with Brain.open(root, directory=root) as brain:
@@ -145,7 +143,7 @@ def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
 
 
 @pytest.mark.parametrize("model", ["", "/nowhere", "org/none"])
-def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model: str) -> None:
+def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model):
     with Brain.open(root, directory=root) as brain:
         before = brain.search("telegram allowlist")
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
@@ -156,7 +154,7 @@ def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model:
         assert fix
 
 
-def test_the_doctor_says_that_it_is_off(root, telegram) -> None:
+def test_the_doctor_says_that_it_is_off(root, telegram):
     with Brain.open(root, directory=root) as brain:
         ((level, detail, _fix),) = semantic(brain, root)
     assert level == "ok"

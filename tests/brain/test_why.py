@@ -1,9 +1,6 @@
 """Why a session was given what it was given: noted by hooks, or asked for dry."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 import sqlite3
 import time
 
@@ -14,7 +11,6 @@ from lessons_kb.brain.why import (
     DRY,
     NOTED,
     UNNOTED,
-    Why,
     explain_prompt,
     find_rule,
     find_why,
@@ -40,7 +36,7 @@ paths: ["migrations/**"]
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Brain:
+def brain(root, telegram, write, monkeypatch):
     write("lessons/migration.md", MIGRATION)
     write(
         "lessons/shell.md",
@@ -50,32 +46,32 @@ def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Bra
     return Brain.open(root, directory=root)
 
 
-def hook(brain: Brain, what: str, **fields: object) -> object:
+def hook(brain, what, **fields):
     hook_event = HookEvent(
         what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
     )
     return respond(hook_event, ROOM, find=lambda _directory: brain)
 
 
-def rows(brain: Brain) -> list[object]:
+def rows(brain):
     path = os.path.join(brain.layers[0].journal.path)
     with sqlite3.connect(path) as db:
         tables = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return [db.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)]
 
 
-def told(brain: Brain, session: str | None = None) -> Why:
+def told(brain, session=None):
     why = find_why(brain, session)
     assert why is not None
     return why
 
 
-def test_nothing_is_known_of_an_empty_journal(brain: Brain) -> None:
+def test_nothing_is_known_of_an_empty_journal(brain):
     assert find_why(brain) is None
     assert find_why(brain, "s1") is None
 
 
-def test_a_prompt_is_told_with_what_was_held_back(brain: Brain) -> None:
+def test_a_prompt_is_told_with_what_was_held_back(brain):
     hook(brain, "prompt", text=PROMPT, id="p1")
     why = told(brain)
     assert (why.source, why.session, why.agent, why.prompt) == (NOTED, "s1", "claude-code", PROMPT)
@@ -91,7 +87,7 @@ def test_a_prompt_is_told_with_what_was_held_back(brain: Brain) -> None:
     assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
 
 
-def test_what_was_noted_stands_though_the_cards_changed(brain: Brain, telegram) -> None:
+def test_what_was_noted_stands_though_the_cards_changed(brain, telegram):
     hook(brain, "prompt", text=PROMPT, id="p1")
     before = told(brain).verdicts[0]
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Prove the rejection"))
@@ -103,7 +99,7 @@ def test_what_was_noted_stands_though_the_cards_changed(brain: Brain, telegram) 
     assert (gone.id, gone.title) == (TELEGRAM, "")
 
 
-def test_a_prompt_that_brought_nothing_says_so(brain: Brain) -> None:
+def test_a_prompt_that_brought_nothing_says_so(brain):
     hook(brain, "prompt", text=PROMPT, id="p1")
     hook(brain, "prompt", text="What is for lunch?", id="p2")
     why = told(brain)
@@ -112,14 +108,14 @@ def test_a_prompt_that_brought_nothing_says_so(brain: Brain) -> None:
     assert [one.id for one in why.earlier] == [TELEGRAM]
 
 
-def test_what_is_in_the_context_already_names_the_rule(brain: Brain) -> None:
+def test_what_is_in_the_context_already_names_the_rule(brain):
     hook(brain, "prompt", text=PROMPT, id="p1")
     hook(brain, "prompt", text=f"{PROMPT} now", id="p2")
     (verdict,) = [one for one in told(brain).verdicts if one.id == TELEGRAM]
     assert (verdict.given, verdict.rule) == (False, "preflight.reinject_after")
 
 
-def test_cards_before_a_call_and_after_a_compaction_are_told(brain: Brain) -> None:
+def test_cards_before_a_call_and_after_a_compaction_are_told(brain):
     hook(brain, "prompt", text=PROMPT, id="p1")
     call = {"tool": "Edit", "arguments": {"file_path": "migrations/7.sql"}, "id": "t1"}
     hook(brain, "before", **call)
@@ -133,7 +129,7 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain: Brain) -> No
     assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
 
 
-def test_a_session_without_reasons_tells_what_it_was_given(brain: Brain) -> None:
+def test_a_session_without_reasons_tells_what_it_was_given(brain):
     journal = brain.layers[0].journal
     at = time.time() - 5
     journal.events.append(Event(kind="prompt", at=at, session="old", text=PROMPT))
@@ -144,7 +140,7 @@ def test_a_session_without_reasons_tells_what_it_was_given(brain: Brain) -> None
     assert [(one.id, one.changed) for one in why.verdicts] == [("lessons/shell.md", True)]
 
 
-def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:
+def test_a_session_with_lessons_but_no_prompt(brain):
     journal = brain.layers[0].journal
     cards = [(TELEGRAM, "x", 9)]
     journal.record_injections("bare", turn=journal.next_turn("bare"), at=1_000, cards=cards)
@@ -152,7 +148,7 @@ def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:
     assert (why.session, why.prompt, [one.id for one in why.verdicts]) == ("bare", "", [TELEGRAM])
 
 
-def test_the_library_and_the_command_line_are_told_too(brain: Brain) -> None:
+def test_the_library_and_the_command_line_are_told_too(brain):
     brain.preflight(PROMPT, session="mine")
     assert told(brain).session == "mine"
     brain.preflight(f"{PROMPT} again", session="")
@@ -160,9 +156,7 @@ def test_the_library_and_the_command_line_are_told_too(brain: Brain) -> None:
     assert [e.kind for e in brain.journal.events()] == ["preflight", "preflight"]
 
 
-def test_of_two_brains_each_card_is_told_with_its_own(
-    brain: Brain, tmp_path: pathlib.Path, telegram: pathlib.Path, monkeypatch
-) -> None:
+def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram, monkeypatch):
     other = tmp_path / "other"
     (other / "lessons").mkdir(parents=True)
     (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
@@ -179,14 +173,14 @@ def test_of_two_brains_each_card_is_told_with_its_own(
     assert why.tokens > 0
 
 
-def test_a_hook_writes_one_event_a_prompt(brain: Brain) -> None:
+def test_a_hook_writes_one_event_a_prompt(brain):
     hook(brain, "prompt", text=PROMPT, id="p1")
     (event,) = brain.journal.events()
     assert event.kind == "prompt"
     assert event.record["lessons"][0]["id"] == TELEGRAM  # type: ignore[index]
 
 
-def test_asking_about_a_prompt_writes_nothing(brain: Brain) -> None:
+def test_asking_about_a_prompt_writes_nothing(brain):
     hook(brain, "prompt", text=PROMPT, id="p1")
     before = rows(brain)
     why = explain_prompt(brain, PROMPT)
@@ -198,7 +192,7 @@ def test_asking_about_a_prompt_writes_nothing(brain: Brain) -> None:
     assert rows(brain) == before
 
 
-def test_a_secret_is_not_noted_in_a_reason(brain: Brain) -> None:
+def test_a_secret_is_not_noted_in_a_reason(brain):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     event = Event(kind="prompt", at=5.5, session="s", text="x")
     journal = brain.layers[0].journal
@@ -219,5 +213,5 @@ def test_a_secret_is_not_noted_in_a_reason(brain: Brain) -> None:
         ("covers 100%", ""),
     ],
 )
-def test_a_reason_names_its_setting(reason: str, rule: str) -> None:
+def test_a_reason_names_its_setting(reason, rule):
     assert find_rule(reason) == rule

@@ -1,12 +1,7 @@
 """`lessons detect`: a linter over the tree, a change and the history (SPEC §6a)."""
 
-from __future__ import annotations
-
 import json
-import pathlib
 import subprocess
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -33,7 +28,7 @@ LINE = "subprocess.run(cmd, shell=True)"
 SAID = "— A command line built from input ran a stranger's command (lessons/shell.md)"
 
 
-def git(folder: pathlib.Path, *arguments: str, date: str = "2026-01-05") -> None:
+def git(folder, *arguments, date="2026-01-05"):
     stamp = f"{date}T12:00:00+00:00"
     subprocess.run(
         ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
@@ -46,7 +41,7 @@ def git(folder: pathlib.Path, *arguments: str, date: str = "2026-01-05") -> None
 
 
 @pytest.fixture
-def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def shop(tmp_path, monkeypatch):
     folder = tmp_path / "shop"
     (folder / "src").mkdir(parents=True)
     git(folder, "init", "-q", "-b", "main")
@@ -65,10 +60,7 @@ def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     return folder
 
 
-Run = Callable[..., object]
-
-
-def test_the_tree(shop, lessons) -> None:
+def test_the_tree(shop, lessons):
     done = lessons("detect")
     assert done.out == (
         f"src/old.py:1:1: os.system('ls')  # os.system {SAID}\nsrc/run.py:5:25: {LINE} {SAID}\n"
@@ -89,18 +81,18 @@ def test_the_tree(shop, lessons) -> None:
         (["."], ["src/old.py", "src/run.py"]),
     ],
 )
-def test_some_of_it(shop, lessons, paths, found) -> None:
+def test_some_of_it(shop, lessons, paths, found):
     done = lessons("detect", *paths, "--json")
     assert [one["path"] for one in json.loads(done.out)] == found
     assert done.code == bool(found)
 
 
-def test_from_a_folder_below(shop, lessons, monkeypatch) -> None:
+def test_from_a_folder_below(shop, lessons, monkeypatch):
     monkeypatch.chdir(shop / "src")
     assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
 
 
-def test_a_project_without_git(tmp_path, lessons, monkeypatch) -> None:
+def test_a_project_without_git(tmp_path, lessons, monkeypatch):
     make_brain(str(tmp_path))
     (tmp_path / "lessons" / "shell.md").write_text(SHELL)
     (tmp_path / "a.py").write_text(f"{LINE}\n")
@@ -110,7 +102,7 @@ def test_a_project_without_git(tmp_path, lessons, monkeypatch) -> None:
     assert lessons("detect").out == f"a.py:1:21: {LINE} {SAID}\n"
 
 
-def test_json(shop, lessons) -> None:
+def test_json(shop, lessons):
     (one,) = json.loads(lessons("detect", "src/run.py", "--json").out)
     assert one == {
         "card": "lessons/shell.md",
@@ -130,7 +122,7 @@ def test_json(shop, lessons) -> None:
     }
 
 
-def test_github_and_sarif(shop, lessons) -> None:
+def test_github_and_sarif(shop, lessons):
     done = lessons("detect", "src/run.py", "--format", "github")
     assert done.out == (
         "::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::"
@@ -142,7 +134,7 @@ def test_github_and_sarif(shop, lessons) -> None:
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
 
 
-def test_a_change_is_held_against_what_it_adds(shop, lessons) -> None:
+def test_a_change_is_held_against_what_it_adds(shop, lessons):
     path = shop / "src" / "run.py"
     path.write_text(
         path.read_text().replace("import os", "import os, sys") + f"    again({LINE})\n"
@@ -157,7 +149,7 @@ def test_a_change_is_held_against_what_it_adds(shop, lessons) -> None:
     assert lessons("detect", "--diff", "HEAD~1..HEAD").out == done.out
 
 
-def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons) -> None:
+def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons):
     path = shop / "src" / "old.py"
     rows = "".join(f"    {n},\n" for n in range(20))
     path.write_text(f"x = os.path(\n{rows})\n")
@@ -167,7 +159,7 @@ def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons) -> None:
     assert lessons("detect", "--diff").out == f"src/old.py:1:1: os.system( {SAID}\n"
 
 
-def test_history_counts_before_and_since_the_card(shop, lessons) -> None:
+def test_history_counts_before_and_since_the_card(shop, lessons):
     path = shop / "src" / "run.py"
     for month, date in enumerate(("2026-01-20", "2026-02-09", "2026-02-10", "2026-03-01")):
         path.write_text(path.read_text() + f"    step{month}({LINE})\n")
@@ -189,7 +181,7 @@ def test_history_counts_before_and_since_the_card(shop, lessons) -> None:
     assert (one["before"], one["since"], len(one["months"])) == (4, 2, 3)
 
 
-def test_stats_and_report_tell_what_commits_added(shop, lessons) -> None:
+def test_stats_and_report_tell_what_commits_added(shop, lessons):
     path = shop / "src" / "run.py"
     for number, date in enumerate(("2026-02-09", "2026-03-01")):
         path.write_text(path.read_text() + f"    step{number}({LINE})\n")
@@ -204,12 +196,12 @@ def test_stats_and_report_tell_what_commits_added(shop, lessons) -> None:
     assert "added 3× before the card, 1× since" in page.read_text()
 
 
-def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
+def test_a_history_is_read_once(shop, lessons, monkeypatch):
     from lessons_kb.brain import detection as detect_history
 
     read = []
 
-    def find(*arguments: Any, **more: Any) -> Any:
+    def find(*arguments, **more):
         read.append(arguments)
         return find_detected(*arguments, **more)
 
@@ -230,7 +222,7 @@ def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
     assert "2027-01-01  2026-05       1      0" in lessons("detect", "--history").out
 
 
-def test_a_history_that_was_rewritten_is_read_again(shop, lessons) -> None:
+def test_a_history_that_was_rewritten_is_read_again(shop, lessons):
     lessons("detect", "--history")
     (shop / "src" / "run.py").write_text("pass\n")
     git(shop, "add", ".")
@@ -238,7 +230,7 @@ def test_a_history_that_was_rewritten_is_read_again(shop, lessons) -> None:
     assert "src/run.py" not in lessons("detect", "--history").out
 
 
-def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
+def test_nothing_to_look_for(tmp_path, lessons, monkeypatch):
     make_brain(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     done = lessons("detect")
@@ -246,7 +238,7 @@ def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
     assert "no card has patterns; add `detect:` to a card" in done.err
 
 
-def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
+def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch):
     from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
@@ -257,7 +249,7 @@ def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
     assert "src/old.py" not in done.out
 
 
-def test_more_patterns_than_are_looked_for_are_told(shop, lessons) -> None:
+def test_more_patterns_than_are_looked_for_are_told(shop, lessons):
     rows = "\n".join(rf"  - regex: 'word{n}.{{0,150}}x'" for n in range(20))
     for name in "abc":
         (shop / "lessons" / f"{name}.md").write_text(f"---\ndetect:\n{rows}\n---\n# {name}\n")
@@ -276,13 +268,13 @@ def test_more_patterns_than_are_looked_for_are_told(shop, lessons) -> None:
         (["--diff", "nowhere"], "unknown revision"),
     ],
 )
-def test_wrong_uses(shop, lessons, arguments, message) -> None:
+def test_wrong_uses(shop, lessons, arguments, message):
     done = lessons("detect", *arguments)
     assert message in done.err
     assert done.code == 2
 
 
-def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons) -> None:
+def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons):
     (shop / "src" / "many.py").write_text("".join(f"step{n}({LINE})\n" for n in range(5)))
     git(shop, "add", ".")
     done = lessons("lint")
@@ -294,13 +286,13 @@ def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons) -> None:
     assert "finds-often" not in lessons("lint").out
 
 
-def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons) -> None:
+def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons):
     text = SHELL.replace("os.system($$$)", "foo bar\n    language: python")
     (shop / "lessons" / "shell.md").write_text(text)
     assert "bad-pattern: detect: ast foo bar is not python: " in lessons("lint").out
 
 
-def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -> None:
+def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch):
     from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
@@ -310,7 +302,7 @@ def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -
     assert "[ast]" in done.out
 
 
-def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons) -> None:
+def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons):
     path = shop / "src" / "old.py"
     path.write_text("run(['ls'])\n")
     arguments = ("create", "Listing ran in a shell", "--from-diff", "src/old.py")
@@ -326,9 +318,7 @@ def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, les
     assert "- ast:" not in text
 
 
-def test_the_check_of_a_change_names_what_it_contradicts(
-    shop: pathlib.Path, lessons: Callable[..., Any]
-) -> None:
+def test_the_check_of_a_change_names_what_it_contradicts(shop, lessons):
     (shop / "src" / "run.py").write_text(f"import os\n\n{LINE}\n\ndef run(cmd):\n    {LINE}\n")
     done = lessons("check", "--diff", "--fail-on", "contradicted")
     assert done.code == 1

@@ -1,7 +1,5 @@
 """The installed program's first moments."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -23,7 +21,7 @@ def test_ctrl_c_before_anything_has_begun_is_no_traceback(monkeypatch):
     assert stopped.value.code == 130
 
 
-def ended(*lines: str) -> subprocess.CompletedProcess[str]:
+def ended(*lines):
     """Let a process run the entry with a command line that does only what is written here."""
     given = "\n".join(f"    {line}" for line in lines)
     code = (
@@ -67,9 +65,7 @@ def test_an_answer_that_cannot_be_written_is_an_error():
     assert "No space left" in done.stderr
 
 
-def at_streams(
-    brain, redirection: str, *words: str, **env: str
-) -> subprocess.CompletedProcess[str]:
+def at_streams(brain, redirection, *words, **env):
     """Run a command as a shell does that is told what becomes of its streams."""
     command = [sys.executable, "-m", "lessons_kb.cli.entry", *words]
     return subprocess.run(

@@ -1,7 +1,5 @@
 """A cloned repository that means harm, and every command that someone may run in it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -116,7 +114,7 @@ PROGRAMS = ("git", "sh", "bash", "python", "python3", "lessons-hook", "vi", "les
 MODULES = ("lessons_kb", "typer", "json", "sitecustomize", "usercustomize", "yaml", "conftest")
 
 
-def build(folder: pathlib.Path) -> pathlib.Path:
+def build(folder):
     """Make the repository (``folder/repo``) and what it is after (``folder/outside``)."""
     outside = folder / "outside"
     repo = folder / "repo"
@@ -136,11 +134,11 @@ def build(folder: pathlib.Path) -> pathlib.Path:
     return repo
 
 
-def _git(repo: pathlib.Path, *arguments: str) -> None:
+def _git(repo, *arguments):
     subprocess.run(["git", *arguments], cwd=repo, check=True, capture_output=True)
 
 
-def _cards(repo: pathlib.Path, outside: pathlib.Path) -> None:
+def _cards(repo, outside):
     lessons = repo / "lessons"
     lessons.mkdir()
     (lessons / "good.md").write_text(GOOD_CARD)
@@ -192,7 +190,7 @@ def _cards(repo: pathlib.Path, outside: pathlib.Path) -> None:
     db.close()
 
 
-def _brain(repo: pathlib.Path, outside: pathlib.Path) -> None:
+def _brain(repo, outside):
     """Plant what a brain's own folder holds, and settings."""
     os.mkfifo(repo / "lessons" / "pipe.md")
     (repo / "lessons.toml").write_text(SETTINGS)
@@ -213,7 +211,7 @@ def _brain(repo: pathlib.Path, outside: pathlib.Path) -> None:
         (repo / name).symlink_to(outside / "settings.json")
 
 
-def _bait(repo: pathlib.Path, trap: pathlib.Path, folder: pathlib.Path) -> None:
+def _bait(repo, trap, folder):
     """Plant programs, modules, and a configuration of git that would run them."""
     with (repo / ".git" / "config").open("a") as file:
         file.write(GIT_CONFIG.format(trap=trap))
@@ -233,7 +231,7 @@ PROMPT = "Add a Telegram command that runs a shell script, for chat ids on the a
 
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")
 
-COMMANDS: tuple[tuple[str, ...], ...] = (
+COMMANDS = (
     ("init",),
     ("list", "--all"),
     ("list", "--json"),
@@ -288,7 +286,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 """None of these is asked to write into the brain; `install` is refused by the planted links."""
 
-WRITING: tuple[tuple[str, ...], ...] = (
+WRITING = (
     ("create", "Never trust a clone"),
     ("create", "../../outside/x", "--on-duplicate", "new"),
     ("create", "Through a link", "--type", "playbook"),
@@ -331,7 +329,7 @@ NOT_RUN = {"trust", "watch", "serve", "sync", "daemon", "edit"}
 `edit` opens the user's editor."""
 
 
-def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:
+def payloads(repo):
     """One session of each agent, in the repository."""
     common = {"session_id": "../../outside/s", "sessionId": "s", "conversation_id": "s"}
     common |= {"sessionID": "s", "cwd": str(repo), "workspace_roots": [str(repo)]}
@@ -361,7 +359,7 @@ def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:
     return [(agent, common | event) for agent in AGENTS for event in own.get(agent, []) + named]
 
 
-def snapshot(folder: pathlib.Path, *, without: tuple[str, ...] = ()) -> dict[str, str]:
+def snapshot(folder, *, without=()):
     """Return path → kind, mode, and content (never waiting for a FIFO) of all below a folder."""
     found = {}
     for where, folders, files in os.walk(folder):

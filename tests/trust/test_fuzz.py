@@ -3,8 +3,6 @@
 The coverage-guided runs are `python -m fuzz`; here nothing is needed but the suite.
 """
 
-from __future__ import annotations
-
 import pathlib
 import random
 import shutil
@@ -26,7 +24,7 @@ COUNTED = ("card", "edit", "payload")
 @pytest.mark.slow
 @pytest.mark.amounts(60, 20_000)
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch) -> None:
+def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch):
     monkeypatch.setenv("LESSONS_STATE_HOME", "")
     target = TARGETS[name]
     seeds = seeds_of(name, target)
@@ -42,7 +40,7 @@ def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch
 
 @pytest.mark.slow
 @pytest.mark.amounts(150, 20_000)
-def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, capsys) -> None:
+def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, capsys):
     """Whole commands over files that are anything; a good card among them is found."""
     from lessons_kb.cli.main import main
 
