@@ -7,7 +7,12 @@ import subprocess
 import sys
 import textwrap
 
+from lessons_kb.brain.brain import Workspace
+from lessons_kb.brain.init import make_brain, trust_brain
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.store.user_state import read_troubles, state_dir
+
+__all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
 
 
 def write(folder, name, text):

@@ -14,16 +14,18 @@ import anyio
 import pytest
 import yaml
 
+from lessons_kb import Brain
+from tests.kit import answer_event, read_troubles
+
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp import Client, MCPError, StdioServerParameters
 
-from lessons_kb.brain.brain import Workspace
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
 from lessons_kb.service.mcp.server import INSTRUCTIONS
+from tests.kit import Workspace, trust_brain
 
 pytestmark = pytest.mark.slow
 
@@ -63,8 +65,6 @@ def ask(target, work, **how):
 
 @pytest.fixture
 def call(workspace):
-    from lessons_kb.service.hook_event import answer_event
-
     def answer(agent, event):
         return answer_event(agent, json.dumps(event), {}, find=workspace.find)[0]
 
@@ -303,9 +303,6 @@ def test_an_error_says_what_to_do(call, name, arguments, says):
 
 
 def test_what_nobody_foresaw_is_logged_and_told_in_one_line(call, monkeypatch, capfd):
-    from lessons_kb.brain.brain import Brain
-    from lessons_kb.store.user_state import read_troubles
-
     def broken(*_, **__):
         raise ZeroDivisionError("division by zero\nsecond line")
 
@@ -528,7 +525,6 @@ def status(url, **headers):
 
 def test_a_hook_that_finds_no_answer_in_time_is_silence(workspace, monkeypatch):
     from lessons_kb.service.mcp import tools
-    from lessons_kb.store.user_state import read_troubles
 
     monkeypatch.setattr(tools, "HOOK_SECONDS", 1.0)
     answer = threading.Event()
@@ -551,7 +547,6 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(workspace, monkeypatch):
 
 
 def test_a_lesson_that_came_too_late_is_given_again(workspace, monkeypatch):
-    from lessons_kb.service.hook_event import answer_event
     from lessons_kb.service.mcp import tools
 
     waits = [threading.Event()]

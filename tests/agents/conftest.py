@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
-from tests.kit import answer, read_output, write
+from tests.kit import answer, make_brain, read_output, write
 
 TELEGRAM = """\
 ---

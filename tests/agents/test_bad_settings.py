@@ -6,12 +6,10 @@ import pathlib
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import user_state as locate
 from tests.agents.conftest import TELEGRAM
 from tests.agents.test_sessions import Cursor
-from tests.kit import write
+from tests.kit import answer_event, make_brain, write
 from tests.trust.test_takeovers import EVENTS, PROMPT
 
 pytestmark = pytest.mark.slow

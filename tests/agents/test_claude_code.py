@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.user_state import read_troubles
+from tests.kit import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
 

@@ -9,9 +9,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.user_state import read_troubles, state_dir
-from tests.kit import commit, git, watched
+from tests.kit import answer_event, commit, git, read_troubles, state_dir, watched
 
 PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"

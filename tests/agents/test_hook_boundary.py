@@ -14,13 +14,13 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS, event_name, find_host
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.user_state import (
     MAX_LOG_BYTES,
     log_trouble,
     read_troubles,
     state_dir,
 )
+from tests.kit import answer_event
 
 CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}
 KEYS = {
@@ -278,15 +278,15 @@ def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter):
     assert "no answer within 0." in read_troubles()[-1].message
 
 
-def test_a_brain_that_was_named_and_is_gone_is_told_and_silences_no_other(project, enter):
-    answer, _line = enter("claude-code", prompt(project), LESSONS_BRAIN=str(project / "gone"))
+def test_a_brain_that_was_named_and_is_gone_is_told_and_silences_no_other(project, fire):
+    answer = fire("claude-code", prompt(project), {"LESSONS_BRAIN": str(project / "gone")})
     assert f"names {project}/gone" in answer["systemMessage"]
     assert "require an allowlist" in answer["hookSpecificOutput"]["additionalContext"]
 
 
-def test_an_error_in_the_settings_is_logged(project, enter):
+def test_an_error_in_the_settings_is_logged(project, fire):
     (project / "lessons.toml").write_text("[preflight]\nbudgt = 3\n")
-    said, _ = enter("claude-code", prompt(project))
+    said = fire("claude-code", prompt(project))
     assert "lessons.toml:2: unknown key preflight.budgt" in said.pop("systemMessage")
     assert said == {}
     assert "did you mean preflight.budget" in read_troubles()[-1].message
@@ -339,11 +339,3 @@ def test_the_log_stays_small_and_private():
     assert path.stat().st_size <= MAX_LOG_BYTES
     assert path.stat().st_mode & 0o077 == 0
     assert read_troubles()[-1].message.startswith("599 ")
-
-
-def test_the_doctor_shows_the_last_error(project):
-    from lessons_kb.brain.doctor import check_health
-
-    log_trouble("codex", "Stop", "StorageError: the disk is full")
-    lines = [line for line in check_health(None, str(project)) if line.what == "hooks"]
-    assert "codex Stop: the disk is full" in lines[0].detail

@@ -12,8 +12,7 @@ import time
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.user_state import read_troubles, state_dir
+from tests.kit import answer_event, read_troubles, state_dir
 
 pytestmark = [
     pytest.mark.slow,

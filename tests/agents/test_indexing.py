@@ -9,11 +9,11 @@ import time
 
 import pytest
 
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.process import programs as detached
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import cache_dir
+from tests.kit import trust_brain
 
 PROMPT = "Add a telegram command that restarts the service"
 

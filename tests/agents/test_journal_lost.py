@@ -16,10 +16,9 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.doctor import check_health
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
-from lessons_kb.store.user_state import read_troubles, state_dir
 from tests.agents.test_sessions import Cursor
+from tests.kit import answer_event, read_troubles, state_dir
 
 pytestmark = pytest.mark.slow
 

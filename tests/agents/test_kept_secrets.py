@@ -11,14 +11,13 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.exchange import FORMATS as FORMATS_OF_EXPORT
-from lessons_kb.brain.init import make_brain
 from lessons_kb.check.item_states import format_request
 from lessons_kb.model import Check, Command, Edit, Event, Evidence
 from lessons_kb.service.hook_event import answer_event, log_failure
 from lessons_kb.store.settings import note_failure
 from lessons_kb.store.trash import new_entry, trash_dir
 from lessons_kb.store.user_state import LOG_NAME, state_dir, state_home
-from tests.kit import write
+from tests.kit import make_brain, write
 from tests.text.secret_formats import CHANNELS, FORMATS, PART, left_of, made
 from tests.text.test_secret_kinds import SECRETS, filled
 
@@ -195,7 +194,7 @@ def left_in(kept, secrets):
 @pytest.mark.parametrize("place", PLACES)
 def test_a_sample_of_all_formats_is_kept_nowhere(place, project):
     every = [(name, channel) for name in FORMATS for channel in CHANNELS]
-    check(place, every[::31], project)
+    check(place, every[::61], project)
 
 
 @pytest.mark.slow

@@ -78,6 +78,7 @@ def test_a_session_says_once_that_the_installation_is_gone(agent, environment):
     assert call(agent, prompt | {"prompt": text, "text": text}).strip() in ("", "{}")
 
 
+@pytest.mark.slow
 def test_so_it_does_where_the_package_alone_is_gone(real, environment, monkeypatch, tmp_path):
     package = pathlib.Path(sys.modules["lessons_kb"].__file__ or "").parent
     other = tmp_path / "elsewhere" / "lessons_kb"

@@ -12,10 +12,9 @@ import pytest
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.install_agent import NAMES
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.session.state import turn_state
 from lessons_kb.store.journal import open_session_journal
-from tests.kit import read_output
+from tests.kit import answer_event, read_output, trust_brain
 
 pytestmark = pytest.mark.slow
 
@@ -560,8 +559,6 @@ def test_nothing_forces_a_continuation(script, enter):
 
 
 def test_an_untrusted_brain_is_silent(script, enter, project):
-    from lessons_kb.brain.init import trust_brain
-
     trust_brain(str(project), revoke=True)
     payloads = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
     payloads += [script.failed(number) for number in range(3)]
@@ -574,8 +571,6 @@ def test_an_untrusted_brain_is_silent(script, enter, project):
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot-cli", "vscode"])
 def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter):
-    from lessons_kb.brain.init import trust_brain
-
     trust_brain(str(project), revoke=True)
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     began, asked = script.start("startup"), script.prompt(PROMPT, 1)

@@ -10,11 +10,11 @@ import time
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.main import main
-from lessons_kb.service.hook_event import answer_event
 from tests.agents.shared_server import LESSON, FakeServer, send
+from tests.kit import answer_event
 
 PROMPT = "Retry the payment with an idempotency key when the Telegram script of the shop sends it once more"
 LOCAL, SERVED = "telegram-allowlist", "shop@server:lessons/never-retry-payments.md"

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.user_state import state_dir
+from tests.kit import state_dir
 
 PROMPT = "Add a telegram command that restarts the service"
 ITEM = "Reject every chat id"

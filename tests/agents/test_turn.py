@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import trust_brain
+from tests.kit import trust_brain
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 SHELL = "lessons/shell-true-file-name.md"

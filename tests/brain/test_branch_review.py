@@ -1,14 +1,14 @@
 """Drafts that become commits: what is written where, by whom, and what is never lost."""
 
-import subprocess
 import threading
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.drafts import BRANCH, BranchReview
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, GitError, InputError
 from lessons_kb.process.git import Author
+from tests.kit import commit, git
 
 RITA = Author(name="Rita Kim", email="rita@example.org")
 TITLE = "Charged a customer twice because the form was sent twice"
@@ -22,11 +22,6 @@ PARTS = {
 CARD = "---\ntype: lesson\ntitle: Money was kept in floats\n---\n\n## Fix\n\n- Keep cents\n"
 
 
-def git(top, *words):
-    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
-    return subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(params=["top", "below"])
 def root(request, tmp_path):
     """A brain that is a repository, or lies in one."""
@@ -34,9 +29,7 @@ def root(request, tmp_path):
     root = top if request.param == "top" else top / "docs" / "brain"
     (root / "lessons").mkdir(parents=True)
     (root / "lessons" / "money.md").write_text(CARD)
-    git(top, "init", "-q", "-b", "main")
-    git(top, "add", "-A")
-    git(top, "commit", "-q", "-m", "Begin")
+    commit(top, "Begin")
     return root
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.discovery import look, untrusted_hint
-from lessons_kb.brain.init import make_brain, trust_brain
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.store.user_state import user_brain
+from tests.kit import make_brain, trust_brain
 
 CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
 

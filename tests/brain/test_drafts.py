@@ -13,6 +13,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.cards import Cards
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
 from lessons_kb.model import Event, as_data
+from tests.kit import commit, git
 
 RED = """\
     def test_total_of_cart():
@@ -37,16 +38,9 @@ def project(tmp_path):
     """A git work tree with one commit, a day old."""
     folder = tmp_path / "shop"
     folder.mkdir()
-    git(folder, "init", "-q")
-    (folder / "cart.py").write_text("def total(items):\n    return 3\n")
-    (folder / "notes.txt").write_text("committed\n")
-    git(folder, "add", ".")
-    git(folder, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+    cart = "def total(items):\n    return 3\n"
+    commit(folder, **{"cart.py": cart, "notes.txt": "committed\n"})
     return folder
-
-
-def git(folder, *arguments):
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -118,7 +112,7 @@ def test_a_fix_that_was_committed_is_told(brain, tell, project):
     tell("test", "pytest", "exec_error", RED)
     time.sleep(1.1)
     (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
-    git(project, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam", "fix")
+    git(project, "commit", "-qam", "fix")
     tell("test", "pytest")
     (draft,) = brain.drafts.collect()
     assert "+    return sum(items)" in draft.text
@@ -253,10 +247,7 @@ SAFE = "import subprocess\n\n\ndef total(items):\n    return subprocess.run([{}]
 
 
 def fix_again(tell, path, what, session="s"):
-    path.write_text(SHELL.format(what))
-    git(path.parent, "add", ".")
-    name = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    git(path.parent, *name, "commit", "-qm", what)
+    commit(path.parent, what, **{path.name: SHELL.format(what)})
     age(path)
     tell("prompt", "Add a discount to the cart", session=session)
     tell("test", "pytest -q", "exec_error", RED, session=session)

@@ -14,12 +14,12 @@ from lessons_kb.brain.git_merge import (
     share,
     unshare,
 )
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cli.entry import run
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from tests.kit import trust_brain
 
 NAME = "lessons/money.md"
 CARD = """\

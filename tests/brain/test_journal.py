@@ -14,7 +14,7 @@ from lessons_kb.brain.journal import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.user_state import state_dir
+from tests.kit import state_dir
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
+from tests.kit import make_brain
 
 CARD = """\
 ---

@@ -22,7 +22,7 @@ from lessons_kb.session.state import (
 )
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import _MIGRATIONS, Journal
-from lessons_kb.store.user_state import state_dir
+from tests.kit import state_dir
 
 Write = Callable[..., pathlib.Path]
 

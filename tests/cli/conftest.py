@@ -17,6 +17,7 @@ import time
 import pytest
 
 from lessons_kb.cli.main import main
+from tests.kit import trust_brain
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 
@@ -47,8 +48,6 @@ def answer(monkeypatch, capsys):
 @pytest.fixture
 def brain(tmp_path, monkeypatch):
     """A trusted copy of the example brain; the working directory lies in it."""
-    from lessons_kb.brain.init import trust_brain
-
     root = tmp_path / "brain-example"
     shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns(".lessons"))
     trust_brain(str(root))

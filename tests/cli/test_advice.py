@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from lessons_kb import Brain
+
 ROOT = str(pathlib.Path(__file__).parents[2])
 CARD = """\
 ---
@@ -275,8 +277,6 @@ def test_a_broken_setting_is_put_right_as_is_said(walk, wrong, advice, right):
 
 
 def test_a_review_that_was_interrupted_goes_on(walk, answer, monkeypatch):
-    from lessons_kb import Brain
-
     cause = "The total was hard-coded to three instead of a sum of the items."
     good = {
         "sections": {"Root Cause": cause},
@@ -330,6 +330,7 @@ def unprivileged(shop, tmp_path, monkeypatch):
     return Unprivileged(None, monkeypatch)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FOREIGN)
 def test_whoever_may_not_write_can_go_on(unprivileged, way):
     setup, command, owner = FOREIGN[way]
@@ -344,6 +345,7 @@ def test_whoever_may_not_write_can_go_on(unprivileged, way):
         unprivileged.follow(command)
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_written(unprivileged, tmp_path):
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -357,6 +359,7 @@ def test_a_home_that_cannot_be_written(unprivileged, tmp_path):
             unprivileged.follow("lessons list")
 
 
+@pytest.mark.slow
 def test_an_editor_that_cannot_be_started(walk, terminal, tmp_path):
     nano = tmp_path / "bin/nano"
     nano.parent.mkdir()
@@ -374,6 +377,7 @@ def test_an_editor_that_cannot_be_started(walk, terminal, tmp_path):
     assert pathlib.Path(LOST).read_text().count("More") == 2
 
 
+@pytest.mark.slow
 def test_ctrl_c_and_a_closed_pipe_leave_all_in_order(walk):
     entry = f"{sys.executable} -m lessons_kb.cli.entry"
     shell = f"set -o pipefail; {entry} export jsonl | head -c 3; {entry} manage < /dev/null"

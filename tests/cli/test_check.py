@@ -1,10 +1,11 @@
 """The command check: which lessons are meant, and what is no answer."""
 
 import json
-import subprocess
 import sys
 
 import pytest
+
+from tests.kit import commit, git
 
 PROMPT = "Add a Telegram command that runs a shell script"
 OTHER = "Rename the colour theme of the settings page to dusk"
@@ -177,15 +178,8 @@ def project(tmp_path, lessons, monkeypatch):
     root.mkdir()
     monkeypatch.chdir(root)
     lessons("init", ".")
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-q", "-m", "start")
+    commit(root, "start")
     return root
-
-
-def git(root, *arguments):
-    command = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*command, *arguments], check=True)
 
 
 CARD = """\
@@ -216,9 +210,7 @@ symptoms: [a Telegram chat member runs a shell script]
     ],
 )
 def test_a_brain_is_neither_query_nor_evidence_of_a_diff(lessons, project, name, how):
-    (project / "lessons" / "own.md").write_text(CARD, encoding="utf-8")
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", "card")
+    commit(project, **{"lessons/own.md": CARD})
     quoted = CARD if name.endswith(("md", "markdown")) else CARD.replace("\n", "\n# ")
     (project / name).parent.mkdir(parents=True, exist_ok=True)
     (project / name).write_text("# " * (quoted != CARD) + quoted, encoding="utf-8")

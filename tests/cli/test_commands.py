@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.kit import commit, git
+
 Lessons = Callable[..., Any]
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 UNRELATED = "Translate this paragraph about the history of Rome into French"
@@ -213,17 +215,15 @@ def test_check_names_what_is_not_visible(lessons, brain):
 def test_check_and_preflight_of_a_diff(lessons, brain, tmp_path, monkeypatch):
     repo = tmp_path / "bot"
     repo.mkdir()
-    git = ["git", "-C", str(repo), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "start"], check=True)
+    git(repo, "init", "-q")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "start")
     (repo / "bot.py").write_text(
         "def on_telegram_message(update):\n    # run the shell script for the telegram chat\n"
         "    subprocess.run(update.message.text)\n"
     )
     monkeypatch.chdir(repo)
     assert TELEGRAM in lessons("--brain", brain, "preflight", "--diff").out
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "bot"], check=True)
+    commit(repo)
     assert lessons("--brain", brain, "preflight", "--diff").out == ""
     assert TELEGRAM in lessons("--brain", brain, "preflight", "--diff", "HEAD~1..HEAD").out
     done = lessons("--brain", brain, "check", "--diff", "HEAD~1...HEAD", "--fail-on-unaddressed")

@@ -1,11 +1,10 @@
 """`lessons detect`: a linter over the tree, a change and the history (SPEC §6a)."""
 
 import json
-import subprocess
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
+from tests.kit import commit, git, make_brain
 
 SHELL = r"""---
 type: lesson
@@ -28,23 +27,15 @@ LINE = "subprocess.run(cmd, shell=True)"
 SAID = "— A command line built from input ran a stranger's command (lessons/shell.md)"
 
 
-def git(folder, *arguments, date="2026-01-05"):
-    stamp = f"{date}T12:00:00+00:00"
-    subprocess.run(
-        ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder),
-             "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp},
-    )  # fmt: skip
+def save(folder, subject, date="2026-01-05"):
+    commit(folder, subject, f"{date}T12:00:00+00:00")
 
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     folder = tmp_path / "shop"
     (folder / "src").mkdir(parents=True)
-    git(folder, "init", "-q", "-b", "main")
+    git(folder, "init", "-q")
     make_brain(str(folder))
     (folder / "lessons" / "shell.md").write_text(SHELL)
     (folder / ".gitignore").write_text("build/\n")
@@ -54,8 +45,7 @@ def shop(tmp_path, monkeypatch):
     (folder / "build").mkdir()
     (folder / "build" / "x.py").write_text(LINE)
     (folder / "src" / "data.py").write_bytes(b"shell=True\0")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "first")
+    save(folder, "first")
     monkeypatch.chdir(folder)
     return folder
 
@@ -143,8 +133,7 @@ def test_a_change_is_held_against_what_it_adds(shop, lessons):
     done = lessons("detect", "--diff")
     assert done.out == (f"src/new.py:1:21: {LINE} {SAID}\nsrc/run.py:6:31: again({LINE}) {SAID}\n")
     assert done.code == 1
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "second")
+    save(shop, "second")
     assert lessons("detect", "--diff").out == ""
     assert lessons("detect", "--diff", "HEAD~1..HEAD").out == done.out
 
@@ -153,8 +142,7 @@ def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons):
     path = shop / "src" / "old.py"
     rows = "".join(f"    {n},\n" for n in range(20))
     path.write_text(f"x = os.path(\n{rows})\n")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "second")
+    save(shop, "second")
     path.write_text(f"os.system(\n{rows})\n")
     assert lessons("detect", "--diff").out == f"src/old.py:1:1: os.system( {SAID}\n"
 
@@ -163,11 +151,9 @@ def test_history_counts_before_and_since_the_card(shop, lessons):
     path = shop / "src" / "run.py"
     for month, date in enumerate(("2026-01-20", "2026-02-09", "2026-02-10", "2026-03-01")):
         path.write_text(path.read_text() + f"    step{month}({LINE})\n")
-        git(shop, "add", ".")
-        git(shop, "commit", "-qm", f"change {month}", date=date)
+        save(shop, f"change {month}", date)
     path.write_text("")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "all gone", date="2026-04-01")
+    save(shop, "all gone", "2026-04-01")
     done = lessons("detect", "--history")
     assert [line.split() for line in done.out.splitlines()] == [
         ["ID", "CREATED", "MONTH", "BEFORE", "SINCE"],
@@ -185,8 +171,7 @@ def test_stats_and_report_tell_what_commits_added(shop, lessons):
     path = shop / "src" / "run.py"
     for number, date in enumerate(("2026-02-09", "2026-03-01")):
         path.write_text(path.read_text() + f"    step{number}({LINE})\n")
-        git(shop, "add", ".")
-        git(shop, "commit", "-qm", "more", date=date)
+        save(shop, "more", date)
     assert "in git" in (told := lessons("stats", "shell").out)
     assert "added 3× before the card, 1× since (2026-01: 2, 2026-02: 1, 2026-03: 1)" in told
     assert "added 3× before their cards, 1× since" in lessons("stats").out
@@ -213,8 +198,7 @@ def test_a_history_is_read_once(shop, lessons, monkeypatch):
     assert lessons("detect", "--history").out == first
     assert len(read) == commits
     (shop / "src" / "new.py").write_text(f"f({LINE})\n")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "another", date="2026-05-01")
+    save(shop, "another", "2026-05-01")
     assert "2026-05" in lessons("detect", "--history").out
     assert len(read) == commits + 1
     card = shop / "lessons" / "shell.md"

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import trust_brain
+from tests.kit import trust_brain
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)

@@ -1,6 +1,6 @@
 """SPEC §2 from a user's seat: which brain holds in a folder, and what to type where none does.
 
-Real processes, real repositories; each message names a command, and a test types it.
+Real repositories; each message names a command, and a test types it.
 """
 
 import json
@@ -8,10 +8,10 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
+
+from tests.kit import answer_event, commit, git
 
 CARD = """\
 ---
@@ -39,45 +39,33 @@ SAID = "require an allowlist"
 ADVICE = re.compile(r"`(lessons (?:init|trust) [^`]+)`")
 
 
-def run(folder, *arguments, **variables):
-    """Return all that a command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lessons_kb.cli.entry", *arguments],
-        cwd=folder,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
+@pytest.fixture
+def run(lessons, monkeypatch):
+    """Return all that a command says: ``run(folder, *arguments, NAME=value)``."""
+
+    def run(folder, *arguments, **variables):
+        with monkeypatch.context() as go:
+            go.chdir(folder)
+            for name, value in variables.items():
+                go.setenv(name, value)
+            done = lessons(*arguments)
+        return done.out + done.err
+
+    return run
 
 
 def prompted(folder, session="s", **variables):
     """Return what the agent and its user get for a prompt."""
     event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": PROMPT}
-    done = subprocess.run(
-        [sys.executable, "-m", "lessons_kb.service.fallback", "claude-code"],
-        cwd=folder,
-        env=os.environ | variables,
-        input=json.dumps(event | {"cwd": str(folder)}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    data = json.dumps(event | {"cwd": str(folder)})
+    return answer_event("claude-code", data, os.environ | variables, cwd=str(folder))[0]
 
 
-def type_advice(said, folder):
+def type_advice(run, said, folder):
     """Run the command that a message names, word for word, in another folder's shell."""
     found = ADVICE.search(said)
     assert found, said
     run(folder, *shlex.split(found[1])[1:])
-
-
-def git(folder, *arguments):
-    name = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *name, *arguments], cwd=folder, check=True, capture_output=True)
 
 
 def write_card(folder, name="lessons/telegram.md"):
@@ -87,7 +75,7 @@ def write_card(folder, name="lessons/telegram.md"):
 
 
 @pytest.fixture
-def repo(tmp_path):
+def repo(tmp_path, run):
     """A repository with a committed brain in ``docs/brain`` that this user has made."""
     folder = tmp_path / "repo"
     (folder / "src/deep").mkdir(parents=True)
@@ -95,8 +83,7 @@ def repo(tmp_path):
     git(folder, "init", "-q")
     run(folder, "init", "docs/brain")
     write_card(folder / "docs/brain")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "brain")
+    commit(folder)
     return folder
 
 
@@ -104,7 +91,9 @@ def repo(tmp_path):
 
 
 @pytest.mark.parametrize("place", [".", "src/deep", "docs", "work tree", "renamed", "submodule"])
-def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(repo, tmp_path, place):
+def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(
+    repo, tmp_path, place, run
+):
     where = repo / place
     if place == "work tree":
         where = tmp_path / "other/src"
@@ -119,14 +108,14 @@ def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(repo, t
         assert SAID not in run(outer, "list")
         assert "outer/inner" not in prompted(outer, "outer")  # a repository of its own
         where = outer / "inner/src"
-        type_advice(run(where, "list"), tmp_path)
+        type_advice(run, run(where, "list"), tmp_path)
     assert SAID in run(where, "list")
     assert "/docs/brain" in run(where, "doctor")
     assert SAID in prompted(where)
     assert "lessons/telegram.md" in run(where, "bump", "telegram")
 
 
-def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo):
+def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo, run):
     for name in ("packages/web", "."):
         run(repo, "init", name)
         run(repo, "trust", name)  # its cards below were there before
@@ -139,7 +128,7 @@ def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo):
 
 
 @pytest.mark.parametrize("command", [("list",), ("preflight", PROMPT), ("doctor",), ("add", "x")])
-def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path, command):
+def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path, command, run):
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(repo), str(clone))
     said = run(clone / "src", *command)
@@ -148,7 +137,7 @@ def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path,
     assert SAID not in told
     assert f"lessons trust {clone}/docs/brain" in told
     assert prompted(clone).strip() == ""  # one line a session
-    type_advice(said, tmp_path)
+    type_advice(run, said, tmp_path)
     assert SAID in prompted(clone)
     assert SAID in run(clone / "src", "list")
     run(clone / "src", "trust", "--revoke")
@@ -157,7 +146,7 @@ def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path,
     assert SAID in prompted(clone, "latest")
 
 
-def test_what_took_the_place_of_a_brain_below_is_not_trusted(repo, tmp_path):
+def test_what_took_the_place_of_a_brain_below_is_not_trusted(repo, tmp_path, run):
     write_card(tmp_path / "elsewhere")
     (repo / "docs/brain").rename(tmp_path / "away")
     (repo / "docs/brain").symlink_to(tmp_path / "elsewhere")
@@ -165,7 +154,7 @@ def test_what_took_the_place_of_a_brain_below_is_not_trusted(repo, tmp_path):
     assert SAID not in run(repo, "list")
 
 
-def test_a_brain_below_a_folder_without_git_is_named(tmp_path):
+def test_a_brain_below_a_folder_without_git_is_named(tmp_path, run):
     project = tmp_path / "project"
     project.mkdir()
     run(project, "init", "docs/brain")
@@ -180,12 +169,11 @@ def test_a_brain_below_a_folder_without_git_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("outer", [False, True])
-def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, *, outer):
+def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
     if outer:
         run(tmp_path, "init")
     (repo / "lessons.toml").write_text('brain = "docs/brain"\n')
-    git(repo, "add", ".")
-    git(repo, "commit", "-qm", "entry")
+    commit(repo)
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(repo), str(clone))
     for folder in (clone, clone / "src"):
@@ -198,7 +186,7 @@ def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, *, outer):
 
 
 @pytest.mark.parametrize("value", ["docs/brian", "../elsewhere", "/", "."])
-def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value):
+def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value, run):
     write_card(tmp_path / "elsewhere")
     (repo / "lessons.toml").write_text(f'# top\nbrain = "{value}"\n')
     run(repo, "trust")
@@ -213,7 +201,7 @@ def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp
 
 
 @pytest.mark.parametrize("kind", ["cards", "relative", "in a brain", "in a repository in one"])
-def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind):
+def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind, run):
     project = tmp_path / "project"
     named = project / "cards"
     project.mkdir()
@@ -229,14 +217,14 @@ def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind):
     told = prompted(project, LESSONS_BRAIN=variable)
     assert SAID not in told
     assert "LESSONS_BRAIN names" in told
-    type_advice(told, tmp_path)
+    type_advice(run, told, tmp_path)
     again = prompted(project, "again", LESSONS_BRAIN=variable)
     assert SAID in again
     assert f"lessons trust {named}" not in again
     assert SAID in run(project, "list", LESSONS_BRAIN=variable)
 
 
-def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path):
+def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path, run):
     run(tmp_path, "init")
     write_card(tmp_path)
     answer = prompted(tmp_path, LESSONS_BRAIN=str(tmp_path / "lessons"))
@@ -245,7 +233,7 @@ def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path):
 
 
 @pytest.mark.parametrize("other", [False, True])
-def test_a_missing_folder_is_told_once_a_session_and_can_be_made(tmp_path, *, other):
+def test_a_missing_folder_is_told_once_a_session_and_can_be_made(tmp_path, run, *, other):
     if other:
         run(tmp_path, "init")
         write_card(tmp_path)
@@ -258,14 +246,14 @@ def test_a_missing_folder_is_told_once_a_session_and_can_be_made(tmp_path, *, ot
         assert f"LESSONS_BRAIN names {gone}, which does not exist" in run(
             tmp_path, command, LESSONS_BRAIN=gone
         )
-    type_advice(told, tmp_path)
+    type_advice(run, told, tmp_path)
     write_card(tmp_path / "no such")
     answer = prompted(tmp_path, "later", LESSONS_BRAIN=gone)
     assert SAID in answer
     assert "LESSONS_BRAIN" not in answer
 
 
-def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path):
+def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path, run):
     write_card(tmp_path / "cards", "telegram.md")
     file = tmp_path / "cards/telegram.md"
     elsewhere = tmp_path / "elsewhere"
@@ -284,7 +272,7 @@ def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["add", "create", "import", "list", "preflight", "show"])
-def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, command):
+def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, command, run):
     run(tmp_path, "init")
     (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 3\n")
     for n in range(2):

@@ -13,9 +13,8 @@ from random import Random
 
 import pytest
 
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.cli.main import hoist_options
-from lessons_kb.store.user_state import state_dir
+from tests.kit import state_dir, trust_brain
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 

@@ -1,7 +1,6 @@
 """Drafts and stale cards on the command line."""
 
 import json
-import subprocess
 import sys
 import time
 
@@ -9,6 +8,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.model import Event
+from tests.kit import commit
 
 GOOD = {
     "sections": {"Root Cause": "The total was hard-coded to three instead of a sum of the items."},
@@ -184,8 +184,7 @@ def test_cards_can_be_archived_by_name(lessons, brain):
 
 
 def test_a_card_is_created_from_a_change(lessons, brain):
-    for command in ("init -q", "add .", "-c user.name=t -c user.email=t@e.org commit -qm start"):
-        subprocess.run(["git", *command.split()], cwd=brain, check=True, capture_output=True)
+    commit(brain)
     (brain / "new.py").write_text("def total(items):\n    return sum(items)\n")
     made = lessons("create", TITLE, "--from-diff", "new.py:2")
     text = (brain / made.out.strip()).read_text()

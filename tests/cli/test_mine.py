@@ -4,9 +4,11 @@ import json
 import os
 import pathlib
 import sqlite3
-import subprocess
 
 import pytest
+
+from tests import kit
+from tests.kit import git, make_brain
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLF"
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "mine.txt"
@@ -15,8 +17,6 @@ GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "mine.txt"
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A brain in a small repository; agents' records lie in a home of its own."""
-    from lessons_kb.brain.init import make_brain
-
     home = tmp_path / "home"
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
@@ -29,30 +29,12 @@ def project(tmp_path, monkeypatch):
     return root
 
 
-def git(root, *arguments, day=1):
-    when = f"2026-10-{day:02}T10:00:00+00:00"
-    identity = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
-    identity |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
-    dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=root,
-        env={**os.environ, **identity, **dates},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
+def moment(day):
+    return f"2026-10-{day:02}T10:00:00+00:00"
 
 
 def commit(root, subject, day=1, **files):
-    for name, text in files.items():
-        path = root / name.replace("__", "/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", subject, day=day)
-    return git(root, "rev-parse", "HEAD").strip()
+    return kit.commit(root, subject, moment(day), **files)
 
 
 def write_history(root):
@@ -68,7 +50,7 @@ def write_history(root):
             "pay.py": "def charge(card, key):\n"
             "    # Without the key the bank silently books a retried charge twice.\n"
             "    return post(card, key=key)\n",
-            "tests__test_pay.py": "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4,
+            "tests/test_pay.py": "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4,
         },
     )
 
@@ -182,7 +164,7 @@ def test_drafts_hold_the_fix_and_wait_for_review(lessons, project):
 def test_a_draft_guards_no_file_that_is_gone(lessons, project):
     write_history(project)
     git(project, "mv", "pay.py", "charge.py")
-    git(project, "commit", "-qm", "Rename a module", day=21)
+    git(project, "commit", "-qm", "Rename a module", when=moment(21))
     made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
     assert "idempotency key" in made[0]["title"]
     text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
@@ -586,8 +568,8 @@ def test_a_commit_that_was_rebased_counts_once(lessons, project):
     change = {"pay.py": "def charge(card):\n    return 2\n", "test_pay.py": "assert pay\n" * 9}
     start = git(project, "rev-parse", "HEAD").strip()
     for day in (21, 22):
-        git(project, "checkout", "-q", start, "--", ".", day=day)
-        git(project, "commit", "-q", "--allow-empty", "-m", "Go back", day=day)
+        git(project, "checkout", "-q", start, "--", ".", when=moment(day))
+        git(project, "commit", "-q", "--allow-empty", "-m", "Go back", when=moment(day))
         commit(project, "Never lose the charge of a card", day, **change)
     found = {one["title"]: one["occurrences"] for one in find(lessons)}
     assert found["Never lose the charge of a card"] == 1

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.kit import commit
+
 SECRET = "AKIA" + "IOSFODNN7EXAMPLF"
 TEST = f"""\
 from cart import total
@@ -21,11 +23,8 @@ def test_total_of_cart():
 def shop(tmp_path):
     """A repository with a brain, a function that is wrong and its test."""
     folder = tmp_path / "shop"
-    folder.mkdir()
-    (folder / "cart.py").write_text("def total(items):\n    return 3\n")
-    (folder / "test_cart.py").write_text(TEST)
-    for command in ("init -q", "add .", "-c user.name=t -c user.email=t@e.org commit -qm start"):
-        subprocess.run(["git", *command.split()], cwd=folder, check=True, capture_output=True)
+    cart = "def total(items):\n    return 3\n"
+    commit(folder, **{"cart.py": cart, "test_cart.py": TEST})
     return folder
 
 

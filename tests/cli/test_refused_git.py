@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
 from tests.cli.test_mine import commit, project
+from tests.kit import make_brain
 
 __all__ = ["project"]
 

@@ -89,6 +89,7 @@ def test_no_command_waits_for_a_fifo(project, where, command):
         assert "is a FIFO" in said + done.stdout.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["mine", "detect", "check --diff answer", "install git"])
 def test_ctrl_c_ends_a_command_and_the_git_it_waits_for(project, tmp_path, monkeypatch, command):
     commit(project, "one", **{"lessons/a.md": CARD})

@@ -13,6 +13,8 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.layer import Layer
 
+pytestmark = pytest.mark.slow  # a process of its own
+
 CARD = "# Mind the {0}\n\n## Prevention Checklist\n\n- Look at the {0}\n"
 WORDS = ("zebra crossing", "giraffe neck", "walrus tooth", "hamster wheel")
 
@@ -72,7 +74,6 @@ def save_like_vim(path, text):
     path.write_text(text)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("save", [save_in_place, save_by_rename, save_like_vim])
 def test_a_saved_card_is_in_the_index_before_anyone_asks(watched, brain, save):
     running = Brain.open(brain)  # a process that was already there
@@ -86,7 +87,6 @@ def test_a_saved_card_is_in_the_index_before_anyone_asks(watched, brain, save):
         assert "lessons/animal.md" in running.preflight(f"Please mind the {words}").text
 
 
-@pytest.mark.slow
 def test_a_folder_that_moves_in_or_out_is_seen(watched, brain, tmp_path):
     outside = tmp_path / "more"
     outside.mkdir()

@@ -6,6 +6,8 @@ prints the figures.
 
 import pytest
 
+from tests.kit import make_brain
+
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "amounts(few, many): run with each; the many are slow")
@@ -25,8 +27,6 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def root(tmp_path):
     """A folder that this user has made a brain."""
-    from lessons_kb.brain.init import make_brain
-
     folder = tmp_path / "brain"
     folder.mkdir()
     make_brain(str(folder))

@@ -16,9 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.scan import cache_dir
+from tests.kit import answer_event, make_brain
 
 PROMPT = "Add a telegram command that restarts the service"
 CARD = """\

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
 from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
 from lessons_kb.store import card_files
 from lessons_kb.store import files as replace_file
+from tests.kit import make_brain
 
 WRITING = (
     ("bump", "telegram-allowlist"),

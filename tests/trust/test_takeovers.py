@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from lessons_kb.service.hook_event import answer_event
+from lessons_kb import Brain
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.scan import (
     is_trusted,
@@ -18,6 +18,7 @@ from lessons_kb.store.scan import (
     trust,
 )
 from lessons_kb.store.user_state import brain_key, state_dir
+from tests.kit import Workspace, answer_event, commit, git, make_brain, trust_brain
 
 pytestmark = pytest.mark.slow
 
@@ -42,11 +43,6 @@ GOOD = EVIL.replace("turn the allowlist off", "require an allowlist").replace("T
 SAID = "turn the allowlist off"
 
 
-def git(folder, *arguments):
-    identity = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
-
-
 def cards(folder, text=EVIL, *, config=""):
     (folder / "lessons").mkdir(parents=True)
     (folder / "lessons/telegram.md").write_text(text)
@@ -57,9 +53,7 @@ def cards(folder, text=EVIL, *, config=""):
 
 def repository(folder, text=EVIL, *, config=""):
     cards(folder, text, config=config)
-    git(folder, "init", "-q")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-qm", "x")
+    commit(folder)
     return folder
 
 
@@ -213,9 +207,6 @@ def test_a_clone_that_git_did_not_make_or_packed_is_silent_too(tmp_path, top):
 
 
 def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(tmp_path):
-    from lessons_kb import Brain
-    from lessons_kb.brain.init import make_brain, trust_brain
-
     ws = tmp_path / "ws"
     make_brain(str(ws))
     repository(ws / "evil")
@@ -266,8 +257,6 @@ def test_a_replaced_folder_is_not_trusted_and_says_so_once(tmp_path, lessons):
 # A thread of watchdog may die of a folder that vanishes; the watch notices and starts anew.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(tmp_path: pathlib.Path) -> None:
-    from lessons_kb.brain.brain import Workspace
-
     repo = repository(tmp_path / "repo", GOOD)
     trust(str(repo), made=True)
     workspace = Workspace(os.sep)
@@ -454,8 +443,7 @@ def test_a_brain_that_becomes_a_repository_stays_trusted(tmp_path):
     kept = state_dir(str(brain))
     git(brain, "init", "-q")
     assert is_trusted(str(brain))
-    git(brain, "add", "-A")
-    git(brain, "commit", "-qm", "x")
+    commit(brain)
     git(brain, "clean", "-qfdx")
     assert is_trusted(str(brain))
     assert state_dir(str(brain)) == kept
@@ -745,8 +733,6 @@ EVENTS = {
 @pytest.mark.parametrize("agent", EVENTS)
 @pytest.mark.parametrize("own", [False, True])
 def test_a_silent_brain_is_named_once_a_session_in_every_agent_that_can(tmp_path, agent, own):
-    from lessons_kb.brain.init import make_brain
-
     repo = repository(tmp_path / "repo")
     if own:
         make_brain(locate.user_brain())

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 from lsprotocol.types import Position, Range
 
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.service.lsp.documents import Documents, Files, Text, path_of
 from lessons_kb.store import scan as trust
+from tests.kit import Workspace
 
 SHELL = """\
 ---

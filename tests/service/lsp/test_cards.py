@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from lsprotocol.types import CodeActionKind, Position, Range
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.errors import InputError
 from lessons_kb.service.lsp import actions as commands
 from lessons_kb.service.lsp.actions import (

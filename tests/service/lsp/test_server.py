@@ -14,8 +14,8 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.service.lsp.server import build_server
+from tests.kit import Workspace
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
 from .test_text import PIECES, Units

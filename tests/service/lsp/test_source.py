@@ -13,7 +13,7 @@ from lsprotocol.types import (
     TextDocumentContentChangePartial,
 )
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
 from lessons_kb.service.lsp import actions as commands
 from lessons_kb.service.lsp.actions import COMMANDS, find_actions, find_lenses

@@ -5,16 +5,17 @@ import html
 import pathlib
 import re
 import shutil
-import subprocess
 import time
 
 import pytest
+
+from tests.kit import commit
 
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
 from starlette.testclient import TestClient
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.service.web.server import build_app
 from lessons_kb.store.settings import add_token
 
@@ -94,24 +95,11 @@ def connect(roots, until_ready):
         yield connect
 
 
-def run_git(root, *words):
-    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
-
-
-@pytest.fixture
-def git():
-    """Run git in a folder and return what it prints."""
-    return run_git
-
-
 @pytest.fixture
 def shop(roots):
     """The served brain as a clone in which somebody works."""
     root = roots["shop"]
-    run_git(root, "init", "-q", "-b", "main")
-    run_git(root, "add", "-A")
-    run_git(root, "commit", "-q", "-m", "Begin")
+    commit(pathlib.Path(root))
     return root
 
 

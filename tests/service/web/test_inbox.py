@@ -5,7 +5,9 @@ import re
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.store.settings import add_token
+from tests.kit import git
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -16,7 +18,7 @@ SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
 TITLE = "Charged a customer twice because the form was sent twice"
 
 
-def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_for, git, shop):
+def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_for, shop):
     agent = connect(add_token("ci", brains=["shop"], may=["propose"]))
     proposal = {
         "title": TITLE,
@@ -48,7 +50,7 @@ def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_
     assert "Waiting to be merged" not in rita.get(INBOX).text
 
 
-def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, git, shop):
+def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, shop):
     name = propose(sections={}, prevention=())
     page = rita.get(f"{INBOX}/{name}").text
     assert "Before it can be accepted it needs" in page
@@ -86,7 +88,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, s
     assert "The first one to save" in rita.get(f"{INBOX}/{name}").text
 
 
-def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, git, shop):
+def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
     name = propose("Telegram remote execution must require an allowlist")
     page = rita.get(f"{INBOX}/{name}").text
     first = re.search(r'<input type="radio"[^>]*value="([^"]+)" checked>', page)
@@ -103,7 +105,7 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, git, shop):
     assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
 
 
-def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, git, shop):
+def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, shop):
     name = propose()
     nothing = send(rita, f"{INBOX}/{name}", do="merge")
     assert (nothing.status_code, "Choose the card" in nothing.text) == (422, True)
@@ -138,7 +140,7 @@ def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision
     assert name not in rita.get(INBOX).text
 
 
-def test_a_discarded_draft_is_gone(rita, propose, send, git, shop):
+def test_a_discarded_draft_is_gone(rita, propose, send, shop):
     name = propose()
     done = send(rita, f"{INBOX}/{name}", do="discard")
     assert "Discarded" in done.text
@@ -148,7 +150,7 @@ def test_a_discarded_draft_is_gone(rita, propose, send, git, shop):
 
 
 def test_the_main_branch_is_written_to_where_the_server_is_told_so(
-    connect, reviewer, log_in, propose, send, wait_for, git, shop
+    connect, reviewer, log_in, propose, send, wait_for, shop
 ):
     client = connect(branch="main")
     log_in(client, reviewer)
@@ -160,8 +162,6 @@ def test_the_main_branch_is_written_to_where_the_server_is_told_so(
 
 
 def test_without_a_repository_the_page_says_what_is_missing(connect, roots, log_in, send, tokens):
-    from lessons_kb.brain.brain import Brain
-
     with Brain.open(roots["vault"]) as brain:
         name = brain.drafts.propose("Something of mine that went wrong").id
     token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.store.settings import remove_token
 
 pytestmark = pytest.mark.slow  # a server with its brains

@@ -18,6 +18,7 @@ from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.server import build_app
 from lessons_kb.store.settings import add_token
 from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
+from tests.kit import git
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")
 pytestmark = IN_BROWSER
@@ -130,9 +131,7 @@ def press(page, name, role="button"):
     raise AssertionError(f"no {role} {name!r} can be reached with the keyboard")
 
 
-def test_a_review_from_draft_to_commit_with_the_keyboard_alone(
-    open_page, reviewer, propose, git, shop
-):
+def test_a_review_from_draft_to_commit_with_the_keyboard_alone(open_page, reviewer, propose, shop):
     propose(prevention=())
     page = open_page()
     page.keyboard.press("Tab")

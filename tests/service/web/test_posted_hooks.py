@@ -7,7 +7,7 @@ import pathlib
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 
 pytestmark = pytest.mark.slow  # a server with its brains
 

@@ -19,7 +19,7 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.service.web.routes import ROUTES
 from lessons_kb.store.settings import add_token, remove_token
 

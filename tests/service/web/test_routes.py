@@ -10,11 +10,11 @@ import time
 import pytest
 from jsonschema import Draft202012Validator
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.service.hook_event import answer_event
+from lessons_kb import Brain
 from lessons_kb.service.web.routes import ROUTES
 from lessons_kb.service.web.served_brain import ServedBrain
 from lessons_kb.store.user_state import user_settings_path
+from tests.kit import answer_event
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
