@@ -55,15 +55,73 @@ def read_output(printed):
     return {**(outputs[0] if outputs else {}), **({"progress": "\n".join(shown)} if shown else {})}
 
 
+class Said(dict):
+    """What a hook answered, as an agent reads it; {} for silence."""
+
+    @property
+    def context(self):
+        return self.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+    @property
+    def asked(self):
+        """Why the user is asked before a call, "" where nobody is asked."""
+        specific = self.get("hookSpecificOutput", {})
+        assert specific.get("permissionDecision") in (None, "ask")
+        return specific.get("permissionDecisionReason", "")
+
+    @property
+    def line(self):
+        """What the user is shown."""
+        return self.get("systemMessage") or self.get("message") or ""
+
+
 def answer(agent, event, environment=None, **how):
-    """Answer one hook event in this process: the output as a dictionary, {} for silence."""
+    """Answer one hook event in this process."""
     data = event if isinstance(event, (bytes, str)) else json.dumps(event)
-    return read_output(answer_event(agent, data, environment or {}, **how)[0])
+    return Said(read_output(answer_event(agent, data, environment or {}, **how)[0]))
 
 
-def context(output):
-    """Return what an output tells the model."""
-    return output.get("hookSpecificOutput", {}).get("additionalContext", "")
+class Claude:
+    """A session of Claude Code: each event of it, and what is answered."""
+
+    def __init__(self, project, session="s1", agent="claude-code"):
+        self.project, self.session, self.agent = project, session, agent
+        self.transcript = project / "transcript.jsonl"
+
+    def event(self, name, **fields):
+        return {
+            "session_id": self.session, "transcript_path": str(self.transcript),
+            "cwd": str(self.project), "permission_mode": "default", "hook_event_name": name,
+            **fields,
+        }  # fmt: skip
+
+    def say(self, name, environment=None, **fields):
+        return answer(self.agent, self.event(name, **fields), environment)
+
+    def prompt(self, text, number=1, **fields):
+        turn = "turn_id" if self.agent == "codex" else "prompt_id"
+        return self.say("UserPromptSubmit", prompt=text, **{turn: f"p{number}", **fields})
+
+    def call(self, when, tool, arguments, number=1, **fields):
+        """Tell of a call: "Pre", "Post" or, with its error, "Failed"."""
+        name = f"{when}ToolUse" if when != "Failed" else "PostToolUseFailure"
+        named = {"tool_name": tool, "tool_use_id": f"toolu_{number}", "tool_input": arguments}
+        return self.say(name, **{**named, **fields})
+
+    def run(self, command, number=1, when="Pre", **fields):
+        return self.call(when, "Bash", {"command": command}, number, **fields)
+
+    def edit(self, path, number=1, when="Pre", new="b", old="a", **fields):
+        change = {"file_path": str(self.project / path), "old_string": old, "new_string": new}
+        return self.call(when, "Edit", change, number, **fields)
+
+    def stop(self, text="finished", **fields):
+        return self.say("Stop", last_assistant_message=text, **fields)
+
+    def record(self, *lines):
+        """Write to the transcript what the agent writes there."""
+        with self.transcript.open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
 
 
 _watching = []

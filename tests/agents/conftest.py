@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.kit import answer, make_brain, read_output, write
+from tests.kit import Claude, answer, make_brain, read_output, write
 
 TELEGRAM = """\
 ---
@@ -69,6 +69,11 @@ def project(tmp_path):
 def fire(project):
     """Answer one event in this process: ``fire(agent, payload, environment)``."""
     return answer
+
+
+@pytest.fixture
+def claude(project):
+    return Claude(project)
 
 
 @pytest.fixture
