@@ -16,21 +16,16 @@ ITEMS = ("Reject every chat id that is not on the allowlist", "Cover the rejecti
 
 
 @pytest.fixture
-def turn(project, fire):
+def turn(claude):
     """Play a turn of Claude Code: a prompt, some calls, an answer; return the line."""
 
     def play(answer, *calls, prompt=PROMPT):
-        common = {"session_id": "s1", "cwd": str(project)}
-        ask = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "prompt_id": prompt}
-        fire("claude-code", common | ask)
+        claude.prompt(prompt, prompt)
         for number, (tool, arguments) in enumerate(calls):
-            call = {"tool_name": tool, "tool_input": arguments, "tool_use_id": f"{prompt}{number}"}
-            called = common | call | {"hook_event_name": "PostToolUse", "tool_response": {}}
-            fire("claude-code", called)
-        stop = {"hook_event_name": "Stop", "last_assistant_message": answer}
-        said = fire("claude-code", common | stop)
+            claude.call("Post", tool, arguments, f"{prompt}{number}", tool_response={})
+        said = claude.stop(answer)
         assert set(said) <= {"systemMessage"}
-        return str(said.get("systemMessage", ""))
+        return said.line
 
     return play
 
@@ -113,7 +108,6 @@ def test_the_last_check_in_full_with_lines_of_files(project, turn):
     assert (denied.state, denied.quote) == ("denied", "I left the tests for a follow-up.")
 
 
-@pytest.mark.slow
 def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn):
     card = project / "lessons" / "telegram-allowlist.md"
     card.write_text(card.read_text() + "- Run the whole test suite\n")
@@ -134,10 +128,9 @@ def test_only_the_user_names_a_program_that_judges(project, tmp_path, turn, monk
     assert asked.exists() == (whose == "the user's")
 
 
-def test_closings_are_asked_for_and_held_against_what_happened(project, fire, turn):
+def test_closings_are_asked_for_and_held_against_what_happened(project, claude, turn):
     (project / "lessons.toml").write_text("[check]\nclosings = true\n")
-    ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
-    block = str(fire("claude-code", ask | {"prompt": PROMPT}))
+    block = claude.prompt(PROMPT, session_id="s0").context
     assert "- [ ] L1.2 Cover the rejection with a test" in block
     assert "L1.2 done src/bot.py:41" in block
     answer = "Fine.\n\nL1.1 done bot/main.py:1\nL1.2 done tests/test_bot.py:9\n"
@@ -150,9 +143,8 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, fire, tu
         assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
 
 
-def test_without_the_setting_nothing_is_asked_for(project, fire):
-    ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
-    assert "L1.2" not in str(fire("claude-code", ask | {"prompt": PROMPT}))
+def test_without_the_setting_nothing_is_asked_for(claude):
+    assert "L1.2" not in claude.prompt(PROMPT).context
 
 
 DETECT = """\
