@@ -9,7 +9,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from tests.kit import answer_event, commit, git, read_troubles, state_dir, watched
+from tests.kit import Claude, commit, git, read_troubles, state_dir, watched
 
 PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"
@@ -44,9 +44,7 @@ def many_waiting(repository):
 @pytest.fixture
 def tell(repository):
     def tell(name, session="s1", agent="claude-code", **fields):
-        event = {"session_id": session, "cwd": str(repository), "hook_event_name": name}
-        output, _ = answer_event(agent, json.dumps(event | fields), {})
-        return json.loads(output) if output else {}
+        return Claude(repository, session, agent).say(name, transcript_path="", **fields)
 
     return tell
 

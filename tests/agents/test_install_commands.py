@@ -7,7 +7,6 @@ import yaml
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.install_agent import check_agents
 
 ENTRIES = Entries(hook="/opt/our tools/lessons-hook", server="/opt/our tools/lessons")
 FILES = {
@@ -98,19 +97,19 @@ def test_nothing_is_put_beside_a_skill_of_the_user_s_own(ask, home):
     assert "Teach me" in skill.read_text()
 
 
-def test_doctor_does_not_miss_what_was_never_written(ask, home):
+def test_doctor_does_not_miss_what_was_never_written(ask, home, health):
     own = home / FILES["claude-code"].format("lesson")
     own.parent.mkdir(parents=True)
     own.write_text("Teach me something.\n")
     request = ask("claude-code")
     install(request)
-    assert str(own) not in str(check_agents(request.project))
+    assert str(own) not in str(health("agent", request.project))
     own.unlink()
     install(request)
     own.write_text("Teach me something else.\n")
-    assert str(own) in str(check_agents(request.project))
+    assert str(own) in str(health("agent", request.project))
     install(request)
-    assert str(own) not in str(check_agents(request.project)), "running it again is the cure"
+    assert str(own) not in str(health("agent", request.project)), "running it again is the cure"
 
 
 def test_in_a_project_only_what_is_committed_gets_commands(ask, tmp_path):

@@ -40,27 +40,23 @@ def test_a_value_is_put_in_the_manner_of_the_file(old, new):
     assert put(old, ("k",), True) == new
 
 
-def test_what_is_there_already_stays_as_it_is_written():
-    text = '{"k" : {"b":2, "a" : 1 }}'
-    assert put(text, ("k",), {"a": 1, "b": 2}) == text
-
-
-def test_true_is_not_one():
-    assert put('{"k": 1}', ("k",), True) == '{"k": true}'
+@pytest.mark.parametrize(
+    ("old", "path", "value", "new"),
+    [
+        # What is there already stays as it is written; but true is not 1.
+        ('{"k" : {"b":2, "a" : 1 }}', ("k",), {"a": 1, "b": 2}, '{"k" : {"b":2, "a" : 1 }}'),
+        ('{"k": 1}', ("k",), True, '{"k": true}'),
+        # Comments within what is replaced go with it; of a key that stands twice the last counts.
+        ('{ /* a */ "k": [1 /* b */], // c\n}', ("k",), 2, '{ /* a */ "k": 2, // c\n}'),
+        ('{"k": 1, "k": 2}', ("k",), 3, '{"k": 1, "k": 3}'),
+    ],
+)
+def test_what_is_put_in_takes_the_place_of_what_was_there(old, path, value, new):
+    assert put(old, path, value) == new
 
 
 def test_missing_objects_and_lists_are_made():
     assert json.loads(put("{}", ("hooks", "Stop", 0), VALUE)) == {"hooks": {"Stop": [VALUE]}}
-
-
-def test_comments_within_what_is_replaced_go_with_it():
-    text = '{ /* a */ "k": [1 /* b */], // c\n}'
-    assert put(text, ("k",), 2) == '{ /* a */ "k": 2, // c\n}'
-
-
-def test_of_a_key_that_stands_twice_the_last_counts():
-    text = '{"k": 1, "k": 2}'
-    assert put(text, ("k",), 3) == '{"k": 1, "k": 3}'
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,6 @@ def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path):
     assert [layer.root for layer in Brain.discover(tmp_path).layers] == roots[2:]
 
 
-def test_without_any_brain_the_way_to_one_is_named(tmp_path):
-    with pytest.raises(BrainNotFound, match="lessons init"):
-        Brain.discover(tmp_path)
-
-
 def test_the_project_is_named_by_settings_or_git(repo, tmp_path):
     assert Brain.open(repo, directory=repo / "src").project == "repo"
     assert Brain.open(repo, directory=tmp_path).project is None

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.cards import Cards
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
 from lessons_kb.model import Event, as_data
 from tests.kit import commit, git
@@ -481,7 +480,7 @@ def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(brain, root, mo
     draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
     path = pathlib.Path(draft.path)
     late = path.read_text() + "\nSaved a moment later.\n"
-    add = Cards.add
+    add = type(brain.cards).add
 
     def save_then_add(cards, text, *, kind, title):
         if saving == "in place":
@@ -491,7 +490,7 @@ def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(brain, root, mo
             (path.parent / "swap").replace(path)
         return add(cards, text, kind=kind, title=title)
 
-    monkeypatch.setattr(Cards, "add", save_then_add)
+    monkeypatch.setattr(type(brain.cards), "add", save_then_add)
     brain.drafts.accept(draft.id)
     assert in_trash(root) == [late]
 

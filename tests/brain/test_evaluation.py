@@ -65,21 +65,9 @@ def test_the_figures_are_those_of_search_and_preflight(brain):
     assert found.tokens == sum(block.tokens for block in blocks) / len(PROMPTS)
 
 
-def test_an_unknown_name_is_named_with_its_line(brain):
-    with pytest.raises(
-        InputError, match=r"^line 7: no card named 'telegram-alowlist'; did you mean"
-    ):
-        evaluate(brain, [prompt("a", "telegram-alowlist", line=7)])
-
-
 def test_a_note_is_never_injected(brain):
     with pytest.raises(InputError, match=r"^line 1: notes/bot.md is a note"):
         evaluate(brain, [prompt("a", "notes/bot.md")])
-
-
-def test_an_unknown_engine_is_named(brain):
-    with pytest.raises(InputError, match=r"'lucene'; choose tantivy, rank-bm25, qdrant, all"):
-        evaluate(brain, PROMPTS, engine="lucene")
 
 
 def test_cards_that_cannot_come_up_are_named(brain):

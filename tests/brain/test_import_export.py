@@ -8,7 +8,6 @@ import sqlite3
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.exchange import Exchange
 from lessons_kb.errors import InputError
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -17,7 +16,7 @@ TODAY = "2026-11-20"
 
 @pytest.fixture
 def exchange(root):
-    return Exchange(Brain.open(root))
+    return Brain.open(root).exchange
 
 
 @pytest.fixture
@@ -194,21 +193,19 @@ def test_an_export_restores_a_brain_byte_for_byte(tmp_path):
     crlf = source / "docs" / "solutions" / "b.md"
     crlf.parent.mkdir(parents=True)
     crlf.write_bytes("\ufeff---\r\ntitle: 줄 끝  # kept\r\n---\r\n\r\nBody\r\n".encode())
-    lines = list(Exchange(Brain.open(source)).export("jsonl"))
+    lines = list(Brain.open(source).exchange.export("jsonl"))
     path = tmp_path / "out.jsonl"
     path.write_text("\n".join(lines), newline="")
     target = tmp_path / "target"
     target.mkdir()
-    exchange = Exchange(Brain.open(target))
+    exchange = Brain.open(target).exchange
     plan = exchange.plan("jsonl", str(path))
     assert actions(plan).count("create") == len(lines)
     exchange.carry_out(plan)
     for card in Brain.open(source).cards.all():
         assert (target / card.id).read_bytes() == (source / card.id).read_bytes()
     assert actions(exchange.plan("jsonl", str(path))).count("skip") == len(lines)
-    assert actions(Exchange(Brain.open(source)).plan("jsonl", str(path))).count("skip") == len(
-        lines
-    )
+    assert actions(Brain.open(source).exchange.plan("jsonl", str(path))).count("skip") == len(lines)
 
 
 def test_a_card_bumped_since_its_export_is_left_alone(exchange, telegram, tmp_path, root):
@@ -255,7 +252,7 @@ def test_an_unknown_format_is_named(exchange):
 
 
 def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
-    first, second = Exchange(Brain.open(root)), Exchange(Brain.open(root))
+    first, second = Brain.open(root).exchange, Brain.open(root).exchange
     plans = [one.plan("memory", str(memory)) for one in (first, second)]
     assert [step.action for step in first.carry_out(plans[0], today=TODAY)] == ["create"] * 2
     done = second.carry_out(plans[1], today=TODAY)

@@ -1,17 +1,14 @@
 """SPEC §3: derived, disposable, never a wrong answer."""
 
-import contextlib
 import multiprocessing
 import os
 import pathlib
 import shutil
-import sqlite3
 import time
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import ConfigError
 
 
@@ -145,7 +142,7 @@ def test_a_bad_lessons_toml_is_an_error_that_names_the_line(root, write):
 def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, write):
     for number in range(10):
         write(f"lessons/{number}.md", card("zebra", number))
-    layer = Layer.open(str(root))
+    layer = Brain.open(root).layers[0]
     done = layer.refresh(limit=4)
     assert (done.changed, done.stale) == (
         4,
@@ -162,7 +159,7 @@ def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, writ
 def test_many_deletions_do_not_leave_a_distorted_index(root, write):
     for number in range(20):
         write(f"lessons/{number}.md", card("zebra", number))
-    layer = Layer.open(str(root))
+    layer = Brain.open(root).layers[0]
     layer.refresh()
     for number in range(10):
         (root / f"lessons/{number}.md").unlink()
@@ -213,7 +210,7 @@ def test_while_another_process_writes_the_last_commit_is_searched(root, write, s
 
     write("lessons/a.md", card("zebra"))
     settle()
-    layer = Layer.open(str(root))
+    layer = Brain.open(root).layers[0]
     layer.refresh()
     write("lessons/b.md", card("zebra"))
     with FileLock(os.path.join(layer.cache, "writer.lock")):
@@ -237,21 +234,9 @@ def test_a_file_that_vanishes_or_cannot_be_parsed_costs_only_itself(root, write)
     }
 
 
-def test_the_catalogue_is_small_enough_to_delete_at_any_time(root, write):
-    write("lessons/a.md", card("zebra"))
-    with Brain.open(root) as brain:
-        brain.refresh()
-        cache = pathlib.Path(brain.layers[0].cache)
-    with contextlib.closing(sqlite3.connect(cache / "catalogue.db")) as db:
-        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    shutil.rmtree(cache)
-    with Brain.open(root) as brain:
-        assert ids(brain, "zebra") == ["lessons/a.md"]
-
-
 def test_all_of_one_reading_sees_one_commit(root, write):
     write("lessons/a.md", card("zebra"))
-    layer, other = Layer.open(str(root)), Layer.open(str(root))
+    layer, other = Brain.open(root).layers[0], Brain.open(root).layers[0]
     layer.refresh()
 
     def work(one):
@@ -267,7 +252,7 @@ def test_all_of_one_reading_sees_one_commit(root, write):
 
 def test_a_cache_in_order_is_never_made_anew(root, write):
     write("lessons/a.md", card("zebra"))
-    layer = Layer.open(str(root))
+    layer = Brain.open(root).layers[0]
     assert layer.state is None
     catalogue = pathlib.Path(layer.cache, "catalogue.db")
     began = catalogue.stat().st_ino

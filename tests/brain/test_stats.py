@@ -21,7 +21,7 @@ from lessons_kb.session.state import (
     HookEvent,
 )
 from lessons_kb.store.catalogue import Catalogue
-from lessons_kb.store.journal import _MIGRATIONS, Journal
+from lessons_kb.store.journal import _MIGRATIONS
 from tests.kit import state_dir
 
 Write = Callable[..., pathlib.Path]
@@ -347,15 +347,6 @@ def test_a_journal_that_cannot_be_opened_counts_as_empty(root, write):
         found = brain.stats.overview()
         assert (found.cards, found.injections) == (1, 0)
         assert brain.stats.history(NAME) == ()
-
-
-def test_what_is_noted_once_a_session(tmp_path):
-    journal = Journal(str(tmp_path / "journal.db"))
-    outcomes = journal.outcomes
-    done = [outcomes.note(session, "x.md", "helpful", at=1.0) for session in ("s", "s", "", "")]
-    assert done == [True, False, True, True]
-    assert outcomes.totals(["x.md"]) == {"x.md": {"helpful": 3}}
-    journal.close()
 
 
 def test_what_a_deleted_card_was_given_stays_in_the_totals(brain):

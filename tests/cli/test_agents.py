@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.install import install_agent as own_programs
-
 
 @pytest.fixture
 def home(_own_home, tmp_path, monkeypatch):
@@ -39,9 +37,14 @@ def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home):
 
 
 def test_a_dry_run_writes_nothing(lessons, home):
+    (home / ".gemini").mkdir()
+    settings = home / ".gemini" / "settings.json"
+    settings.write_text("{}")
     done = lessons("install", "gemini-cli", "--dry-run")
-    assert "would be created" in done.out
-    assert list(home.iterdir()) == []
+    assert "would be changed" in done.out
+    assert '+  "hooks": {' in done.out
+    assert [path for path in home.rglob("*") if path.is_file()] == [settings]
+    assert settings.read_text() == "{}"
 
 
 def test_a_committed_file_has_bare_names(lessons, home):
@@ -94,6 +97,8 @@ def test_one_broken_agent_does_not_keep_the_others(lessons, home):
         (["install"], "--all"),
         (["install", "codex", "--all"], "--all"),
         (["install", "emacs"], "claude-code"),
+        (["install", "codex", "--scope", "world"], "user, project"),
+        (["install", "codex", "--via", "pigeon"], "command, mcp"),
         (["install", "cursor", "--via", "mcp"], "--via command"),
         (["install", "codex", "--shared"], "--scope project"),
         (["install", "--all"], "no agent found"),
@@ -108,7 +113,7 @@ def test_a_wrong_line_is_told_in_one_line(lessons, home, words, says):
 
 
 def test_without_the_sdk_hooks_are_installed_and_the_rest_is_told(lessons, home, monkeypatch):
-    monkeypatch.setattr(own_programs, "has_sdk", lambda: False)
+    monkeypatch.setattr("lessons_kb.agents.install.install_agent.has_sdk", lambda: False)
     done = lessons("install", "codex")
     assert (home / ".codex" / "hooks.json").exists()
     assert not (home / ".codex" / "config.toml").exists()
@@ -129,13 +134,11 @@ def test_beyond_this_machine_mcp_wants_a_token(lessons, home, monkeypatch):
     assert "LESSONS_MCP_TOKEN" in done.err
 
 
-def test_a_missing_program_is_named(home, monkeypatch, tmp_path):
-    from lessons_kb.errors import InputError
-
+def test_a_missing_program_is_named(lessons, home, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
-    with pytest.raises(InputError, match="lessons-hook is missing"):
-        own_programs.find_entries(bare=False)
+    done = lessons("install", "codex")
+    assert (done.code, "lessons-hook is missing" in done.err) == (2, True)
 
 
 @pytest.mark.slow

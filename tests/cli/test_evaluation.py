@@ -132,6 +132,11 @@ def test_a_simple_threshold_for_each_figure(lessons, brain, prompts):
     assert "ndcg@10 1.000 is below 1.1" in seen.err
 
 
+def test_an_unknown_engine_is_named(lessons, brain, prompts):
+    told = lessons("eval", prompts, "--engine", "lucene")
+    assert (told.code, "choose tantivy, rank-bm25, qdrant, all" in told.err) == (2, True)
+
+
 @pytest.mark.parametrize("bound", ["recall=0.5", "recall@5", "mrr=much", "=1", "mrr=nan"])
 def test_a_threshold_that_names_no_figure_is_one_line(lessons, brain, prompts, bound):
     seen = lessons("eval", prompts, "--fail-under", bound)

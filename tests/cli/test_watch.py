@@ -11,7 +11,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.layer import Layer
 
 pytestmark = pytest.mark.slow  # a process of its own
 
@@ -78,7 +77,7 @@ def save_like_vim(path, text):
 def test_a_saved_card_is_in_the_index_before_anyone_asks(watched, brain, save):
     running = Brain.open(brain)  # a process that was already there
     running.refresh()
-    layer = Layer.open(str(brain))
+    layer = Brain.open(brain).layers[0]
     for words in WORDS[:2]:
         save(brain / "lessons/animal.md", CARD.format(words))  # type: ignore[operator]
         watched.wait_for("changed")
