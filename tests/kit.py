@@ -84,8 +84,8 @@ def answer(agent, event, environment=None, **how):
 class Claude:
     """A session of Claude Code: each event of it, and what is answered."""
 
-    def __init__(self, project, session="s1", agent="claude-code"):
-        self.project, self.session, self.agent = project, session, agent
+    def __init__(self, project, session="s1", agent="claude-code", **how):
+        self.project, self.session, self.agent, self.how = project, session, agent, how
         self.transcript = project / "transcript.jsonl"
 
     def event(self, name, **fields):
@@ -96,7 +96,7 @@ class Claude:
         }  # fmt: skip
 
     def say(self, name, environment=None, **fields):
-        return answer(self.agent, self.event(name, **fields), environment)
+        return answer(self.agent, self.event(name, **fields), environment, **self.how)
 
     def prompt(self, text, number=1, **fields):
         turn = "turn_id" if self.agent == "codex" else "prompt_id"

@@ -245,15 +245,25 @@ def test_a_hook_gets_what_the_command_would_print(call, brain):
     assert "ACTIVE LESSONS" not in again
 
 
-def test_placeholders_without_a_value_are_left_out():
-    from lessons_kb.service.mcp.tools import substituted
-
-    event = {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'}
-    assert substituted(event) == {"prompt": "x", "tool_input": {"command": "ls"}}
-    assert substituted({"tool_input": "not { json"}) == {"tool_input": "not { json"}
-    assert substituted({"is_interrupt": "true"}) == {"is_interrupt": True}
-    assert substituted({"is_interrupt": "false"}) == {"is_interrupt": False}
-    assert substituted({"prompt": "true"}) == {"prompt": "true"}
+@pytest.mark.parametrize(
+    ("event", "heard"),
+    [
+        (
+            {"prompt": "x", "agent_id": "${agent_id}", "tool_input": '{"command": "ls"}'},
+            {"prompt": "x", "tool_input": {"command": "ls"}},
+        ),
+        ({"tool_input": "not { json"}, {"tool_input": "not { json"}),
+        ({"is_interrupt": "true"}, {"is_interrupt": True}),
+        ({"is_interrupt": "false"}, {"is_interrupt": False}),
+        ({"prompt": "true"}, {"prompt": "true"}),
+    ],
+)
+def test_placeholders_without_a_value_are_left_out(workspace, event, heard):
+    seen = []
+    server = build_server(workspace, answer_hook=lambda _agent, event: seen.append(event) or "")
+    asked = {"agent": "claude-code", "event": event}
+    ask(server, lambda client: client.call_tool("lessons_hook", asked))
+    assert seen == [heard]
 
 
 def test_history_is_bounded_ascending_and_without_system_rows(call, workspace):
@@ -524,9 +534,8 @@ def status(url, **headers):
 
 
 def test_a_hook_that_finds_no_answer_in_time_is_silence(workspace, monkeypatch):
-    from lessons_kb.service.mcp import tools
 
-    monkeypatch.setattr(tools, "HOOK_SECONDS", 1.0)
+    monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 1.0)
     answer = threading.Event()
     server = build_server(workspace, answer_hook=lambda _agent, _event: str(answer.wait(20)))
     timer = threading.Timer(15, answer.set)
@@ -547,7 +556,6 @@ def test_a_hook_that_finds_no_answer_in_time_is_silence(workspace, monkeypatch):
 
 
 def test_a_lesson_that_came_too_late_is_given_again(workspace, monkeypatch):
-    from lessons_kb.service.mcp import tools
 
     waits = [threading.Event()]
     done = threading.Event()
@@ -564,11 +572,11 @@ def test_a_lesson_that_came_too_late_is_given_again(workspace, monkeypatch):
     event["hook_event_name"] = "UserPromptSubmit"
 
     async def twice(client):
-        monkeypatch.setattr(tools, "HOOK_SECONDS", 0.5)
+        monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 0.5)
         await client.call_tool("lessons_hook", {"agent": "claude-code", "event": event})
         await anyio.to_thread.run_sync(done.wait, 20)
         await anyio.sleep(0.2)
-        monkeypatch.setattr(tools, "HOOK_SECONDS", 20)
+        monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 20)
         again = await client.call_tool("lessons_hook", {"agent": "claude-code", "event": event})
         return str(again.content[0].text)
 
@@ -676,9 +684,6 @@ def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected
 
 
 def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace):
-    import socket
-
-    from lessons_kb.errors import InputError
     from lessons_kb.service.mcp import serve_http
 
     said = []

@@ -15,7 +15,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
 from lessons_kb.store import database
 from tests.agents.test_sessions import Cursor
 from tests.kit import answer_event, read_troubles, state_dir
@@ -153,11 +152,10 @@ def test_what_a_session_was_given_is_not_given_again(project, enter, lost):
         assert not advice(enter("claude-code", prompt(project, "s"))[0])
 
 
-def test_the_doctor_says_it(project, enter, lost):
+def test_the_doctor_says_it(project, enter, lost, health):
     enter("claude-code", prompt(project, "before"))
-    with lost[0](), Brain.open(project) as brain:
-        lines = [line for line in check_health(brain, str(project)) if line.what == "journal"]
-    assert [line.level for line in lines] == ["error"]
+    with lost[0]():
+        assert [line.level for line in health("journal", project)] == ["error"]
 
 
 def test_what_comes_after_is_remembered_again(project, enter, lost):

@@ -12,7 +12,6 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.cli.main import main
 from tests.agents.shared_server import LESSON, FakeServer, send
 from tests.kit import answer_event
 
@@ -302,7 +301,7 @@ def test_where_no_local_brain_can_be_read_the_server_answers_alone(
     assert SERVED in line
 
 
-def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypatch, capsys):
+def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypatch, lessons):
     prompt("retry the payment with an idempotency key")
     edit = {"file_path": f"{project}/pay.py", "old_string": "a", "new_string": "retry(payment)"}
     common = {"session_id": "s1", "cwd": str(project)}
@@ -316,10 +315,7 @@ def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypa
         items = brain.check_last().items
     assert {item.card.id for item in items} == {SERVED}
     monkeypatch.chdir(project)
-    monkeypatch.setattr(sys, "argv", ["lessons", "why"])
-    with pytest.raises(SystemExit):
-        main()
-    assert f"✓ a server's card\n    {SERVED}" in capsys.readouterr().out
+    assert f"✓ a server's card\n    {SERVED}" in lessons("why").out
 
 
 GUARDING = {

@@ -6,12 +6,11 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.cluster import open_cluster, sync
-from lessons_kb.brain.doctor import check_health
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
 from lessons_kb.store.settings import read_cluster_settings, read_key
 from lessons_kb.store.user_state import user_settings_path
-from tests.kit import Workspace
+from tests.kit import Workspace, trust_brain
 from tests.qdrant_server import QdrantServer
 
 pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python
@@ -127,12 +126,12 @@ def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(root, serv
     assert ask(root) == local
 
 
-def test_the_doctor_says_who_answers(root, server):
+def test_the_doctor_says_who_answers(root, server, health):
     def tell():
-        with Brain.open(root, directory=root) as brain:
-            brain.refresh()
-            (line,) = [one for one in check_health(brain, str(root)) if one.what == "cluster"]
-            return line.level, line.detail
+        (line,) = health("cluster", root)
+        return line.level, line.detail
+
+    trust_brain(str(root))
 
     assert tell() == ("warning", "the local index answers: your settings name no cluster")
     name_server(server.url)

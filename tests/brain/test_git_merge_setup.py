@@ -7,17 +7,12 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.install.install_agent import find_entries
 from lessons_kb.brain.git_merge import (
     build_command,
     find_sharing,
     share,
     unshare,
 )
-from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_card
-from lessons_kb.cli.entry import run
-from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from tests.kit import trust_brain
 
@@ -45,6 +40,7 @@ Count in cents.
 - Use Decimal
 """
 BYTES = CARD.encode()
+PROGRAM = str(pathlib.Path(sys.executable).with_name("lessons"))
 
 
 class Clone:
@@ -79,13 +75,11 @@ class Clone:
                     self.commit(f"bump {number}")
 
     def install(self, **more):
-        share([str(self.root)], program=find_entries(bare=False).server, **more)
+        share([str(self.root)], program=PROGRAM, **more)
 
     def read(self):
-        text = self.card.read_bytes().decode()
-        card = parse_card(text, path=NAME, folders=KNOWN_FOLDERS).card
-        assert card, text
-        return card
+        with Brain.open(self.root) as brain:
+            return brain.cards.get(self.card.relative_to(self.root).as_posix())
 
 
 def make(root, data=BYTES):
@@ -268,7 +262,7 @@ def test_a_program_may_lie_in_a_folder_with_any_name(clones):
     folder = other.root.parent / 'it\'s 100% "mine" $HOME'
     folder.mkdir()
     program = folder / "lessons"
-    program.write_text(f'#!/bin/sh\nexec {find_entries(bare=False).server!r} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {PROGRAM!r} "$@"\n')
     program.chmod(0o755)
     share([str(other.root)], program=str(program), scope="project")
     one.bump(1)
@@ -385,7 +379,6 @@ def test_a_bump_tells_the_time_only_where_git_merges_cards(tmp_path):
     clone.bump(1)
     assert "T" in edit_line(clone)
     assert clone.read().last_seen == edit_line(clone)[11:21]
-    assert edit_header(clone.card.read_text(), {}) == clone.card.read_text()
 
 
 def edit_line(clone):
@@ -393,26 +386,22 @@ def edit_line(clone):
     return next(line for line in lines if line.startswith("last-seen:"))
 
 
-def test_nothing_of_a_repository_steers_the_terminal(tmp_path, monkeypatch, capsys):
-    from lessons_kb.cli.main import main
-
+def test_nothing_of_a_repository_steers_the_terminal(tmp_path, monkeypatch, lessons):
     clone = make(tmp_path / "brain")
     (clone.root / ".gitattributes").write_text("# \x1b]0;title\x07\x1b[2J\n")
     monkeypatch.chdir(clone.root)
-    words = ["install", "git", "--scope", "project", "--shared", "--dry-run"]
-    monkeypatch.setattr(sys, "argv", ["lessons", *words])
-    with pytest.raises(SystemExit):
-        main()
-    assert "\\x1b]0;title" in (said := capsys.readouterr().out)
+    said = lessons("install", "git", "--scope", "project", "--shared", "--dry-run").out
+    assert "\\x1b]0;title" in said
     assert "\x1b" not in said
 
 
-def test_what_is_no_text_is_left_and_said_to_be(tmp_path, capsys):
+def test_what_is_no_text_is_left_and_said_to_be(tmp_path, lessons):
     names = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
     for number, name in enumerate(names):
         pathlib.Path(name).write_bytes(b"\0\xff%d" % number)
-    assert run([*names, "7", "lessons/\x1b[2J.md"]) == 2
-    said = capsys.readouterr().err
+    done = lessons("merge-driver", *names, "7", "lessons/\x1b[2J.md")
+    assert done.code == 2
+    said = done.err
     assert said.startswith("lessons: lessons/\\x1b[2J.md was not merged: ")
     assert "it is not text; merge it by hand" in said
     assert pathlib.Path(names[1]).read_bytes() == b"\0\xff1"

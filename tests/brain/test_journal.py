@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
 from lessons_kb.brain.journal import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
@@ -174,11 +173,11 @@ def test_a_run_goes_on_without_brain_or_journal(brain, monkeypatch, capfd):
     assert capfd.readouterr().out == "x\nx\n"
 
 
-def test_the_doctor_names_a_journal_that_was_damaged(brain):
+def test_the_doctor_names_a_journal_that_was_damaged(brain, health):
     path = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
     path.write_bytes(b"junk" * 1000)
     assert brain.journal.record(Event(kind="prompt")) is True
-    lines = [line for line in check_health(brain, brain.directory) if line.what == "journal"]
+    lines = health("journal", None, "--brain", brain.directory)
     assert [line.level for line in lines] == ["ok", "warning"]
     assert "journal.db.damaged-" in lines[1].detail
     assert "a new journal was started" in lines[1].fix

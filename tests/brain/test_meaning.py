@@ -3,7 +3,6 @@
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
 from lessons_kb.errors import DuplicateCard
 from lessons_kb.model import Card
 
@@ -33,14 +32,18 @@ def enable(root, write, minilm):
     return enable
 
 
-def semantic(brain, root):
-    lines = check_health(brain, str(root))
-    return [(one.level, one.detail, one.fix) for one in lines if one.what == "semantic"]
+@pytest.fixture
+def semantic(health, root):
+    def semantic():
+        lines = health("semantic", None, "--brain", root)
+        return [(one.level, one.detail, one.fix) for one in lines]
+
+    return semantic
 
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable):
+def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable, semantic):
     write("lessons/retry.md", CARD)
     with Brain.open(root, directory=root) as brain:
         assert not brain.preflight(PROMPT, context=False).lessons
@@ -55,7 +58,7 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
         assert hit.meaning > 0
         assert hit.score == pytest.approx(hit.bm25 + hit.meaning)
         assert hit.reason.startswith("near in meaning")
-        assert semantic(brain, root) == [("ok", "on, all files are encoded", "")]
+        assert semantic() == [("ok", "on, all files are encoded", "")]
         assert not brain.preflight("What is for lunch today?", context=False).lessons
 
 
@@ -73,13 +76,13 @@ def test_vectors_follow_the_files(root, write, telegram, enable, settle):
 
 
 @pytest.mark.semantic
-def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable):
+def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable, semantic):
     enable()
     for number in range(5):
         write(f"lessons/{number}.md", CARD.replace("one order", f"order {number}"))
     with Brain.open(root, directory=root) as brain:
         assert "3 files are not encoded yet" in brain.refresh(limit=100)[0].stale
-        (line,) = semantic(brain, root)
+        (line,) = semantic()
         assert line[0] in ("ok", "warning")
         for layer in brain.layers:
             layer.encode()
@@ -143,20 +146,20 @@ def test_titles_that_fill_one_form_stay_apart(root, enable):
 
 
 @pytest.mark.parametrize("model", ["", "/nowhere", "org/none"])
-def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model):
+def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model, semantic):
     with Brain.open(root, directory=root) as brain:
         before = brain.search("telegram allowlist")
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
         assert brain.search("telegram allowlist") == before
-        ((level, detail, fix),) = semantic(brain, root)
+        ((level, detail, fix),) = semantic()
         assert level == "warning"
         assert detail.startswith(("off: semantic.model", "off: semantic search is off"))
         assert fix
 
 
-def test_the_doctor_says_that_it_is_off(root, telegram):
-    with Brain.open(root, directory=root) as brain:
-        ((level, detail, _fix),) = semantic(brain, root)
+def test_the_doctor_says_that_it_is_off(root, telegram, semantic):
+    with Brain.open(root, directory=root):
+        ((level, detail, _fix),) = semantic()
     assert level == "ok"
     assert detail.startswith("off")
     assert detail.endswith("cards are found by words only")

@@ -1,5 +1,6 @@
 """Bad cards are never lost and never fatal: each is named, the good ones are found."""
 
+import json
 import os
 import shutil
 import time
@@ -7,7 +8,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
 
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
 
@@ -75,20 +75,16 @@ def test_what_cannot_be_read_is_not_injected(bad):
     assert found >= {"good.md"} | STILL_IN_USE
 
 
-def test_the_doctor_names_what_is_out_of_use(bad):
-    lines = [line.detail for line in check_health(Brain.open(bad), str(bad))]
+def test_the_doctor_names_what_is_out_of_use(bad, health):
+    lines = [line.detail for line in health("", bad)]
     for name in NAMED - STILL_IN_USE - {"malformed.md", "scalar.md", "duplicate.md"}:
         assert any(f"lessons/{name}" in line for line in lines), name
 
 
-def test_the_census_accounts_for_all(bad):
-    from lessons_kb.brain.layer import take_census
-
-    brain = Brain.open(bad)
-    brain.refresh()
-    count = take_census(brain.layers[0])
-    assert count.files == count.cards + count.notes + count.unusable
-    assert count.files == 1 + len(NAMED)
+def test_the_census_accounts_for_all(bad, lessons):
+    (count,) = json.loads(lessons("--brain", bad, "index", "--json").out)
+    assert count["files"] == count["cards"] + count["notes"] + count["unusable"]
+    assert count["files"] == 1 + len(NAMED)
 
 
 def _best(root, times):

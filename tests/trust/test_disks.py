@@ -5,12 +5,10 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
 from lessons_kb.store import card_files
 from lessons_kb.store import files as replace_file
@@ -33,16 +31,12 @@ READING = (
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
+def command(lessons):
     def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        seen = capsys.readouterr()
-        assert "Traceback" not in seen.err
-        assert "unexpected" not in seen.err, seen.err
-        return int(stop.value.code or 0), seen.out, seen.err
+        done = lessons(*arguments)
+        assert "Traceback" not in done.err
+        assert "unexpected" not in done.err, done.err
+        return done.code, done.out, done.err
 
     return command
 

@@ -1,7 +1,5 @@
 """Edits and positions in UTF-16 code units, beside a text that is kept in UTF-16."""
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,42 +67,6 @@ class Units:
 def check_same(text, units):
     assert text.whole == units.text
     assert len(text.lines) == len(units.starts())
-
-
-def edit_at_random(rounds, seed):
-    chance = random.Random(seed)
-    text, units = Text(""), Units("")
-    for number in range(rounds):
-        start, end = ((chance.randrange(12), chance.randrange(14)) for _ in range(2))
-        if chance.random() < 0.5:
-            end = start
-        new = "".join(chance.choices(PIECES, k=chance.randrange(6)))
-        if len(units.units) > 400:
-            start, end, new = (0, 0), (8, 3), ""
-        where = Range(start=Position(*start), end=Position(*end))
-        text = text.replace(where, new)
-        units.replace(start, end, new)
-        check_same(text, units)
-        if number % 7 == 0:
-            at = Position(chance.randrange(12), chance.randrange(14))
-            offset = text.offset(at)
-            place = units.place(at.line, at.character)
-            assert text.whole[:offset] == Units("").text + b"".join(units.units[:place]).decode(
-                "utf-16-le"
-            )
-            back = text.position_at(offset)
-            assert units.place(back.line, back.character) == place
-
-
-@pytest.mark.slow
-def test_two_thousand_random_edits():
-    edit_at_random(2_000, 1)
-
-
-@pytest.mark.slow
-def test_twenty_thousand_random_edits():
-    for seed in range(20):
-        edit_at_random(1_000, seed + 100)
 
 
 words = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)

@@ -12,7 +12,6 @@ from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
 from lessons_kb.service.web.routes import ROUTES
-from lessons_kb.service.web.served_brain import ServedBrain
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import answer_event
 
@@ -280,7 +279,9 @@ def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots):
 def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what):
     client, ended = connect(), threading.Event()
     monkeypatch.setattr("lessons_kb.service.web.permissions.READ_SECONDS", 0.05)
-    monkeypatch.setattr(ServedBrain, "find", lambda *_: ended.wait(60))
+    monkeypatch.setattr(
+        "lessons_kb.service.web.served_brain.ServedBrain.find", lambda *_: ended.wait(60)
+    )
     try:
         if what == "tool":
             told = call(client, "lessons_search", query="telegram")
