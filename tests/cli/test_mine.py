@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 
 import pytest
@@ -37,22 +38,33 @@ def commit(root, subject, day=1, **files):
     return kit.commit(root, subject, moment(day), **files)
 
 
-def write_history(root):
-    """Twelve plain commits and one fix with a test and a cause; return the fix."""
+@pytest.fixture(scope="session")
+def history(tmp_path_factory):
+    """Twelve plain commits and one fix with a test and a cause."""
+    root = tmp_path_factory.mktemp("history")
     for number in range(12):
         commit(root, f"Add page {number}", **{f"page{number}.py": f"TITLE = {number}\n" * 5})
     commit(root, "Charge cards", **{"pay.py": "def charge(card):\n    return post(card)\n"})
-    return commit(
-        root,
-        "Send the idempotency key on a retry",
-        day=20,
-        **{
-            "pay.py": "def charge(card, key):\n"
-            "    # Without the key the bank silently books a retried charge twice.\n"
-            "    return post(card, key=key)\n",
-            "tests/test_pay.py": "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4,
-        },
+    fix = (
+        "def charge(card, key):\n"
+        "    # Without the key the bank silently books a retried charge twice.\n"
+        "    return post(card, key=key)\n"
     )
+    test = "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4
+    files = {"pay.py": fix, "tests/test_pay.py": test}
+    commit(root, "Send the idempotency key on a retry", 20, **files)
+    return root
+
+
+@pytest.fixture
+def write_history(history, project):
+    """Give the project that history; return its fix."""
+
+    def write_history(_project):
+        shutil.copytree(history, project, dirs_exist_ok=True)
+        return git(project, "rev-parse", "HEAD").strip()
+
+    return write_history
 
 
 def turn(kind, content, root, session, day):
@@ -76,6 +88,14 @@ def write_claude(root, session, lines):
     path = home / f"{session}.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def find(lessons, *options):
+    return json.loads(lessons("mine", "--json", *options).out)
+
+
+def drafts_of(lessons):
+    return json.loads(lessons("review", "--list", "--json").out)
 
 
 ERROR = "Traceback (most recent call last)\nOperationalError: database is locked (pid {})"
@@ -102,7 +122,7 @@ def write_sessions(root):
 def test_an_error_of_three_sessions_is_one_candidate(lessons, project):
     write_sessions(project)
     commit(project, "Begin")
-    found = json.loads(lessons("mine", "--json").out)
+    found = find(lessons)
     first = found["candidates"][0]
     assert found["sessions"] == 3
     assert first["title"].startswith("OperationalError: database is locked")
@@ -111,14 +131,7 @@ def test_an_error_of_three_sessions_is_one_candidate(lessons, project):
     assert first["symptoms"][0] == "Let two workers import the orders"
 
 
-def test_the_fix_with_a_cause_and_a_test_comes_before_plain_commits(lessons, project):
-    fix = write_history(project)
-    found = json.loads(lessons("mine", "--json").out)
-    assert found["commits"] == 14
-    assert found["candidates"][0]["commits"][0]["id"] == fix
-
-
-def test_the_table_fits_eighty_columns(lessons, project, request):
+def test_the_table_fits_eighty_columns(lessons, project, request, write_history):
     write_sessions(project)
     write_history(project)
     out = lessons("mine").out
@@ -140,63 +153,53 @@ def test_a_secret_is_neither_shown_nor_kept(lessons, project, tmp_path):
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
 
-def test_what_was_read_is_not_read_again(lessons, project):
+def test_what_was_read_is_not_read_again(lessons, project, write_history):
     write_sessions(project)
     write_history(project)
-    first = json.loads(lessons("mine", "--json").out)
-    again = json.loads(lessons("mine", "--json").out)
+    first = find(lessons)
+    again = find(lessons)
     assert (first["read"], again["read"]) == (17, 0)
     assert again["candidates"] == first["candidates"]
     commit(project, "Add one more", day=21, **{"more.py": "X = 1\n"})
-    assert json.loads(lessons("mine", "--json").out)["read"] == 1
+    assert find(lessons)["read"] == 1
 
 
-def test_drafts_hold_the_fix_and_wait_for_review(lessons, project):
-    write_history(project)
-    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
-    assert "paths: [pay.py]" in text
-    assert "+    return post(card, key=key)" in text
-    assert "silently books a retried charge twice" in text
-    assert "Root Cause" in str(json.loads(lessons("review", "--json").out)[0]["missing"])
-
-
-def test_a_draft_guards_no_file_that_is_gone(lessons, project):
-    write_history(project)
-    git(project, "mv", "pay.py", "charge.py")
-    git(project, "commit", "-qm", "Rename a module", when=moment(21))
-    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    assert "idempotency key" in made[0]["title"]
-    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
-    assert "paths: []" in text
-
-
-def test_drafts_are_listed_by_what_happened(lessons, project):
-    write_history(project)
-    lessons("mine", "--draft", "1")
-    assert (
-        lessons("review", "--list")
-        .out.splitlines()[1]
-        .endswith("  (Send the idempotency key on a retry)")
-    )
-
-
-def test_the_table_is_shown_before_the_drafts_are_written(lessons, project, monkeypatch):
-    write_history(project)
+def test_from_the_best_commit_to_a_draft_and_out_of_sight(
+    lessons, project, write_history, monkeypatch
+):
+    fix = write_history(project)
+    found = find(lessons)
+    assert found["commits"] == 14
+    assert found["candidates"][0]["commits"][0]["id"] == fix
+    assert find(lessons, "--since", "2026-10-15")["commits"] == 1
+    assert lessons("mine", "--since", "soon").code == 2
 
     def stop(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lessons_kb.brain.mine.draft", stop)
-    assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
+    with monkeypatch.context() as patch:  # the table is shown before the drafts are written
+        patch.setattr("lessons_kb.brain.mine.draft", stop)
+        assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
+    (made,) = find(lessons, "--draft", "1")["drafts"]
+    text = pathlib.Path(made["path"]).read_text(encoding="utf-8")
+    assert "paths: [pay.py]" in text
+    assert "+    return post(card, key=key)" in text
+    assert "silently books a retried charge twice" in text
+    assert "Root Cause" in str(drafts_of(lessons)[0]["missing"])
+    listed = lessons("review", "--list").out.splitlines()[1]
+    assert listed.endswith("  (Send the idempotency key on a retry)")
+    lessons("review", "--discard", made["id"])
+    assert made["id"] not in [one["id"] for one in find(lessons, "--draft", "1")["drafts"]]
 
 
-def test_a_discarded_draft_does_not_come_back(lessons, project):
+def test_a_draft_guards_no_file_that_is_gone(lessons, project, write_history):
     write_history(project)
-    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    lessons("review", "--discard", made[0]["id"])
-    again = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    assert made[0]["id"] not in [one["id"] for one in again]
+    git(project, "mv", "pay.py", "charge.py")
+    git(project, "commit", "-qm", "Rename a module", when=moment(21))
+    made = find(lessons, "--draft", "1")["drafts"]
+    assert "idempotency key" in made[0]["title"]
+    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
+    assert "paths: []" in text
 
 
 def test_other_projects_sessions_need_the_option(lessons, project, tmp_path):
@@ -204,19 +207,12 @@ def test_other_projects_sessions_need_the_option(lessons, project, tmp_path):
     other.mkdir()
     write_sessions(other)
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["sessions"] == 0
+    assert find(lessons)["sessions"] == 0
     refused = lessons("mine", "--all-projects")
     assert refused.code == 2
     assert "lessons init --user" in refused.err
     lessons("init", "--user")
     assert json.loads(lessons("mine", "--all-projects", "--json").out)["sessions"] == 3
-
-
-def test_since_leaves_out_what_is_older(lessons, project):
-    write_history(project)
-    found = json.loads(lessons("mine", "--json", "--since", "2026-10-15").out)
-    assert found["commits"] == 1
-    assert lessons("mine", "--since", "soon").code == 2
 
 
 def test_approvals_and_features_about_errors_are_no_complaints(lessons, project):
@@ -230,7 +226,7 @@ def test_approvals_and_features_about_errors_are_no_complaints(lessons, project)
     right = [{"type": "text", "text": "You're absolutely right - these are cosmetic."}]
     write_claude(project, "s1", [*rows, turn("assistant", right, project, "s1", 9)])
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["candidates"] == []
+    assert find(lessons)["candidates"] == []
 
 
 def test_a_missing_package_that_is_then_installed_is_no_mistake(lessons, project):
@@ -241,7 +237,7 @@ def test_a_missing_package_that_is_then_installed_is_no_mistake(lessons, project
         rows += run_call("pip install click", "ok", project, f"s{day}", day)
         write_claude(project, f"s{day}", rows)
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["candidates"] == []
+    assert find(lessons)["candidates"] == []
 
 
 def test_subagents_count_and_what_they_were_told_does_not(lessons, project):
@@ -258,7 +254,7 @@ def test_subagents_count_and_what_they_were_told_does_not(lessons, project):
     aside = [row.replace('"isSidechain": false', '"isSidechain": true') for row in rows]
     (folder / "agent-1.jsonl").write_text("\n".join(aside), encoding="utf-8")
     commit(project, "Begin")
-    found = json.loads(lessons("mine", "--json").out)
+    found = find(lessons)
     assert [one["title"][:20] for one in found["candidates"]] == ["OperationalError: da"]
     assert found["candidates"][0]["reasons"] == ["error came back"]
 
@@ -275,7 +271,7 @@ def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons, project):
     write_claude(project, "s1", rows)
     commit(project, "Charge cards", 1, **{"pay.py": "a = 1\n"})
     fix = commit(project, "Wait while the database is locked", 4, **{"pay.py": "b = 1\n"})
-    first = json.loads(lessons("mine", "--json").out)["candidates"][0]
+    first = find(lessons)["candidates"][0]
     assert first["title"].startswith("OperationalError")
     assert first["paths"] == ["pay.py"]
     assert [one["id"] for one in first["commits"]] == [fix]
@@ -321,7 +317,7 @@ def test_specstory_exports_are_read(lessons, project):
     folder.mkdir(parents=True)
     (folder / "a.md").write_text(SPECSTORY, encoding="utf-8")
     commit(project, "Begin")
-    first = json.loads(lessons("mine", "--json").out)["candidates"][0]
+    first = find(lessons)["candidates"][0]
     assert first["title"] == "Bus error (core dumped)"
     assert first["examples"][0]["agent"] == "specstory"
 
@@ -332,7 +328,7 @@ def test_a_link_among_exports_is_not_followed(lessons, project, tmp_path):
     folder.mkdir(parents=True)
     (folder / "a.md").symlink_to(tmp_path / "private.md")
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["sessions"] == 0
+    assert find(lessons)["sessions"] == 0
 
 
 def events(root):
@@ -360,7 +356,7 @@ def test_copilot_cli_is_read(lessons, project):
     lines = [json.dumps(row) for row in events(project)]
     (folder / "events.jsonl").write_text("\n".join(lines), encoding="utf-8")
     commit(project, "Begin")
-    titles = [one["title"] for one in json.loads(lessons("mine", "--json").out)["candidates"]]
+    titles = [one["title"] for one in find(lessons)["candidates"]]
     assert "OperationalError: database is locked" in titles
 
 
@@ -384,12 +380,12 @@ def test_opencode_is_read(lessons, project):
     db.commit()
     db.close()
     commit(project, "Begin")
-    found = json.loads(lessons("mine", "--json").out)
+    found = find(lessons)
     assert found["sessions"] == 1
     assert "TypeError: a is not b" in [one["title"] for one in found["candidates"]]
 
 
-def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project):
+def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project, write_history):
     write_history(project)
     blob = git(project, "rev-parse", "HEAD~5:page8.py").strip()
     path = project / ".git" / "objects" / blob[:2] / blob[2:]
@@ -401,7 +397,7 @@ def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project):
     assert "lack content" in found["trouble"][0]
 
 
-def test_init_hints_at_the_past_without_a_terminal(lessons, project, tmp_path):
+def test_init_hints_at_the_past_without_a_terminal(lessons, project, tmp_path, write_history):
     write_sessions(project)
     write_history(project)
     (project / "lessons.toml").unlink()
@@ -409,7 +405,7 @@ def test_init_hints_at_the_past_without_a_terminal(lessons, project, tmp_path):
 
 
 @pytest.mark.slow
-def test_init_offers_to_look_at_the_past_on_a_terminal(terminal, project):
+def test_init_offers_to_look_at_the_past_on_a_terminal(terminal, project, write_history):
     write_sessions(project)
     write_history(project)
     (project / "AGENTS.md").write_text("# Rules\n")
@@ -535,23 +531,16 @@ def write_export(root, name, text):
     (folder / name).write_text(text.replace("{root}", str(root)), encoding="utf-8")
 
 
-def find(lessons):
-    return json.loads(lessons("mine", "--json").out)["candidates"]
-
-
 def test_exports_with_tags_tell_commands_and_what_they_printed(lessons, project):
     write_export(project, "a.md", TAGGED)
     commit(project, "Begin")
-    (one,) = find(lessons)
+    (one,) = find(lessons)["candidates"]
     assert one["title"] == "OperationalError: database is locked"
     assert "error came back" in one["reasons"]
     assert one["symptoms"] == ["import the orders of the warehouse"]  # typed, and no reply
-
-
-def test_exports_of_a_part_of_the_project_are_found(lessons, project):
-    write_export(project / "server", "a.md", TAGGED)
-    commit(project, "Begin")
-    assert [one["title"] for one in find(lessons)] == ["OperationalError: database is locked"]
+    (project / "server").mkdir()
+    (project / ".specstory").rename(project / "server" / ".specstory")  # of a part of the project
+    assert [one["title"] for one in find(lessons)["candidates"]] == [one["title"]]
 
 
 def test_a_session_that_was_resumed_is_one_session(lessons, project):
@@ -560,10 +549,10 @@ def test_a_session_that_was_resumed_is_one_session(lessons, project):
     # copied for another agent, with new times
     write_export(project, "c.md", TAGGED.replace("2026-10-03 09:", "2026-10-05 11:"))
     commit(project, "Begin")
-    assert [one["occurrences"] for one in find(lessons)] == [1]
+    assert [one["occurrences"] for one in find(lessons)["candidates"]] == [1]
 
 
-def test_a_commit_that_was_rebased_counts_once(lessons, project):
+def test_a_commit_that_was_rebased_counts_once(lessons, project, write_history):
     write_history(project)
     change = {"pay.py": "def charge(card):\n    return 2\n", "test_pay.py": "assert pay\n" * 9}
     start = git(project, "rev-parse", "HEAD").strip()
@@ -571,20 +560,15 @@ def test_a_commit_that_was_rebased_counts_once(lessons, project):
         git(project, "checkout", "-q", start, "--", ".", when=moment(day))
         git(project, "commit", "-q", "--allow-empty", "-m", "Go back", when=moment(day))
         commit(project, "Never lose the charge of a card", day, **change)
-    found = {one["title"]: one["occurrences"] for one in find(lessons)}
-    assert found["Never lose the charge of a card"] == 1
-
-
-def test_upkeep_that_is_named_alike_is_no_recurrence(lessons, project):
-    write_history(project)
-    for day in (21, 22, 23):
+    for day in (23, 24, 25):  # upkeep that is named alike is no recurrence
         text = f"def charge(card):\n    return {day}  # because the card is charged {day} times\n"
         commit(project, "Minor code cleanup", day, **{"pay.py": text})
-    found = [one["occurrences"] for one in find(lessons) if one["title"] == "Minor code cleanup"]
-    assert set(found) <= {1}
+    found = {one["title"]: one["occurrences"] for one in find(lessons)["candidates"]}
+    assert found["Never lose the charge of a card"] == 1
+    assert found.get("Minor code cleanup", 1) == 1
 
 
-def test_a_draft_tells_the_whole_sentence_and_leaves_tests_out(lessons, project):
+def test_a_draft_tells_the_whole_sentence_and_leaves_tests_out(lessons, project, write_history):
     write_history(project)
     text = (
         "# A card may be charged twice when the\n# client retries, because the key is\n"
@@ -599,14 +583,10 @@ def test_a_draft_tells_the_whole_sentence_and_leaves_tests_out(lessons, project)
     assert "test_pay.py" not in draft
 
 
-def drafts_of(lessons):
-    return json.loads(lessons("review", "--list", "--json").out)
-
-
-def test_drafts_wait_in_the_order_of_the_table(lessons, project):
+def test_drafts_wait_in_the_order_of_the_table(lessons, project, write_history):
     write_history(project)
     write_sessions(project)
-    titles = [one["title"] for one in find(lessons)][:2]
+    titles = [one["title"] for one in find(lessons)["candidates"]][:2]
     lessons("mine", "--draft", "2")
     waiting = [one["title"] for one in drafts_of(lessons)]
     assert [f"TODO name the mistake ({title})" for title in titles] == waiting
@@ -616,7 +596,7 @@ def test_a_short_complaint_is_told_with_what_follows(lessons, project):
     said = "Nope. Wrong. The import of the warehouse is broken now."
     write_export(project, "a.md", TAGGED.replace("Nope.", said))
     commit(project, "Begin")
-    assert find(lessons)[0]["examples"][0]["quote"].endswith("broken now.")
+    assert find(lessons)["candidates"][0]["examples"][0]["quote"].endswith("broken now.")
 
 
 def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, project):
@@ -625,7 +605,7 @@ def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, pr
         text = TAGGED.replace("import the orders of the warehouse", task)
         write_export(project, f"{day}.md", text.replace("2026-10-03", f"2026-10-{day:02}"))
     commit(project, "Begin")
-    (one,) = find(lessons)
+    (one,) = find(lessons)["candidates"]
     assert (one["occurrences"], one["symptoms"]) == (3, [])
     lessons("mine", "--draft", "1")
     assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
