@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shlex
 import sqlite3
 import subprocess
 
@@ -231,96 +232,47 @@ PROMPT = "Add a Telegram command that runs a shell script, for chat ids on the a
 
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")
 
+
+def split(commands):
+    """Return the words of commands as they are typed, with a semicolon behind each."""
+    filled = commands.format(prompt=shlex.quote(PROMPT), secret=SECRET)
+    return tuple(tuple(shlex.split(one)) for one in filled.split("; "))
+
+
 COMMANDS = (
-    ("init",),
-    ("list", "--all"),
-    ("list", "--json"),
-    ("show", "hostile"),
-    ("show", "../../outside/secret.md"),
-    ("show", "lessons/outside.md"),
-    ("search", PROMPT, "--explain"),
-    ("search", SECRET),
-    ("preflight", PROMPT, "--explain"),
-    ("preflight", PROMPT, "--json"),
-    ("preflight", "--diff"),
-    ("preflight", "--diff", "HEAD"),
-    ("preflight", "--diff=--output=pwned"),
-    ("check", "Done.", "--card", "hostile"),
-    ("check", "--diff", "HEAD", "--card", "hostile", "--format", "sarif"),
-    ("check", "Done.", "--card", "hostile", "--format", "github"),
-    ("detect", "--exit-zero"),
-    ("detect", ".", "lessons", "--format", "sarif"),
-    ("detect", "--diff", "HEAD", "--format", "github"),
-    ("detect", "--diff=--output=pwned"),
-    ("detect", "--history"),
-    ("mine",),
-    ("mine", "--json"),
-    ("lint",),
-    ("lint", "."),
-    ("lint", ".", "--format", "github"),
-    ("doctor",),
-    ("config",),
-    ("index",),
-    ("index", "--rebuild"),
-    ("events",),
-    ("review", "--list"),
-    ("archive", "--stale", "--dry-run"),
-    ("stats",),
-    ("why",),
-    ("why", PROMPT),
-    ("manage",),
-    ("export", "json"),
-    ("export", "jsonl"),
-    ("export", "markdown"),
-    ("import", "memory", "AGENTS.md"),
-    ("import", "review", "review.md"),
-    ("import", "jsonl", "cards.jsonl"),
-    ("import", "galangal", "mistakes.db"),
-    ("import", "transcript", "session.jsonl"),
-    ("eval", "eval.jsonl"),
-    ("mcp",),
-    ("lsp",),
-    ("install", "git", "--dry-run"),
-    *[("install", name, "--scope", "project", "--shared") for name in AGENTS],
-    *[("uninstall", name, "--scope", "project", "--shared") for name in AGENTS],
-)  # fmt: skip
+    *split(
+        "init; list --all; list --json; show hostile; show ../../outside/secret.md; "
+        "show lessons/outside.md; search {prompt} --explain; search {secret}; "
+        "preflight {prompt} --explain; preflight {prompt} --json; preflight --diff; "
+        "preflight --diff HEAD; preflight --diff=--output=pwned; check Done. --card hostile; "
+        "check --diff HEAD --card hostile --format sarif; check Done. --card hostile --format github; "
+        "detect --exit-zero; detect . lessons --format sarif; detect --diff HEAD --format github; "
+        "detect --diff=--output=pwned; detect --history; mine; mine --json; lint; lint .; "
+        "lint . --format github; doctor; config; index; index --rebuild; events; review --list; "
+        "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
+        "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
+        "import galangal mistakes.db; import transcript session.jsonl; eval eval.jsonl; mcp; lsp; "
+        "install git --dry-run "
+    ),
+    *[
+        (do, one, "--scope", "project", "--shared")
+        for do in ("install", "uninstall")
+        for one in AGENTS
+    ],
+)
 """None of these is asked to write into the brain; `install` is refused by the planted links."""
 
-WRITING = (
-    ("create", "Never trust a clone"),
-    ("create", "../../outside/x", "--on-duplicate", "new"),
-    ("create", "Through a link", "--type", "playbook"),
-    ("create", "From a change", "--from-diff", "a.txt:1"),
-    ("bump", "lessons/good.md"),
-    ("bump", "lessons/outside.md"),
-    ("bump", "../outside/secret.md"),
-    ("ignore", "lessons/good.md"),
-    ("restore", "lessons/good.md"),
-    ("delete", "lessons/good.md", "--yes"),
-    ("delete", "lessons/outside.md", "--yes"),
-    ("restore", "lessons/good.md"),
-    ("mark", "lessons/good.md", "helpful"),
-    ("archive", "lessons/good.md", "--yes"),
-    ("import", "memory", "AGENTS.md", "--yes"),
-    ("import", "review", "review.md", "--yes"),
-    ("import", "jsonl", "cards.jsonl", "--yes"),
-    ("import", "galangal", "mistakes.db", "--yes"),
-    ("import", "transcript", "session.jsonl", "--yes"),
-    ("run", "--", "/bin/true"),
-    ("report",),
-    ("report", "--output", "-"),
-    (
-        "add",
-        "Never add what a clone says",
-        "--why",
-        "It lies.",
-        "--do",
-        "Read it",
-        "--symptom",
-        "x",
-    ),
-    ("rename", "lessons/outside.md", "Inside"),
-    ("rename", "lessons/good.md", "../../outside/y"),
+WRITING = split(
+    "create 'Never trust a clone'; create ../../outside/x --on-duplicate new; "
+    "create 'Through a link' --type playbook; create 'From a change' --from-diff a.txt:1; "
+    "bump lessons/good.md; bump lessons/outside.md; bump ../outside/secret.md; "
+    "ignore lessons/good.md; restore lessons/good.md; delete lessons/good.md --yes; "
+    "delete lessons/outside.md --yes; restore lessons/good.md; mark lessons/good.md helpful; "
+    "archive lessons/good.md --yes; import memory AGENTS.md --yes; import review review.md --yes; "
+    "import jsonl cards.jsonl --yes; import galangal mistakes.db --yes; "
+    "import transcript session.jsonl --yes; run -- /bin/true; report; report --output -; "
+    "add 'Never add what a clone says' --why 'It lies.' --do 'Read it' --symptom x; "
+    "rename lessons/outside.md Inside; rename lessons/good.md ../../outside/y "
 )
 """These write cards of the brain, or what is observed of it, and nothing else."""
 
