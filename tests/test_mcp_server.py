@@ -582,8 +582,8 @@ def test_a_lesson_that_came_too_late_is_given_again(
 
 IMPATIENT = """
 import sys
-from lessons_kb.service.mcp import http_timeouts
-http_timeouts.REQUEST_SECONDS = 1.0
+from lessons_kb.service.mcp import http
+http.REQUEST_SECONDS = 1.0
 from lessons_kb.cli.main import main
 main()
 """
