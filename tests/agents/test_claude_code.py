@@ -79,7 +79,7 @@ def test_a_card_that_was_just_put_away_asks_no_more(claude, project):
     path.write_text(path.read_text().replace("paths:", "gate: ask\npaths:", 1))
     claude.prompt("rename it")
     assert claude.edit("bot/run.py", 1).asked
-    with Brain.open(project) as brain:
+    with Brain.open(project, directory=project) as brain:
         brain.cards.set_status("ignored", "telegram-allowlist")
     assert not claude.edit("bot/run.py", 2).asked
 
@@ -186,7 +186,7 @@ def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, claude, proje
 
 def addressed(project):
     """Return how many items of the card were looked for and seen in what was done."""
-    with Brain.open(project) as brain:
+    with Brain.open(project, directory=project) as brain:
         effect = brain.stats.effect("telegram-allowlist")
         return effect.checked, effect.addressed
 
