@@ -22,85 +22,85 @@ def guarded(project):
     return project
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        f"psql -f {FILE}",
-        f"psql --file={FILE} db",
-        f"psql db < {FILE}",
-        f"cat {FILE} | psql db",
-        f"docker exec -i db psql -U app < {FILE}",
-        f"sqlite3 app.db '.read {FILE}'",
-        'for f in migrations/*.sql; do psql -f "$f"; done',
-        "cd migrations && psql -f 001.sql",
-        f'psql -f "$PWD/{FILE}"',
-        f"psql --file=${{PWD}}/{FILE}",
-        'cd "$PWD/migrations" && psql -f $PWD/001.sql',
-        "psql -f migrations/003.sql",
-        "cd migrations && psql -f 0010_new.sql",
-        f"bash -c 'psql -f {FILE}'",
-        f"sudo -u postgres psql -f {FILE}",
-        f"./{FILE}",
-        f"sed -i s/1/2/ {FILE}",
-        f"sed --in-place s/1/2/ {FILE}",
-        f"echo x > {FILE}",
-        f"echo x | tee -a {FILE}",
-        f"mv {FILE} /tmp",
-        "mv /tmp/001.sql migrations/",
-        f"cp other.sql {FILE}",
-        "cp /tmp/001.sql migrations/",
-        f"rm {FILE}",
-        "rm migrations/*.sql",
-        "rm -rf migrations",
-        "find migrations -name '*.sql' -delete",
-        f"git checkout -- {FILE}",
-        "git checkout HEAD~1 -- migrations",
-        "git restore .",
-        f"git rm {FILE}",
-        "git -C migrations checkout 001.sql",
-        f"dd if=/dev/null of={FILE}",
-        f"python3 -c \"open('{FILE}', 'w').write('x')\"",
-        f"python3 - <<'EOF'\nfrom pathlib import Path\nPath('{FILE}').write_text('x')\nEOF",
-    ],
-)
-def test_a_command_that_changes_or_runs_the_file_is_asked_about(command, claude):
-    reason = claude.run(command).asked
-    assert TITLE in reason
-    assert "migrations/00" in reason
+CHANGING = [
+    f"psql -f {FILE}",
+    f"psql --file={FILE} db",
+    f"psql db < {FILE}",
+    f"cat {FILE} | psql db",
+    f"docker exec -i db psql -U app < {FILE}",
+    f"sqlite3 app.db '.read {FILE}'",
+    'for f in migrations/*.sql; do psql -f "$f"; done',
+    "cd migrations && psql -f 001.sql",
+    f'psql -f "$PWD/{FILE}"',
+    f"psql --file=${{PWD}}/{FILE}",
+    'cd "$PWD/migrations" && psql -f $PWD/001.sql',
+    "psql -f migrations/003.sql",
+    "cd migrations && psql -f 0010_new.sql",
+    f"bash -c 'psql -f {FILE}'",
+    f"sudo -u postgres psql -f {FILE}",
+    f"./{FILE}",
+    f"sed -i s/1/2/ {FILE}",
+    f"sed --in-place s/1/2/ {FILE}",
+    f"echo x > {FILE}",
+    f"echo x | tee -a {FILE}",
+    f"mv {FILE} /tmp",
+    "mv /tmp/001.sql migrations/",
+    f"cp other.sql {FILE}",
+    "cp /tmp/001.sql migrations/",
+    f"rm {FILE}",
+    "rm migrations/*.sql",
+    "rm -rf migrations",
+    "find migrations -name '*.sql' -delete",
+    f"git checkout -- {FILE}",
+    "git checkout HEAD~1 -- migrations",
+    "git restore .",
+    f"git rm {FILE}",
+    "git -C migrations checkout 001.sql",
+    f"dd if=/dev/null of={FILE}",
+    f"python3 -c \"open('{FILE}', 'w').write('x')\"",
+    f"python3 - <<'EOF'\nfrom pathlib import Path\nPath('{FILE}').write_text('x')\nEOF",
+]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        f"cat {FILE}",
-        f"less {FILE}",
-        f"head -5 {FILE}; tail -5 {FILE}; wc -l {FILE}",
-        f"grep -n select {FILE} | head",
-        "grep -rn select migrations > /tmp/found",
-        f"sed -n 1,20p {FILE}",
-        f"diff {FILE} migrations/002.sql",
-        f"git diff {FILE}",
-        f"git log -p -- {FILE} | cat",
-        f"git show HEAD:{FILE}",
-        "git diff; git log; git status",
-        f"git add {FILE} && git commit -m 'checkout {FILE}'",
-        f"cp {FILE} /tmp/",
-        f"test -f {FILE} && echo {FILE}",
-        f"while read line; do echo $line; done < {FILE}",
-        "for f in migrations/*.sql; do cat $f; done",
-        f"python3 -c \"print(open('{FILE}').read())\"",
-        "ls -la migrations; find migrations -name '*.sql'",
-        "npm run migrations",
-        'psql -f "$PWD/src/app.sql"; cat "$PWD/migrations/001.sql"',
-        "psql -f elsewhere/migrations/001.sql",
-        "docker run registry.io/migrations/x.sql",
-        "sed -i s/1/2/ src/app.py",
-        "rm -f /*/*/*/*/*/*/*",
-        "rm -f 'a\0/*'",
-    ],
-)
-def test_a_command_that_reads_the_file_is_not(command, claude):
-    assert claude.run(command).asked == ""
+def test_a_command_that_changes_or_runs_the_file_is_asked_about(claude):
+    for number, command in enumerate(CHANGING):
+        reason = claude.run(command, session_id=f"c{number}").asked
+        assert TITLE in reason, command
+        assert "migrations/00" in reason, command
+
+
+READING = [
+    f"cat {FILE}",
+    f"less {FILE}",
+    f"head -5 {FILE}; tail -5 {FILE}; wc -l {FILE}",
+    f"grep -n select {FILE} | head",
+    "grep -rn select migrations > /tmp/found",
+    f"sed -n 1,20p {FILE}",
+    f"diff {FILE} migrations/002.sql",
+    f"git diff {FILE}",
+    f"git log -p -- {FILE} | cat",
+    f"git show HEAD:{FILE}",
+    "git diff; git log; git status",
+    f"git add {FILE} && git commit -m 'checkout {FILE}'",
+    f"cp {FILE} /tmp/",
+    f"test -f {FILE} && echo {FILE}",
+    f"while read line; do echo $line; done < {FILE}",
+    "for f in migrations/*.sql; do cat $f; done",
+    f"python3 -c \"print(open('{FILE}').read())\"",
+    "ls -la migrations; find migrations -name '*.sql'",
+    "npm run migrations",
+    'psql -f "$PWD/src/app.sql"; cat "$PWD/migrations/001.sql"',
+    "psql -f elsewhere/migrations/001.sql",
+    "docker run registry.io/migrations/x.sql",
+    "sed -i s/1/2/ src/app.py",
+    "rm -f /*/*/*/*/*/*/*",
+    "rm -f 'a\0/*'",
+]
+
+
+def test_a_command_that_reads_the_file_is_not(claude):
+    for number, command in enumerate(READING):
+        assert claude.run(command, session_id=f"r{number}").asked == "", command
 
 
 @pytest.mark.parametrize("home", ["$HOME", "${HOME}", "~"])

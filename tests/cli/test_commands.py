@@ -327,43 +327,43 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons, brain):
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["nonsense"], "No such command 'nonsense'"),
-        (["bump"], "Missing argument 'ID'"),
-        (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
-        (["show", "zzz"], "lessons list"),
-        (["create", ""], "title"),
-        (["create", "x", "--type", "poem"], ": --type must be one of"),
-        (["create", "x", "--on-duplicate", "never"], ": --on-duplicate must be one of"),
-        (["import", "memory", "x.md", "--near", "no"], ": --near must be one of"),
-        (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
-        (["export", "xml"], ": FORMAT must be one of"),
-        (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
-        (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),
-        (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
-        (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
-        (["create", "x", "--severity", "huge"], "severity must be one of"),
-        (["list", "--sort", "colour"], "--sort must be one of"),
-        (["list", "--status", "gone"], "--status must be one of"),
-        (["list", "--severity", "urgent"], "--severity must be one of"),
-        (["list", "--type", "poem"], "--type must be one of"),
-        (["check", "x", "--format", "xml"], "--format must be one of"),
-        (["preflight", "x", "--budget", "-1"], "--budget"),
-        (["--brain", "nowhere", "list"], "lessons init"),
-        (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
-        (["search", "x", "--type", "poem"], "--type must be one of"),
-        (["search", " "], "query missing"),
-        (["why", ""], "the prompt is empty"),
-    ],
-)
-def test_bad_input_is_one_line_that_says_what_to_do(lessons, brain, arguments, says):
-    done = lessons(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("lessons: ")
-    assert done.err.count("\n") == 1
-    assert says in done.err
+BAD_INPUT = [
+    (["nonsense"], "No such command 'nonsense'"),
+    (["bump"], "Missing argument 'ID'"),
+    (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
+    (["show", "zzz"], "lessons list"),
+    (["create", ""], "title"),
+    (["create", "x", "--type", "poem"], ": --type must be one of"),
+    (["create", "x", "--on-duplicate", "never"], ": --on-duplicate must be one of"),
+    (["import", "memory", "x.md", "--near", "no"], ": --near must be one of"),
+    (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
+    (["export", "xml"], ": FORMAT must be one of"),
+    (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
+    (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),
+    (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
+    (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
+    (["create", "x", "--severity", "huge"], "severity must be one of"),
+    (["list", "--sort", "colour"], "--sort must be one of"),
+    (["list", "--status", "gone"], "--status must be one of"),
+    (["list", "--severity", "urgent"], "--severity must be one of"),
+    (["list", "--type", "poem"], "--type must be one of"),
+    (["check", "x", "--format", "xml"], "--format must be one of"),
+    (["preflight", "x", "--budget", "-1"], "--budget"),
+    (["--brain", "nowhere", "list"], "lessons init"),
+    (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
+    (["search", "x", "--type", "poem"], "--type must be one of"),
+    (["search", " "], "query missing"),
+    (["why", ""], "the prompt is empty"),
+]
+
+
+def test_bad_input_is_one_line_that_says_what_to_do(lessons, brain):
+    for arguments, says in BAD_INPUT:
+        done = lessons(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("lessons: ")
+        assert done.err.count("\n") == 1
+        assert says in done.err, arguments
 
 
 def test_the_unexpected_is_one_line_too(lessons, brain, monkeypatch):

@@ -241,21 +241,21 @@ def test_more_patterns_than_are_looked_for_are_told(shop, lessons):
     assert "beyond the limit were not looked for" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["src", "--diff"], "use one of PATHS, --diff and --history"),
-        (["--history", "--diff"], "use one of PATHS, --diff and --history"),
-        (["--history", "--format", "sarif"], "--history is printed as text or json"),
-        (["gone.py"], "no file or folder gone.py"),
-        (["--format", "xml"], "--format must be one of"),
-        (["--diff", "nowhere"], "unknown revision"),
-    ],
-)
-def test_wrong_uses(shop, lessons, arguments, message):
-    done = lessons("detect", *arguments)
-    assert message in done.err
-    assert done.code == 2
+WRONG_USES = [
+    (["src", "--diff"], "use one of PATHS, --diff and --history"),
+    (["--history", "--diff"], "use one of PATHS, --diff and --history"),
+    (["--history", "--format", "sarif"], "--history is printed as text or json"),
+    (["gone.py"], "no file or folder gone.py"),
+    (["--format", "xml"], "--format must be one of"),
+    (["--diff", "nowhere"], "unknown revision"),
+]
+
+
+def test_wrong_uses(shop, lessons):
+    for arguments, message in WRONG_USES:
+        done = lessons("detect", *arguments)
+        assert message in done.err
+        assert done.code == 2
 
 
 def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons):
