@@ -11,7 +11,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
-from lessons_kb.service.web.routes import ROUTES
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import answer_event
 
@@ -175,10 +174,9 @@ def test_mcp_serves_what_a_token_allows(connect, tokens):
     assert "Reject every" not in client.post("/v1/brains/shop/mcp", json=read, headers=MCP).text
 
 
-def test_the_description_is_that_of_the_routes(connect):
+def test_the_description_is_that_of_what_is_answered(connect):
     client = connect()
     described = client.get("/openapi.json").json()
-    assert set(described["paths"]) == {route.path for route in ROUTES}
     schemas = described["components"]["schemas"]
 
     def check(what, data):
