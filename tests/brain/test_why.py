@@ -1,6 +1,7 @@
 """Why a session was given what it was given: noted by hooks, or asked for dry."""
 
 import os
+import pathlib
 import sqlite3
 import time
 
@@ -16,12 +17,10 @@ from lessons_kb.brain.why import (
     find_why,
 )
 from lessons_kb.model import Event
-from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from tests.kit import Claude
 
 PROMPT = "Add a Telegram command that runs a shell script"
 TELEGRAM = "lessons/telegram-allowlist.md"
-ROOM = Capabilities(context=True)
 MIGRATION = """\
 ---
 type: lesson
@@ -46,11 +45,12 @@ def brain(root, telegram, write, monkeypatch):
     return Brain.open(root, directory=root)
 
 
-def hook(brain, what, **fields):
-    hook_event = HookEvent(
-        what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
-    )
-    return respond(hook_event, ROOM, find=lambda _directory: brain)
+def session(brain):
+    return Claude(pathlib.Path(brain.directory), find=lambda _directory: brain)
+
+
+def prompt(brain, text=PROMPT, number=1):
+    session(brain).prompt(text, number)
 
 
 def rows(brain):
@@ -72,7 +72,7 @@ def test_nothing_is_known_of_an_empty_journal(brain):
 
 
 def test_a_prompt_is_told_with_what_was_held_back(brain):
-    hook(brain, "prompt", text=PROMPT, id="p1")
+    prompt(brain)
     why = told(brain)
     assert (why.source, why.session, why.agent, why.prompt) == (NOTED, "s1", "claude-code", PROMPT)
     given = [one for one in why.verdicts if one.given]
@@ -88,7 +88,7 @@ def test_a_prompt_is_told_with_what_was_held_back(brain):
 
 
 def test_what_was_noted_stands_though_the_cards_changed(brain, telegram):
-    hook(brain, "prompt", text=PROMPT, id="p1")
+    prompt(brain)
     before = told(brain).verdicts[0]
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Prove the rejection"))
     brain.refresh()
@@ -100,8 +100,8 @@ def test_what_was_noted_stands_though_the_cards_changed(brain, telegram):
 
 
 def test_a_prompt_that_brought_nothing_says_so(brain):
-    hook(brain, "prompt", text=PROMPT, id="p1")
-    hook(brain, "prompt", text="What is for lunch?", id="p2")
+    prompt(brain)
+    prompt(brain, "What is for lunch?", 2)
     why = told(brain)
     assert (why.source, why.prompt) == (NOTED, "What is for lunch?")
     assert not [one for one in why.verdicts if one.given]
@@ -109,20 +109,22 @@ def test_a_prompt_that_brought_nothing_says_so(brain):
 
 
 def test_what_is_in_the_context_already_names_the_rule(brain):
-    hook(brain, "prompt", text=PROMPT, id="p1")
-    hook(brain, "prompt", text=f"{PROMPT} now", id="p2")
+    prompt(brain)
+    prompt(brain, f"{PROMPT} now", 2)
     (verdict,) = [one for one in told(brain).verdicts if one.id == TELEGRAM]
     assert (verdict.given, verdict.rule) == (False, "preflight.reinject_after")
 
 
-def test_cards_before_a_call_and_after_a_compaction_are_told(brain):
-    hook(brain, "prompt", text=PROMPT, id="p1")
-    call = {"tool": "Edit", "arguments": {"file_path": "migrations/7.sql"}, "id": "t1"}
-    hook(brain, "before", **call)
+def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch):
+    prompt(brain)
+    claude = session(brain)
+    claude.edit("migrations/7.sql")
     (before,) = told(brain).later
     assert (before.id, before.how) == ("lessons/migration.md", "file")
     assert before.reason == "guards migrations/7.sql"
-    hook(brain, "compact", text="", id="c1", at=time.time() + 60)
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 60)
+    claude.say("SessionStart", source="compact")
     later = told(brain).later
     assert [one.how for one in later] == ["file", "compaction", "compaction"], later
     assert {one.id for one in later} == {"lessons/migration.md", TELEGRAM}
@@ -162,7 +164,7 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
     (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
     root = brain.layers[0].root
     both = Brain.open(root, other, directory=root)
-    hook(both, "prompt", text=PROMPT, id="p1")
+    prompt(both)
     why = told(both)
     given = {one.id: one.title for one in why.verdicts if one.given}
     assert given == {
@@ -174,14 +176,14 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
 
 
 def test_a_hook_writes_one_event_a_prompt(brain):
-    hook(brain, "prompt", text=PROMPT, id="p1")
+    prompt(brain)
     (event,) = brain.journal.events()
     assert event.kind == "prompt"
     assert event.record["lessons"][0]["id"] == TELEGRAM  # type: ignore[index]
 
 
 def test_asking_about_a_prompt_writes_nothing(brain):
-    hook(brain, "prompt", text=PROMPT, id="p1")
+    prompt(brain)
     before = rows(brain)
     why = explain_prompt(brain, PROMPT)
     assert why.source == DRY
