@@ -1,5 +1,7 @@
 """Edits and positions in UTF-16 code units, beside a text that is kept in UTF-16."""
 
+import random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,30 @@ class Units:
 def check_same(text, units):
     assert text.whole == units.text
     assert len(text.lines) == len(units.starts())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_thousand_random_edits(seed):
+    chance = random.Random(seed + 100)
+    text, units = Text(""), Units("")
+    for number in range(1_000):
+        start, end = ((chance.randrange(12), chance.randrange(14)) for _ in range(2))
+        if chance.random() < 0.5:
+            end = start
+        new = "".join(chance.choices(PIECES, k=chance.randrange(6)))
+        if len(units.units) > 400:
+            start, end, new = (0, 0), (8, 3), ""
+        text = text.replace(Range(start=Position(*start), end=Position(*end)), new)
+        units.replace(start, end, new)
+        check_same(text, units)
+        if number % 7 == 0:
+            at = Position(chance.randrange(12), chance.randrange(14))
+            offset, place = text.offset(at), units.place(at.line, at.character)
+            before = b"".join(units.units[:place]).decode("utf-16-le")
+            assert text.whole[:offset] == before
+            back = text.position_at(offset)
+            assert units.place(back.line, back.character) == place
 
 
 words = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
