@@ -1,17 +1,10 @@
 """A lesson is said again at the act that it is about, and ``gate: once`` refuses that act once."""
 
-from __future__ import annotations
-
-import json
-import pathlib
-from typing import Any
-
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.text.token_estimate import estimate_tokens
-from tests.agents.conftest import card
-from tests.agents.test_gate import before, context, event
+from tests.kit import Claude, write
 
 ONCE = r"""
 ---
@@ -42,37 +35,28 @@ BLOCK = "[ACTIVE LESSONS"
 
 
 @pytest.fixture(autouse=True)
-def once(project: pathlib.Path) -> pathlib.Path:
-    card(project, "lessons/charged-twice.md", ONCE)
+def once(project):
+    write(project, "lessons/charged-twice.md", ONCE)
     for name in ("pay/client.py", "pay/other.py", "bot/app.py", "bot/more.py", "migrations/1.sql"):
-        (project / name).parent.mkdir(exist_ok=True)
-        (project / name).write_text("x = 1\n")
+        write(project, name, "x = 1\n")
     (project / "transcript.jsonl").touch()
-    with Brain.open(project) as brain:
+    with Brain.open(project, directory=project) as brain:
         brain.refresh()
     return project
 
 
-def edit(project: pathlib.Path, file: str, number: int = 1, new: str = "x = 2", **more: Any) -> Any:
-    change = {"file_path": str(project / file), "old_string": "x = 1", "new_string": new}
-    return before(project, number, "Edit", change, **more)
+@pytest.fixture(params=["claude-code", "codex"])
+def either(request, project):
+    return Claude(project, agent=request.param)
 
 
-def prompt(project: pathlib.Path, text: str, number: int = 1, **more: Any) -> Any:
-    return event(project, "UserPromptSubmit", prompt=text, prompt_id=f"p{number}", **more)
+def edit(claude, file, number=1, new="x = 2", **fields):
+    return claude.edit(file, number, new=new, old="x = 1", **fields)
 
 
-def refusal(output: Any) -> str:
-    specific = output.get("hookSpecificOutput", {})
-    denied = specific.get("permissionDecision") == "deny"
-    return str(specific["permissionDecisionReason"]) if denied else ""
-
-
-@pytest.mark.parametrize("turn", [{}, {"turn_id": "t1"}], ids=["claude-code", "codex"])
-def test_what_came_with_the_prompt_is_said_again_before_the_change(project, fire, turn) -> None:
-    agent = "codex" if turn else "claude-code"
-    assert BLOCK in context(fire(agent, prompt(project, TELEGRAM, **turn)))
-    said = context(fire(agent, edit(project, "bot/app.py", **turn)))
+def test_what_came_with_the_prompt_is_said_again_before_the_change(either):
+    assert BLOCK in either.prompt(TELEGRAM).context
+    said = edit(either, "bot/app.py").context
     assert said == (
         "Before this, once more: “Telegram remote execution must require an allowlist” "
         "(lessons/telegram-allowlist.md)\n"
@@ -80,133 +64,129 @@ def test_what_came_with_the_prompt_is_said_again_before_the_change(project, fire
         "- [ ] Cover the rejection with a test"
     )
     assert estimate_tokens(said) <= 60
-    assert fire(agent, edit(project, "bot/app.py", 2, **turn)) == {}
+    assert edit(either, "bot/app.py", 2) == {}
 
 
-def test_gemini_is_reminded_with_the_result(project, fire) -> None:
+@pytest.mark.parametrize("word", ["identifier-", "식별자를 보낸다 "])
+def test_what_is_long_is_cut(claude, project, word):
+    path = project / "lessons/telegram-allowlist.md"
+    text = path.read_text().replace("execution must require an allowlist", f"execution {word * 30}")
+    path.write_text(text.replace("Reject every", f"Reject {word * 30}"))
+    claude.prompt(TELEGRAM)
+    said = edit(claude, "bot/app.py").context
+    assert "- [ ] Reject" in said
+    assert estimate_tokens(said) <= 60
+
+
+def test_gemini_is_reminded_with_the_result(project, fire):
     common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-22T10:00:00Z"}
     fire("gemini-cli", {**common, "hook_event_name": "BeforeAgent", "prompt": TELEGRAM})
     change = {"file_path": str(project / "bot/app.py"), "old_string": "1", "new_string": "2"}
     call = {**common, "tool_name": "replace", "tool_input": change}
     assert fire("gemini-cli", {**call, "hook_event_name": "BeforeTool"}) == {}
     done = {**call, "hook_event_name": "AfterTool", "tool_response": {"llmContent": "ok"}}
-    assert context(fire("gemini-cli", done)).startswith("Before this, once more: “Telegram")
+    assert fire("gemini-cli", done).context.startswith("Before this, once more: “Telegram")
 
 
-def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(project, fire) -> None:
-    fire("claude-code", prompt(project, TELEGRAM))
-    assert context(fire("claude-code", edit(project, "bot/app.py", 1)))
-    assert fire("claude-code", edit(project, "bot/more.py", 2)) == {}
-    text = (project / "lessons/telegram-allowlist.md").read_text()
-    card(project, "lessons/telegram-allowlist.md", text.replace("bot/**", "bot/*.py"))
-    assert context(fire("claude-code", edit(project, "bot/app.py", 3, session_id="s2")))
-    assert context(fire("claude-code", edit(project, "bot/more.py", 4, session_id="s2")))
+def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
+    claude.prompt(TELEGRAM)
+    assert edit(claude, "bot/app.py", 1).context
+    assert edit(claude, "bot/more.py", 2) == {}
+    path = project / "lessons/telegram-allowlist.md"
+    path.write_text(path.read_text().replace("bot/**", "bot/*.py"))
+    assert edit(claude, "bot/app.py", 3, session_id="s2").context
+    assert edit(claude, "bot/more.py", 4, session_id="s2").context
 
 
 @pytest.mark.parametrize("turns", [3, 4])
-def test_after_four_turns_once_more(project, fire, turns) -> None:
-    fire("claude-code", prompt(project, TELEGRAM))
-    assert context(fire("claude-code", edit(project, "bot/app.py", 1)))
+def test_after_four_turns_once_more(claude, turns):
+    claude.prompt(TELEGRAM)
+    assert edit(claude, "bot/app.py", 1).context
     for number in range(2, 2 + turns):
-        fire("claude-code", prompt(project, f"now the changelog, part {number}", number))
-    said = context(fire("claude-code", edit(project, "bot/app.py", 2)))
+        claude.prompt(f"now the changelog, part {number}", number)
+    said = edit(claude, "bot/app.py", 2).context
     assert said.startswith("Before this, once more:") == (turns == 4)
 
 
-def test_after_a_compaction_once_more(project, fire) -> None:
-    fire("claude-code", prompt(project, TELEGRAM))
-    assert context(fire("claude-code", edit(project, "bot/app.py", 1)))
-    fire("claude-code", event(project, "SessionStart", source="compact"))
-    said = context(fire("claude-code", edit(project, "bot/app.py", 2)))
-    assert said.startswith("Before this, once more:")
+def test_after_a_compaction_once_more(claude):
+    claude.prompt(TELEGRAM)
+    assert edit(claude, "bot/app.py", 1).context
+    claude.say("SessionStart", source="compact")
+    assert edit(claude, "bot/app.py", 2).context.startswith("Before this, once more:")
 
 
-def test_an_item_that_was_done_is_not_among_the_open_ones(project, fire) -> None:
+def test_an_item_that_was_done_is_not_among_the_open_ones(claude, project):
     path = project / "lessons/telegram-allowlist.md"
-    path.write_text(
-        path.read_text().replace(
-            "on the allowlist\n", "on the allowlist <!-- shown-by: allow -->\n"
-        )
-    )
-    fire("claude-code", prompt(project, TELEGRAM))
-    done = edit(project, "src.py", 1, "if chat not in allowed: return")
-    fire("claude-code", done | {"hook_event_name": "PostToolUse", "tool_response": {}})
-    said = context(fire("claude-code", edit(project, "bot/app.py", 2)))
+    shown = "the allowlist <!-- shown-by: allow -->\n- Cover"
+    path.write_text(path.read_text().replace("the allowlist\n- Cover", shown))
+    claude.prompt(TELEGRAM)
+    edit(claude, "src.py", 1, "if chat not in allowed: return", when="Post", tool_response={})
+    said = edit(claude, "bot/app.py", 2).context
     assert "Cover the rejection" in said
     assert "Reject every" not in said
 
 
-def test_a_detect_match_brings_the_checklist_of_a_card_that_is_known(project, fire) -> None:
-    text = ONCE.replace("gate: once\n", "")
-    card(project, "lessons/charged-twice.md", text)
-    assert BLOCK in context(fire("claude-code", prompt(project, PROMPT)))
-    said = context(fire("claude-code", edit(project, "pay/other.py", 1, LINE)))
+def test_a_detect_match_brings_the_checklist_of_a_card_that_is_known(claude, project):
+    write(project, "lessons/charged-twice.md", ONCE.replace("gate: once\n", ""))
+    assert BLOCK in claude.prompt(PROMPT).context
+    said = edit(claude, "pay/other.py", 1, LINE).context
     assert f"pay/other.py:1: `{LINE}` — lessons/charged-twice.md" in said
     assert f"- [ ] {ITEM}" in said
     assert BLOCK not in said
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
 @pytest.mark.parametrize(
     ("file", "new"), [("pay/client.py", "x = 2"), ("pay/other.py", LINE)], ids=["paths", "detect"]
 )
-def test_the_first_matching_change_is_refused_once(project, fire, agent, file, new) -> None:
-    more = {"turn_id": "t1"} if agent == "codex" else {}
-    first = fire(agent, edit(project, file, 1, new, **more))
-    assert refusal(first).startswith("A lesson holds this back once, before ")
-    assert "It will pass when you propose it again" in refusal(first)
-    assert BLOCK in refusal(first)
-    assert ITEM in refusal(first)
-    assert context(first) == ""
-    assert fire(agent, edit(project, file, 1, new, **more), {"LESSONS_HOOK_AGAIN": "1"}) == first
-    again = fire(agent, edit(project, file, 2, new.replace("2", "3"), **more))
-    assert again == {}
-    other = f"{new}  # and now"
-    assert refusal(fire(agent, edit(project, file, 3, other, **more))) == ""
-    assert refusal(fire(agent, edit(project, file, 4, new, session_id="s2", **more)))
+def test_the_first_matching_change_is_refused_once(either, file, new):
+    first = edit(either, file, 1, new)
+    assert first.refused.startswith("A lesson holds this back once, before ")
+    assert "It will pass when you propose it again" in first.refused
+    assert BLOCK in first.refused
+    assert ITEM in first.refused
+    assert first.context == ""
+    assert edit(either, file, 1, new, environment={"LESSONS_HOOK_AGAIN": "1"}) == first
+    assert edit(either, file, 2, new) == {}
+    assert not edit(either, file, 3, f"{new}  # and now").refused
+    assert edit(either, file, 4, new, session_id="s2").refused
 
 
-def test_a_command_is_refused_once(project, fire) -> None:
-    command = {"command": "pay-cli replay --since yesterday"}
-    assert "`pay-cli replay" in refusal(fire("codex", before(project, 1, "Bash", command)))
-    assert fire("codex", before(project, 2, "Bash", command)) == {}
+def test_a_command_is_refused_once(either):
+    assert "`pay-cli replay" in either.run("pay-cli replay --since yesterday").refused
+    assert either.run("pay-cli replay --since yesterday", 2) == {}
 
 
-def test_what_is_refused_brings_the_lesson_that_is_known_in_short(project, fire) -> None:
-    fire("claude-code", prompt(project, PROMPT))
-    said = refusal(fire("claude-code", edit(project, "pay/client.py")))
+def test_what_is_refused_brings_the_lesson_that_is_known_in_short(claude):
+    claude.prompt(PROMPT)
+    said = edit(claude, "pay/client.py").refused
     assert f"- [ ] {ITEM}" in said
     assert BLOCK not in said
 
 
-def test_reading_and_other_files_are_not_refused(project, fire) -> None:
-    path = str(project / "pay/client.py")
-    assert fire("claude-code", before(project, 1, "Read", {"file_path": path})) == {}
-    assert fire("claude-code", before(project, 2, "Bash", {"command": f"cat {path}"})) == {}
-    assert fire("claude-code", edit(project, "pay/other.py", 3)) == {}
+def test_reading_and_other_files_are_not_refused(claude, project):
+    assert claude.call("Pre", "Read", {"file_path": str(project / "pay/client.py")}) == {}
+    assert claude.run("cat pay/client.py", 2) == {}
+    assert edit(claude, "pay/other.py", 3) == {}
 
 
-def test_an_agent_that_cannot_refuse_is_given_the_card(project, fire) -> None:
+def test_an_agent_that_cannot_refuse_is_given_the_card(project, fire):
     arguments = {"filePath": str(project / "pay/client.py"), "oldString": "1", "newString": "2"}
-    common = {"sessionID": "s1", "cwd": str(project)}
-    call = {**common, "event": "before", "callID": "c1", "tool": "edit", "args": arguments}
-    said = fire("opencode", call)
+    call = {"sessionID": "s1", "cwd": str(project), "callID": "c1", "tool": "edit"}
+    said = fire("opencode", {**call, "event": "before", "args": arguments})
     assert ITEM in said["context"]
     assert set(said) <= {"context", "message"}
 
 
-@pytest.mark.parametrize(
-    ("agent", "name", "tool", "key", "reason"),
-    [
-        ("gemini-cli", "BeforeTool", "replace", "decision", "reason"),
-        ("copilot-cli", "PreToolUse", "edit", "permissionDecision", "permissionDecisionReason"),
-        ("cursor", "preToolUse", "Write", "permission", "agent_message"),
-    ],
-)
-def test_each_agent_is_refused_in_its_own_words(
-    project, fire, agent, name, tool, key, reason
-) -> None:
-    def propose(number: int) -> Any:
+REFUSING = [
+    ("gemini-cli", "BeforeTool", "replace", "decision", "reason"),
+    ("copilot-cli", "PreToolUse", "edit", "permissionDecision", "permissionDecisionReason"),
+    ("cursor", "preToolUse", "Write", "permission", "agent_message"),
+]
+
+
+@pytest.mark.parametrize(("agent", "name", "tool", "key", "reason"), REFUSING)
+def test_each_agent_is_refused_in_its_own_words(project, fire, agent, name, tool, key, reason):
+    def propose(number):
         change = {"file_path": str(project / "pay/client.py"), "content": "x = 2\n"}
         ids = {"session_id": "s1", "conversation_id": "s1", "tool_use_id": f"c{number}"}
         ids |= {"generation_id": "g1", "cursor_version": "3"} if agent == "cursor" else {}
@@ -220,47 +200,44 @@ def test_each_agent_is_refused_in_its_own_words(
     assert key not in propose(2)
 
 
-def test_a_refusal_of_ours_is_no_failure_and_no_draft(project, fire, drafted) -> None:
-    fire("claude-code", prompt(project, "go on"))
-    reason = refusal(fire("claude-code", edit(project, "pay/client.py")))
+def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
+    claude.prompt("go on")
+    text = f"PreToolUse:Edit hook error: {edit(claude, 'pay/client.py').refused}"
     use = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "x"}}
-    text = f"PreToolUse:Edit hook error: {reason}"
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
-    lines = [
+    claude.record(
         {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-        {"type": "user", "message": {"role": "user", "content": [result]},
-         "toolDenialKind": "permission-rule"},
-    ]  # fmt: skip
-    with (project / "transcript.jsonl").open("a") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
-    fire("claude-code", prompt(project, "and on", 2))
-    fire("claude-code", event(project, "Stop", last_assistant_message="finished"))
+        {
+            "type": "user",
+            "message": {"role": "user", "content": [result]},
+            "toolDenialKind": "permission-rule",
+        },
+    )
+    claude.prompt("and on", 2)
+    claude.stop()
     drafted()
     with Brain.discover(project) as brain:
-        assert [one.kind for one in brain.journal.events(session="s1")] == ["prompt"] * 2 + [
-            "answer"
-        ]
+        kinds = [one.kind for one in brain.journal.events(session="s1")]
+        assert kinds == ["prompt", "prompt", "answer"]
         assert brain.drafts.all() == []
 
 
-def test_a_dialog_that_shows_no_reason_comes_after_it(project, fire) -> None:
-    first = fire("claude-code", edit(project, "migrations/1.sql", 1))
-    question = (
+def test_a_dialog_that_shows_no_reason_comes_after_it(claude):
+    first = edit(claude, "migrations/1.sql", 1)
+    assert (
         "A lesson asks for your permission before migrations/1.sql is changed or run: “Never "
         "drop a column in the release that stops writing it” (lessons/drop-column.md)."
-    )
-    assert question in first["systemMessage"]
-    assert "Drop the column one release later" in refusal(first)
-    assert "The user is asked when you propose it again" in refusal(first)
-    second = fire("claude-code", edit(project, "migrations/1.sql", 2))
-    assert second["hookSpecificOutput"]["permissionDecision"] == "ask"
-    assert fire("claude-code", edit(project, "migrations/1.sql", 3)) == {}
+    ) in first.line
+    assert "Drop the column one release later" in first.refused
+    assert "The user is asked when you propose it again" in first.refused
+    assert edit(claude, "migrations/1.sql", 2).asked
+    assert edit(claude, "migrations/1.sql", 3) == {}
 
 
 @pytest.mark.parametrize(("new", "asks"), [("-- release 2", False), ("drop column", True)])
-def test_what_does_as_the_card_says_is_not_asked_about(project, fire, new, asks) -> None:
+def test_what_does_as_the_card_says_is_not_asked_about(claude, project, new, asks):
     path = project / "lessons/drop-column.md"
     path.write_text(path.read_text().rstrip() + " <!-- shown-by: release \\d -->\n")
-    command = f"cat > migrations/2.sql <<'EOF'\n{new}\nEOF"
-    said = fire("claude-code", before(project, 1, "Bash", {"command": command}))
-    assert ("permissionDecision" in said["hookSpecificOutput"]) == asks
+    said = claude.run(f"cat > migrations/2.sql <<'EOF'\n{new}\nEOF")
+    assert bool(said.asked) == asks
+    assert said.context
