@@ -93,10 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
                 points = models.PointsList(**body)
                 return client.upsert(name, points.points, update_filter=points.update_filter)
             case "POST points/delete":
-                chosen = {
-                    "points": body.get("points"),
-                    "filter": matching,
-                }
+                chosen = {"points": body.get("points"), "filter": matching}
                 given = chosen["points"] or models.FilterSelector(filter=chosen["filter"])
                 return client.delete(name, given)
             case "POST points/scroll":

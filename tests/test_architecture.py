@@ -260,10 +260,7 @@ def test_no_room_is_called_after_nothing() -> None:
 
 def run_fresh(code: str, *arguments: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-I", "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -352,10 +352,7 @@ PLAIN, LENIENT = "T", "`T`: no YAML"
     ],
 )  # fmt: skip
 def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(
-    title: str,
-    below: str,
-    changes: dict[str, str | int | tuple[str, ...] | None],
-    message: str,
+    title: str, below: str, changes: dict[str, str | int | tuple[str, ...] | None], message: str
 ) -> None:
     nested = "status: {now: active}" if title == LENIENT else None
     if below == nested:  # to the reader of plain pairs these braces are text, in one line

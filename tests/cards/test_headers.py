@@ -19,12 +19,7 @@ from lessons_kb.cards.keys import (
     split_header,
 )
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.read_header import (
-    NotYamlError,
-    RefusedError,
-    read_lenient,
-    read_yaml,
-)
+from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenient, read_yaml
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lessons_kb.cards.sections import (
-    find_headings,
-    find_items,
-    first_paragraph,
-    plain_text,
-)
+from lessons_kb.cards.sections import find_headings, find_items, first_paragraph, plain_text
 
 PIECES = [
     "# One", "## Two", "### Three", "##", "#", "## Two ##", "##no", " ## one", "   ## three",

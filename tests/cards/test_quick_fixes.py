@@ -49,11 +49,7 @@ def card(header: str, body: str = BODY) -> str:
             card("symptoms:\n  - Error: no such file\n"),
             card('symptoms:\n  - "Error: no such file"\n'),
         ),
-        (
-            "header-not-yaml",
-            card("title: a: b\n" + SYMPTOMS),
-            card('title: "a: b"\n' + SYMPTOMS),
-        ),
+        ("header-not-yaml", card("title: a: b\n" + SYMPTOMS), card('title: "a: b"\n' + SYMPTOMS)),
         (
             "header-not-yaml",
             card("symptoms:\n  - `git` fails\n"),
@@ -80,11 +76,7 @@ def card(header: str, body: str = BODY) -> str:
                 SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n"
             ),
         ),
-        (
-            "placeholder",
-            card(SYMPTOMS, BODY + "- TODO\n"),
-            card(SYMPTOMS, BODY),
-        ),
+        ("placeholder", card(SYMPTOMS, BODY + "- TODO\n"), card(SYMPTOMS, BODY)),
     ],
 )
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])

@@ -8,12 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb.errors import InputError
-from lessons_kb.importers.jsonl import (
-    format_json,
-    format_jsonl,
-    format_markdown,
-    read_lines,
-)
+from lessons_kb.importers.jsonl import format_json, format_jsonl, format_markdown, read_lines
 from lessons_kb.model import Card
 
 CARD = Card(

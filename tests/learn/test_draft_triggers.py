@@ -121,16 +121,10 @@ def test_patterns_of_the_user_count(see: See) -> None:
 
 def test_one_turn_makes_one_trigger_and_tests_name_it(see: See) -> None:
     found = see(
-        say("it broke again"),
-        run("pytest", "exec_error", RED),
-        edit("cart.py"),
-        run("pytest"),
+        say("it broke again"), run("pytest", "exec_error", RED), edit("cart.py"), run("pytest")
     )
     (trigger,) = found
-    assert (trigger.kind, trigger.quote) == (
-        "red-green",
-        "it broke again",
-    )
+    assert (trigger.kind, trigger.quote) == ("red-green", "it broke again")
     assert len(trigger.ids) == 2
 
 

@@ -40,7 +40,7 @@ def test_a_comment_with_a_cause_and_a_suggestion() -> None:
     (seen,) = read([github(body), github("Good catch, fixed.", 2, in_reply_to_id=1)])
     assert seen.title == "This must not retry without a key, because the customer is billed twice."
     assert set(seen.signals) == {
-        *("review comment", "gives a cause", "suggests a change", "the author agreed"),
+        *("review comment", "gives a cause", "suggests a change", "the author agreed")
     }
     assert (seen.paths, seen.agent) == (("pay.py",), "review")
     assert seen.session.endswith("/pulls/7")

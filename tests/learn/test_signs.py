@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.learn.lesson_effect import find_marks
-from lessons_kb.learn.signs import (
-    find_signs,
-    is_about,
-    phrases_of,
-)
+from lessons_kb.learn.signs import find_signs, is_about, phrases_of
 from lessons_kb.model import Card, Event
 
 CARD = Card(

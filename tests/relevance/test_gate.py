@@ -117,13 +117,7 @@ class Brain:
         self.names = list(self.texts)
         self.engine = open_engine("tantivy", str(directory), create=True)
         self.engine.update(
-            (
-                number,
-                {
-                    "title": analyze(text.split("\n")[0]),
-                    "body": analyze(text),
-                },
-            )
+            (number, {"title": analyze(text.split("\n")[0]), "body": analyze(text)})
             for number, text in enumerate(self.texts.values(), 1)
         )
 
@@ -409,15 +403,7 @@ def test_rivals_default_to_the_size():
     [
         ({"lengths": {"body": 300}}, 0.2329),
         ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.6312),
-        (
-            {
-                "title": "Telegram bots",
-                "bm25": 5.0,
-                "rivals": 400,
-                "lengths": {"body": 900},
-            },
-            0.4526,
-        ),
+        ({"title": "Telegram bots", "bm25": 5.0, "rivals": 400, "lengths": {"body": 900}}, 0.4526),
         ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0227),
     ],
     ids=["usual", "short", "title", "prose"],

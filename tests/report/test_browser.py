@@ -84,11 +84,9 @@ def shown(
     effect: Any,
 ) -> str:
     return page(
-        {
-            "used": small,
-            "unused": overview(effect(1), effect(2)),
-            "empty": overview(),
-        }[request.param]
+        {"used": small, "unused": overview(effect(1), effect(2)), "empty": overview()}[
+            request.param
+        ]
     )
 
 

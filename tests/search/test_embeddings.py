@@ -9,17 +9,8 @@ import pytest
 from lessons_kb.config import Gate
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import Card, Hit
-from lessons_kb.search.embedding_model import (
-    find_absent_libraries,
-    find_model,
-    open_model,
-)
-from lessons_kb.search.embeddings import (
-    Vectors,
-    compute_most,
-    judge_meaning,
-    widen,
-)
+from lessons_kb.search.embedding_model import find_absent_libraries, find_model, open_model
+from lessons_kb.search.embeddings import Vectors, compute_most, judge_meaning, widen
 
 np = pytest.importorskip("numpy")
 

@@ -71,10 +71,7 @@ def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
     first.close()
     catalogue = Catalogue.open(path)
     assert catalogue.state() == replace(STATE, cards=1, notes=1)
-    assert catalogue.cards([1, -2, 3, 99]) == {
-        1: CARD,
-        -2: Card(id="b.md", kind="note", title="B"),
-    }
+    assert catalogue.cards([1, -2, 3, 99]) == {1: CARD, -2: Card(id="b.md", kind="note", title="B")}
     assert catalogue.numbers() == {"a.md": (1, "d"), "b.md": (-2, "d"), "c.md": (3, "d")}
     assert catalogue.guarding(["src/a.py", "docs/a.md"]) == {1: ("src/a.py",)}
     assert catalogue.guarding(["docs/a.md"]) == {}

@@ -18,12 +18,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb.model import Event, as_data
-from lessons_kb.store.journal import (
-    MAX_OUTPUT_CHARS,
-    MAX_RECORD_CHARS,
-    MAX_TARGETS,
-    Journal,
-)
+from lessons_kb.store.journal import MAX_OUTPUT_CHARS, MAX_RECORD_CHARS, MAX_TARGETS, Journal
 
 FULL = Event(
     kind="test",

@@ -11,11 +11,7 @@ import time
 import pytest
 
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.store import (
-    card_files,
-    file_watcher,
-    trash,
-)
+from lessons_kb.store import card_files, file_watcher, trash
 from lessons_kb.store.file_watcher import RESCAN
 
 PATIENCE = 10

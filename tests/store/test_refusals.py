@@ -10,13 +10,8 @@ import sys
 import pytest
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store import (
-    card_files,
-    trash,
-)
-from lessons_kb.store import (
-    files as disk,
-)
+from lessons_kb.store import card_files, trash
+from lessons_kb.store import files as disk
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
 

@@ -15,12 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.text import analyzer
-from lessons_kb.text.analyzer import (
-    ANALYZER_VERSION,
-    STOP_WORDS,
-    analyze,
-    find_neighbours,
-)
+from lessons_kb.text.analyzer import ANALYZER_VERSION, STOP_WORDS, analyze, find_neighbours
 
 IDENTIFIERS = {
     "getUserById": ["get", "user", "id", "getuserbyid"],
@@ -90,11 +85,7 @@ def test_version_tells_ours_and_the_stemmers():
 
 
 def test_words_are_stemmed_and_stop_words_dropped():
-    assert analyze("The handlers were retrying; it did not retry") == [
-        "handler",
-        "retri",
-        "retri",
-    ]
+    assert analyze("The handlers were retrying; it did not retry") == ["handler", "retri", "retri"]
 
 
 @pytest.mark.parametrize("pair", ["broke break", "written writes", "ran running", "thrown throws"])
@@ -208,10 +199,7 @@ def test_import_is_cheap_for_a_hook(python_path):
         "print(sorted((set(sys.modules) - before) & heavy))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env=python_path,
+        [sys.executable, "-c", code], capture_output=True, text=True, env=python_path
     )
     assert done.stdout.strip() == "[]", done.stderr
 

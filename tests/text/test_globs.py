@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from lessons_kb.errors import InputError
-from lessons_kb.text.patterns import (
-    MAX_GLOB,
-    MAX_PATH,
-    compile_globs,
-    get_hints,
-    match_globs,
-)
+from lessons_kb.text.patterns import MAX_GLOB, MAX_PATH, compile_globs, get_hints, match_globs
 
 MATCHING = [
     ("src/**/*.py", "src/a.py"),

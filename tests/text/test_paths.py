@@ -15,7 +15,7 @@ from tests.text.wild_text import WILD_TEXT
 PATHS = {
     "please fix src/app/main.py and lib/util.ts.": ["src/app/main.py", "lib/util.ts"],
     "see `docs/guide.md`, (src/a.py) or [here](src/b.py)!": [
-        *("docs/guide.md", "src/a.py", "src/b.py"),
+        *("docs/guide.md", "src/a.py", "src/b.py")
     ],
     "**src/a.py**, 'src/b.py', it's src/c.py": ["src/a.py", "src/b.py", "src/c.py"],
     '  File "src/a.py", line 3, in f': ["src/a.py"],

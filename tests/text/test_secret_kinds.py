@@ -136,10 +136,7 @@ SECRETS: dict[str, Kind] = {
     "heredoc": ("cat > .token <<EOF\ntoken=@@\nEOF", tok),
     "properties continuation": ("db.password=\\\n  @@", short),
     # what programs and terminals print
-    "mysql's first password": (
-        "A temporary password is generated for root@localhost: @@",
-        short,
-    ),
+    "mysql's first password": ("A temporary password is generated for root@localhost: @@", short),
     "jenkins' first password": (
         "Please use the following password to proceed to installation:\n\n@@\n",
         hexed,
@@ -243,10 +240,7 @@ SECRETS: dict[str, Kind] = {
         short,
     ),
     "html header beside a row": ("<tr><th>password</th><td>@@</td></tr>", short),
-    "mnemonic in a json list": (
-        '{"mnemonic": ["@@"]}',
-        lambda: mnemonic().replace(" ", '", "'),
-    ),
+    "mnemonic in a json list": ('{"mnemonic": ["@@"]}', lambda: mnemonic().replace(" ", '", "')),
     "csv column": ("name,password,mail\nbob,@@,bob@example.org\n", short),
     "csv second row": ("name,password,mail\nann,x1,a@b.c\nbob,@@,bob@example.org\n", short),
     "tsv column": ("name\tsecret\nbob\t@@\n", tok),

@@ -419,9 +419,7 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
     assert RowSource(brain).load_effects() == {TELEGRAM: "harms"}
 
 
-def test_cards_of_one_name_in_two_brains_show_their_own_effects(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_cards_of_one_name_in_two_brains_show_their_own_effects(tmp_path: pathlib.Path) -> None:
     for name in ("near", "far"):
         (tmp_path / name / "lessons").mkdir(parents=True)
         for card in ("both", name):
