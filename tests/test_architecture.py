@@ -20,12 +20,9 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    "search/tantivy_engine.py",
-    "search/rank_bm25_engine.py",
-    "search/qdrant_engine.py",
-    "search/embeddings.py",
-    "search/embedding_model.py",
-)
+    "search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py",
+    "search/embeddings.py", "search/embedding_model.py",
+)  # fmt: skip
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
 

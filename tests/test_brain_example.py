@@ -73,22 +73,19 @@ def test_the_telegram_card_reads_as_documented() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        lambda card: card.project,
-        lambda card: card.stages,
-        lambda card: card.paths,
-        lambda card: card.examples,
-        lambda card: card.source == "auto",
-        lambda card: card.status == "ignored",
-        lambda card: card.status == "archived",
-        lambda card: card.gate == "ask" and card.severity == "high" and card.paths,
-        lambda card: card.kind == "qa-finding" and card.evidence and card.supported_by,
-        lambda card: card.reopen_when,
-        lambda card: any("\uac00" <= letter <= "\ud7a3" for letter in card.title),
-    ],
-)
+@pytest.mark.parametrize("shape", [
+    lambda card: card.project,
+    lambda card: card.stages,
+    lambda card: card.paths,
+    lambda card: card.examples,
+    lambda card: card.source == "auto",
+    lambda card: card.status == "ignored",
+    lambda card: card.status == "archived",
+    lambda card: card.gate == "ask" and card.severity == "high" and card.paths,
+    lambda card: card.kind == "qa-finding" and card.evidence and card.supported_by,
+    lambda card: card.reopen_when,
+    lambda card: any("\uac00" <= letter <= "\ud7a3" for letter in card.title),
+])  # fmt: skip
 def test_each_shape_of_card_is_there(shape: object) -> None:
     assert callable(shape)
     assert any(shape(card) for card in CARDS)

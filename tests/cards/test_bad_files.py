@@ -28,15 +28,12 @@ def only_error(document: Document) -> tuple[str, int]:
     return first.rule, first.line
 
 
-@pytest.mark.parametrize(
-    ("data", "rule", "line"),
-    [
-        (b"# T\n\n\xff\n", "not-utf-8", 3),
-        ("---\ntitle: 제목\n---\n".encode("cp949"), "not-utf-8", 2),
-        ("# T\n".encode("utf-16"), "not-utf-8", 1),
-        (b"# T\n\nx\0y\n", "nul-bytes", 3),
-    ],
-)
+@pytest.mark.parametrize(("data", "rule", "line"), [
+    (b"# T\n\n\xff\n", "not-utf-8", 3),
+    ("---\ntitle: 제목\n---\n".encode("cp949"), "not-utf-8", 2),
+    ("# T\n".encode("utf-16"), "not-utf-8", 1),
+    (b"# T\n\nx\0y\n", "nul-bytes", 3),
+])  # fmt: skip
 def test_bytes_that_are_no_text(data: bytes, rule: str, line: int) -> None:
     for path in ("lessons/a.md", "notes/a.md"):
         assert only_error(parse_bytes(data, path=path, folders=KNOWN_FOLDERS)) == (rule, line)
@@ -46,26 +43,20 @@ def test_half_a_character() -> None:
     assert only_error(parse("# T\n\n\ud800\n")) == ("not-utf-8", 3)
 
 
-@pytest.mark.parametrize(
-    ("text", "rule", "line"),
-    [
-        ("---\ntitle: T\nseverity: high\n\n# T\n\nText.\n", "unclosed-header", 1),
-        ("---\ntitle: T\n----\n", "unclosed-header", 1),
-        ("---\n: : :\n\t- [\n---\n# T\n", "unreadable-header", 2),
-        ("---\njust some text\n---\n# T\n", "unreadable-header", 2),
-        ("---\n- a\n- b\n---\n# T\n", "unreadable-header", 2),
-        ("---\n" + f"a: {'x' * 70_000}\n" + "---\n# T\n", "header-too-large", 1),
-        ("---\ntitle: T\na: " + "[" * 40 + "]" * 40 + "\n---\n# T\n", "header-refused", 3),
-        ("---\na: " + "[" * 60_000 + "\n---\n", "header-refused", 2),
-        ("---\na:\n" + "- " * 20_000 + "x\n---\n", "header-refused", 3),
-        ("---\na: " + "{a: " * 15_000 + "\n---\n", "header-refused", 2),
-        (
-            "---\na:\n" + "".join(f"{' ' * n}- b:\n" for n in range(1, 200, 2)) + "---\n",
-            "header-refused",
-            None,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "rule", "line"), [
+    ("---\ntitle: T\nseverity: high\n\n# T\n\nText.\n", "unclosed-header", 1),
+    ("---\ntitle: T\n----\n", "unclosed-header", 1),
+    ("---\n: : :\n\t- [\n---\n# T\n", "unreadable-header", 2),
+    ("---\njust some text\n---\n# T\n", "unreadable-header", 2),
+    ("---\n- a\n- b\n---\n# T\n", "unreadable-header", 2),
+    ("---\n" + f"a: {'x' * 70_000}\n" + "---\n# T\n", "header-too-large", 1),
+    ("---\ntitle: T\na: " + "[" * 40 + "]" * 40 + "\n---\n# T\n", "header-refused", 3),
+    ("---\na: " + "[" * 60_000 + "\n---\n", "header-refused", 2),
+    ("---\na:\n" + "- " * 20_000 + "x\n---\n", "header-refused", 3),
+    ("---\na: " + "{a: " * 15_000 + "\n---\n", "header-refused", 2),
+    ("---\na:\n" + "".join(f"{' ' * n}- b:\n" for n in range(1, 200, 2)) + "---\n",
+     "header-refused", None),
+])  # fmt: skip
 def test_headers_that_cannot_be_used(text: str, rule: str, line: int | None) -> None:
     start = time.perf_counter()
     document = parse(text)
@@ -80,25 +71,22 @@ def _refuse_at_once(_loader: object) -> None:
 
 
 @pytest.mark.parametrize("parser", ["as installed", "pure Python", "refuses everything"])
-@pytest.mark.parametrize(
-    ("value", "deep"),
-    [
-        ("[" * 18 + "]" * 18, True),
-        ("[" * 18, True),
-        ("\n  - [" + "x, [" * 17 + "]" * 18, True),
-        ("{a: " * 18 + "}" * 18, True),
-        ("{a: [" * 9 + "\n" + "]}" * 9, True),
-        ("&b !!seq [" + "it's, [" * 17 + "]" * 18, True),
-        ("[" * 2_000 + "]" * 2_000, True),
-        ("[" * 60_000, True),
-        ("{a: " * 15_000, True),
-        ("[" * 9 + "]" * 9 + "\nb: " + "[" * 9 + "]" * 9, False),
-        ("[" + "[]," * 40 + "]", False),
-        ("['" + "[" * 40 + '\', "\\"' + "[" * 40 + '"]', False),
-        ("[a, # " + "[" * 40 + "\n  b]", False),
-        ("see " + "[" * 40, False),
-    ],
-)
+@pytest.mark.parametrize(("value", "deep"), [
+    ("[" * 18 + "]" * 18, True),
+    ("[" * 18, True),
+    ("\n  - [" + "x, [" * 17 + "]" * 18, True),
+    ("{a: " * 18 + "}" * 18, True),
+    ("{a: [" * 9 + "\n" + "]}" * 9, True),
+    ("&b !!seq [" + "it's, [" * 17 + "]" * 18, True),
+    ("[" * 2_000 + "]" * 2_000, True),
+    ("[" * 60_000, True),
+    ("{a: " * 15_000, True),
+    ("[" * 9 + "]" * 9 + "\nb: " + "[" * 9 + "]" * 9, False),
+    ("[" + "[]," * 40 + "]", False),
+    ("['" + "[" * 40 + '\', "\\"' + "[" * 40 + '"]', False),
+    ("[a, # " + "[" * 40 + "\n  b]", False),
+    ("see " + "[" * 40, False),
+])  # fmt: skip
 def test_depth_is_our_own_rule_whatever_the_yaml_library_refuses(
     monkeypatch: pytest.MonkeyPatch, parser: str, value: str, deep: bool
 ) -> None:
@@ -147,17 +135,10 @@ def test_a_file_meant_as_a_card_is_one_wherever_it_lies(text: str) -> None:
     assert only_error(parse(text, path="docs/a.md"))[0] == "unclosed-header"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "---\n\n# T\n\nText.\n",
-        "---\nA line.\n\n---\n\n# T\n",
-        "# T\n\n---\n\nText.\n\n---\n",
-        "---",
-        "----\ntitle: x\n----\n# T\n",
-        "+++\ntitle = 'x'\n+++\n# T\n",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "---\n\n# T\n\nText.\n", "---\nA line.\n\n---\n\n# T\n", "# T\n\n---\n\nText.\n\n---\n", "---",
+    "----\ntitle: x\n----\n# T\n", "+++\ntitle = 'x'\n+++\n# T\n",
+])  # fmt: skip
 def test_a_note_may_begin_with_a_thematic_break(text: str) -> None:
     document = parse(text, path="docs/a.md")
     assert document.card is not None
@@ -250,40 +231,37 @@ def test_header_that_yaml_refuses_is_read_leniently() -> None:
     assert (finding.rule, finding.level, finding.line) == ("header-not-yaml", "warning", 2)
 
 
-@pytest.mark.parametrize(
-    ("header", "field", "value"),
-    [
-        ("title: @x", "title", "@x"),
-        ("title: a: b", "title", "a: b"),
-        ("title: [Bug] it hangs", "title", "[Bug] it hangs"),
-        ("title: 'it's late'", "title", "'it's late'"),
-        ('title: "said" twice', "title", '"said" twice'),
-        ("title: %x\nlast_seen: 2026-01-01", "last_seen", "2026-01-01"),
-        ("title: @x\noccurrences: 3", "occurrences", 3),
-        ("title: @x\noccurrences: 2   #seen", "occurrences", 2),
-        ("title: @x\noccurrences: #seen", "occurrences", 1),
-        ("title: @x\nlast-seen: 2026-01-01\t#sunday", "last_seen", "2026-01-01"),
-        ("title: @x\nseverity: low #noise #1", "severity", "low"),
-        ("title: @x #1", "title", "@x #1"),
-        ("title: @x\ntags: see #12", "topics", ("see #12",)),
-        ("title: @x\npaths: [src/**, '*.py',\n  b/c]", "paths", ("src/**", "*.py", "b/c")),
-        ("title: @x\npaths:\n- src/**\n- *.py", "paths", ("src/**", "*.py")),
-        ("title: @x\nsymptoms:\n\t- tab", "symptoms", ("tab",)),
-        ("title: @x\nsymptoms: []", "symptoms", ()),
-        ("title: @x\nproject:", "project", None),
-        ("title: @x\nproject: # none", "project", None),
-        ("title: @x\nreopen-when:\n  it is\n  asked for", "reopen_when", "it is asked for"),
-        ("title: @x\nreopen-when: it is\n  asked for", "reopen_when", "it is asked for"),
-        ("title: @x\nreopen-when: >-\n  it is\n  asked for", "reopen_when", "it is asked for"),
-        ('title: "\\ud800"', "title", "\\ud800"),
-        ('title: @x\nreopen-when: "a\\tb \\u00e9 \\x41"', "reopen_when", "a b é A"),
-        ("  title: @x\n  severity: low", "severity", "low"),
-        ('"title": @x\n"severity": low', "severity", "low"),
-        ("title: @x\nseverity: low\nseverity: high", "severity", "high"),
-        ("stray text\ntitle: @x\nseverity: low", "severity", "low"),
-        ("제목: `가`\nseverity: low", "severity", "low"),
-    ],
-)
+@pytest.mark.parametrize(("header", "field", "value"), [
+    ("title: @x", "title", "@x"),
+    ("title: a: b", "title", "a: b"),
+    ("title: [Bug] it hangs", "title", "[Bug] it hangs"),
+    ("title: 'it's late'", "title", "'it's late'"),
+    ('title: "said" twice', "title", '"said" twice'),
+    ("title: %x\nlast_seen: 2026-01-01", "last_seen", "2026-01-01"),
+    ("title: @x\noccurrences: 3", "occurrences", 3),
+    ("title: @x\noccurrences: 2   #seen", "occurrences", 2),
+    ("title: @x\noccurrences: #seen", "occurrences", 1),
+    ("title: @x\nlast-seen: 2026-01-01\t#sunday", "last_seen", "2026-01-01"),
+    ("title: @x\nseverity: low #noise #1", "severity", "low"),
+    ("title: @x #1", "title", "@x #1"),
+    ("title: @x\ntags: see #12", "topics", ("see #12",)),
+    ("title: @x\npaths: [src/**, '*.py',\n  b/c]", "paths", ("src/**", "*.py", "b/c")),
+    ("title: @x\npaths:\n- src/**\n- *.py", "paths", ("src/**", "*.py")),
+    ("title: @x\nsymptoms:\n\t- tab", "symptoms", ("tab",)),
+    ("title: @x\nsymptoms: []", "symptoms", ()),
+    ("title: @x\nproject:", "project", None),
+    ("title: @x\nproject: # none", "project", None),
+    ("title: @x\nreopen-when:\n  it is\n  asked for", "reopen_when", "it is asked for"),
+    ("title: @x\nreopen-when: it is\n  asked for", "reopen_when", "it is asked for"),
+    ("title: @x\nreopen-when: >-\n  it is\n  asked for", "reopen_when", "it is asked for"),
+    ('title: "\\ud800"', "title", "\\ud800"),
+    ('title: @x\nreopen-when: "a\\tb \\u00e9 \\x41"', "reopen_when", "a b é A"),
+    ("  title: @x\n  severity: low", "severity", "low"),
+    ('"title": @x\n"severity": low', "severity", "low"),
+    ("title: @x\nseverity: low\nseverity: high", "severity", "high"),
+    ("stray text\ntitle: @x\nseverity: low", "severity", "low"),
+    ("제목: `가`\nseverity: low", "severity", "low"),
+])  # fmt: skip
 def test_lenient_values(header: str, field: str, value: object) -> None:
     document = parse(f"---\n{header}\n---\n# T\n")
     assert document.card is not None

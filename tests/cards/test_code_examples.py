@@ -47,17 +47,13 @@ def test_blocks_are_judged_by_what_stands_above_them(body, examples) -> None:
 BOTH = f"## Bad\n\n{fence(BAD)}\n## Good\n\n{fence(GOOD)}"
 
 
-@pytest.mark.parametrize(
-    "detect",
-    [
-        r"- regex: shell\s*=\s*True",
-        "- regex: 'shell=True'\n  files: ['src/**/*.py']",
-        "- ast: subprocess.run($$$, shell=True)",
-        "- ast: subprocess.run($$$, shell=True)\n  language: python",
-        "- regex: console.log\n  files: ['*.js']",  # about another language
-        "- command: alembic stamp",  # the examples are no commands
-    ],
-)
+@pytest.mark.parametrize("detect", [
+    r"- regex: shell\s*=\s*True", "- regex: 'shell=True'\n  files: ['src/**/*.py']",
+    "- ast: subprocess.run($$$, shell=True)",
+    "- ast: subprocess.run($$$, shell=True)\n  language: python",
+    "- regex: console.log\n  files: ['*.js']",  # about another language
+    "- command: alembic stamp",  # the examples are no commands
+])  # fmt: skip
 def test_a_good_pattern_is_silent(detect: str) -> None:
     assert advice(detect, BOTH) == []
 

@@ -9,36 +9,33 @@ from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("lessons/a.md", "lesson"),
-        ("lesson/a.md", "lesson"),
-        ("playbook/a.md", "playbook"),
-        ("playbooks/deep/er/a.md", "playbook"),
-        ("qa-finding/a.md", "qa-finding"),
-        ("qa-findings/a.md", "qa-finding"),
-        ("team/lessons/a.md", "lesson"),
-        ("Lessons/A.md", "lesson"),
-        ("docs/solutions/a.md", "lesson"),
-        ("docs/solutions/build-errors/a.md", "lesson"),
-        ("packages/web/docs/solutions/a.md", "lesson"),
-        ("learnings/a.md", "lesson"),
-        (".ai/lessons/a.md", "lesson"),
-        ("docs/a.md", "note"),
-        ("solutions/a.md", "note"),
-        ("a.md", "note"),
-        ("lessons.md", "note"),
-        ("my-lessons/a.md", "note"),
-        ("lessons/playbooks/a.md", "playbook"),
-        ("playbooks/lessons/a.md", "lesson"),
-        ("lessons/README.md", "note"),
-        ("lessons/readme.ko.md", "note"),
-        ("docs/solutions/index.md", "note"),
-        ("docs/solutions/_template.md", "note"),
-        ("docs/solutions/indexing-is-slow.md", "lesson"),
-    ],
-)
+@pytest.mark.parametrize(("path", "kind"), [
+    ("lessons/a.md", "lesson"),
+    ("lesson/a.md", "lesson"),
+    ("playbook/a.md", "playbook"),
+    ("playbooks/deep/er/a.md", "playbook"),
+    ("qa-finding/a.md", "qa-finding"),
+    ("qa-findings/a.md", "qa-finding"),
+    ("team/lessons/a.md", "lesson"),
+    ("Lessons/A.md", "lesson"),
+    ("docs/solutions/a.md", "lesson"),
+    ("docs/solutions/build-errors/a.md", "lesson"),
+    ("packages/web/docs/solutions/a.md", "lesson"),
+    ("learnings/a.md", "lesson"),
+    (".ai/lessons/a.md", "lesson"),
+    ("docs/a.md", "note"),
+    ("solutions/a.md", "note"),
+    ("a.md", "note"),
+    ("lessons.md", "note"),
+    ("my-lessons/a.md", "note"),
+    ("lessons/playbooks/a.md", "playbook"),
+    ("playbooks/lessons/a.md", "lesson"),
+    ("lessons/README.md", "note"),
+    ("lessons/readme.ko.md", "note"),
+    ("docs/solutions/index.md", "note"),
+    ("docs/solutions/_template.md", "note"),
+    ("docs/solutions/indexing-is-slow.md", "lesson"),
+])  # fmt: skip
 def test_kind_by_path(path: str, kind: str) -> None:
     assert kind_of(path, KNOWN_FOLDERS) == kind
 
@@ -49,15 +46,12 @@ def test_the_longer_of_two_folders_that_end_alike_wins() -> None:
     assert kind_of("old/lessons/a.md", folders) == "lesson"
 
 
-@pytest.mark.parametrize(
-    ("kind", "written"),
-    [
-        ("lesson", "lesson"),
-        ("playbook", "Playbook"),
-        ("qa-finding", "qa-finding"),
-        ("qa-finding", "'qa_finding'"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "written"), [
+    ("lesson", "lesson"),
+    ("playbook", "Playbook"),
+    ("qa-finding", "qa-finding"),
+    ("qa-finding", "'qa_finding'"),
+])  # fmt: skip
 def test_type_makes_a_card_of_any_file(kind: str, written: str) -> None:
     document = parse_card(f"---\ntype: {written}\n---\n# T\n", path="docs/a.md", folders={})
     assert document.card is not None
@@ -104,18 +98,15 @@ def test_note_has_title_and_body_and_no_card_things() -> None:
     assert "Not an item" in document.fields["body"]
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("no heading at all\n", "bot"),
-        ("```\n# not a heading\n```\n", "bot"),
-        ("intro\n\n# Found `later`\n", "Found later"),
-        ("Underlined\n==========\n", "Underlined"),
-        ("---\ntitle: From the header\n---\n# Other\n", "From the header"),
-        ("x\n\n" * 3000 + "# At the end\n", "At the end"),
-        ("", "bot"),
-    ],
-)
+@pytest.mark.parametrize(("text", "title"), [
+    ("no heading at all\n", "bot"),
+    ("```\n# not a heading\n```\n", "bot"),
+    ("intro\n\n# Found `later`\n", "Found later"),
+    ("Underlined\n==========\n", "Underlined"),
+    ("---\ntitle: From the header\n---\n# Other\n", "From the header"),
+    ("x\n\n" * 3000 + "# At the end\n", "At the end"),
+    ("", "bot"),
+])  # fmt: skip
 def test_title_of_a_note(text: str, title: str) -> None:
     document = parse_card(text, path="docs/bot.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
@@ -141,34 +132,28 @@ def test_a_note_is_found_by_its_tags_and_symptoms_too() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "title"),
-    [
-        ("docs/bot.md", "bot"),
-        ("docs/bot.v2.md", "bot.v2"),
-        ("docs/bot", "bot"),
-        (".md", ".md"),
-        ("docs/\u200b.md", "untitled"),
-    ],
-)
+@pytest.mark.parametrize(("path", "title"), [
+    ("docs/bot.md", "bot"),
+    ("docs/bot.v2.md", "bot.v2"),
+    ("docs/bot", "bot"),
+    (".md", ".md"),
+    ("docs/\u200b.md", "untitled"),
+])  # fmt: skip
 def test_a_file_without_a_title_is_named_after_itself(path: str, title: str) -> None:
     document = parse_card("Text\n", path=path, folders={})
     assert document.card is not None
     assert document.card.title == title
 
 
-@pytest.mark.parametrize(
-    ("header", "card"),
-    [
-        ("type: lesson", True),
-        ("Type : 'QA_finding' ", True),
-        ('title: a\n"type": x\ntype: "playbook"', True),
-        ("type: blog", False),
-        ("type lesson", False),
-        ("kind: lesson", False),
-        ("x: type: lesson", False),
-    ],
-)
+@pytest.mark.parametrize(("header", "card"), [
+    ("type: lesson", True),
+    ("Type : 'QA_finding' ", True),
+    ('title: a\n"type": x\ntype: "playbook"', True),
+    ("type: blog", False),
+    ("type lesson", False),
+    ("kind: lesson", False),
+    ("x: type: lesson", False),
+])  # fmt: skip
 def test_the_type_of_a_header_that_cannot_be_read(header: str, card: bool) -> None:
     """A file that was meant as a card is missed with an error, a note stays a note."""
     for end in (f"a: {'[' * 20}\n---\n", ""):

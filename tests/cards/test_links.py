@@ -48,19 +48,16 @@ def test_places_are_those_of_the_text_as_it_is(eol: str) -> None:
     assert all(text[link.start : link.end] == link.target for link in find_links(text))
 
 
-@pytest.mark.parametrize(
-    ("home", "text", "expected"),
-    [
-        ("a.md", "[x]: lessons/old.md 'T'", "[x]: lessons/new-name.md 'T'"),
-        ("a.md", "[[old]] and [[old|the card]]", "[[new-name]] and [[new-name|the card]]"),
-        ("a.md", "[[lessons/old.md#Fix]]", "[[lessons/new-name.md#Fix]]"),
-        ("a.md", "see lessons/old.md.", "see lessons/new-name.md."),
-        ("notes/a.md", "[x](old.md)", "[x](old.md)"),
-        ("a.md", "[x](https://e.org/lessons/old.md)", "[x](https://e.org/lessons/old.md)"),
-        ("a.md", "old, old.mdx, my-lessons/old.md", "old, old.mdx, my-lessons/old.md"),
-        ("a.md", "[[older]] [[an/old]]", "[[older]] [[an/old]]"),
-    ],
-)
+@pytest.mark.parametrize(("home", "text", "expected"), [
+    ("a.md", "[x]: lessons/old.md 'T'", "[x]: lessons/new-name.md 'T'"),
+    ("a.md", "[[old]] and [[old|the card]]", "[[new-name]] and [[new-name|the card]]"),
+    ("a.md", "[[lessons/old.md#Fix]]", "[[lessons/new-name.md#Fix]]"),
+    ("a.md", "see lessons/old.md.", "see lessons/new-name.md."),
+    ("notes/a.md", "[x](old.md)", "[x](old.md)"),
+    ("a.md", "[x](https://e.org/lessons/old.md)", "[x](https://e.org/lessons/old.md)"),
+    ("a.md", "old, old.mdx, my-lessons/old.md", "old, old.mdx, my-lessons/old.md"),
+    ("a.md", "[[older]] [[an/old]]", "[[older]] [[an/old]]"),
+])  # fmt: skip
 def test_links_follow_a_card_to_another_name(home: str, text: str, expected: str) -> None:
     def change(link) -> str | None:
         leads = link.leads_to("lessons/old.md", home=home)
@@ -71,19 +68,13 @@ def test_links_follow_a_card_to_another_name(home: str, text: str, expected: str
     assert text == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "    git rm lessons/old.md\n",
-        "- item\n\n      rm lessons/old.md\n",
-        "```\n```python\nlessons/old.md [x](lessons/old.md)\n```\n",
-        "> ```\n> [x](lessons/old.md)\n> ```\n",
-        "<!-- lessons/old.md -->\n",
-        "https://example.org/?f=lessons/old.md\n",
-        "user@host:lessons/old.md, $lessons/old.md, ~lessons/old.md\n",
-        r"\[[old]]",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "    git rm lessons/old.md\n", "- item\n\n      rm lessons/old.md\n",
+    "```\n```python\nlessons/old.md [x](lessons/old.md)\n```\n",
+    "> ```\n> [x](lessons/old.md)\n> ```\n", "<!-- lessons/old.md -->\n",
+    "https://example.org/?f=lessons/old.md\n",
+    "user@host:lessons/old.md, $lessons/old.md, ~lessons/old.md\n", r"\[[old]]",
+])  # fmt: skip
 def test_what_is_no_link_does_not_count(text: str) -> None:
     assert [one for one in find_links(text) if one.leads_to("lessons/old.md", home="a.md")] == []
 

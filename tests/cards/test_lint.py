@@ -39,27 +39,24 @@ def test_a_good_card_has_no_findings() -> None:
     assert check(GOOD) == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "rule", "line"),
-    [
-        ("title: Retries bill twice\n", "", "no-title", 0),
-        ("title: Retries bill twice\n", "title:\n", "no-title", 2),
-        ("Retries bill twice", "TODO", "placeholder", 2),
-        ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
-        ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
-        ("## Root Cause", "## Other", "no-cause", 0),
-        ("The retry has no idempotency key.", "<!-- Why? -->", "no-cause", 7),
-        ("## Prevention Checklist", "## Fix", "no-checklist", 0),
-        ("## Prevention Checklist", "## Other", "no-checklist", 0),
-        ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
-        ("Cover the retry with a test", "TODO", "placeholder", 14),
-        ("Cover the retry with a test", "...", "placeholder", 14),
-        ("Cover the retry with a test", "long " * 60, "long-item", 14),
-        ("src/**", "/../src/**", "odd-path", 4),
-        ("src/**", "C:/src/**", "odd-path", 4),
-        ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "rule", "line"), [
+    ("title: Retries bill twice\n", "", "no-title", 0),
+    ("title: Retries bill twice\n", "title:\n", "no-title", 2),
+    ("Retries bill twice", "TODO", "placeholder", 2),
+    ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
+    ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
+    ("## Root Cause", "## Other", "no-cause", 0),
+    ("The retry has no idempotency key.", "<!-- Why? -->", "no-cause", 7),
+    ("## Prevention Checklist", "## Fix", "no-checklist", 0),
+    ("## Prevention Checklist", "## Other", "no-checklist", 0),
+    ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
+    ("Cover the retry with a test", "TODO", "placeholder", 14),
+    ("Cover the retry with a test", "...", "placeholder", 14),
+    ("Cover the retry with a test", "long " * 60, "long-item", 14),
+    ("src/**", "/../src/**", "odd-path", 4),
+    ("src/**", "C:/src/**", "odd-path", 4),
+    ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
+])  # fmt: skip
 def test_each_rule(old: str, new: str, rule: str, line: int) -> None:
     assert old in GOOD
     assert rules(GOOD.replace(old, new)) == {rule: line}
@@ -101,33 +98,24 @@ def test_notes_and_useless_files_get_no_advice() -> None:
     assert [finding.rule for finding in check("---\ntitle: T\n")] == ["unclosed-header"]
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        "Be careful", "be more careful.", "Always be careful with dates", "Pay attention",
-        "Please pay more attention to the logs", "Double-check", "Don't forget the tests",
-        "Do not make the same mistake", "Test thoroughly", "Make sure everything works",
-        "Follow best practices", "Think twice before merging", "Next time, take more care",
-        "조심하기", "항상 주의한다", "다음에는 더 신중하게 확인할 것", "실수하지 않기", "꼼꼼히 확인",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("item", [
+    "Be careful", "be more careful.", "Always be careful with dates", "Pay attention",
+    "Please pay more attention to the logs", "Double-check", "Don't forget the tests",
+    "Do not make the same mistake", "Test thoroughly", "Make sure everything works",
+    "Follow best practices", "Think twice before merging", "Next time, take more care", "조심하기",
+    "항상 주의한다", "다음에는 더 신중하게 확인할 것", "실수하지 않기", "꼼꼼히 확인",
+])  # fmt: skip
 def test_vague_items(item: str) -> None:
     assert is_vague(item)
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        "Reject every chat id that is not on the allowlist",
-        "Cover the rejection with a test",
-        "Be careful: compare the sender's id with the allowlist before routing the update",
-        "Double-check that the id is on the allowlist",
-        "Do not forget: run `make check` before the release branch is cut",
-        "Test the retry twice with the same key",
-        "Use a monotonic clock",
-        "주의: 허용 목록에 없는 채팅 ID는 거부한다",
-        "허용 목록에 없는 발신자를 거부한다",
-    ],
-)
+@pytest.mark.parametrize("item", [
+    "Reject every chat id that is not on the allowlist", "Cover the rejection with a test",
+    "Be careful: compare the sender's id with the allowlist before routing the update",
+    "Double-check that the id is on the allowlist",
+    "Do not forget: run `make check` before the release branch is cut",
+    "Test the retry twice with the same key", "Use a monotonic clock", "주의: 허용 목록에 없는 채팅 ID는 거부한다",
+    "허용 목록에 없는 발신자를 거부한다",
+])  # fmt: skip
 def test_checkable_items(item: str) -> None:
     assert not is_vague(item)

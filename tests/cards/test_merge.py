@@ -91,15 +91,12 @@ def test_a_count_with_a_comment_in_a_header_that_is_no_yaml_adds_up() -> None:
     assert "occurrences: 5   #seen\n" in merged.text
 
 
-@pytest.mark.parametrize(
-    ("mine", "yours"),
-    [
-        ({"status": "archived"}, {"severity": "high"}),
-        ({"severity": "high"}, {"created": "2026-02-02"}),
-        ({"status": None}, {"title": "Money"}),
-        ({"title": "Money"}, {"status": None, "severity": None}),
-    ],
-)
+@pytest.mark.parametrize(("mine", "yours"), [
+    ({"status": "archived"}, {"severity": "high"}),
+    ({"severity": "high"}, {"created": "2026-02-02"}),
+    ({"status": None}, {"title": "Money"}),
+    ({"title": "Money"}, {"status": None, "severity": None}),
+])  # fmt: skip
 def test_a_line_without_a_key_makes_no_conflict_of_what_each_side_changed(
     mine: dict[str, str | None], yours: dict[str, str | None]
 ) -> None:
@@ -113,17 +110,13 @@ def test_a_line_without_a_key_makes_no_conflict_of_what_each_side_changed(
 ENDED = CARD.replace("my-own: kept\n", "my-own: kept\n# no more keys, please\n\n")
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        ENDED.replace("# no more keys, please\n", ""),
-        ENDED.replace("please", "thanks"),
-        ENDED.replace("\n\n---", "\n\n# indeed\n---"),
-        edit_header(ENDED, {"gate": "ask"}),
-        edit_header(ENDED, {"gate": "ask"}).replace("ask\n", "ask\n# at last\n"),
-    ],
-    ids=["removed", "changed", "added", "key", "key and comment"],
-)
+@pytest.mark.parametrize("changed", [
+    ENDED.replace("# no more keys, please\n", ""),
+    ENDED.replace("please", "thanks"),
+    ENDED.replace("\n\n---", "\n\n# indeed\n---"),
+    edit_header(ENDED, {"gate": "ask"}),
+    edit_header(ENDED, {"gate": "ask"}).replace("ask\n", "ask\n# at last\n"),
+], ids=["removed", "changed", "added", "key", "key and comment"])  # fmt: skip
 def test_comments_below_the_last_key_stay_once_where_they_stand(changed: str) -> None:
     archived = edit_header(ENDED, {"status": "archived"})
     for ours, theirs in ((archived, changed), (changed, archived)):
@@ -397,20 +390,17 @@ def test_counts_dates_and_examples_do_not_depend_on_the_side(
     assert set(first.examples) == set(second.examples) or len(first.examples) == 5
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (("  - Pay out refunds\n", "  - Pay out refunds\n  - Again\n"),
-         ("  - Pay out refunds\n", "  # from the audit\n  - Pay out refunds\n")),
-        (("occurrences: 3", "occurrences: 4"), ("occurrences: 3", "occurrences: 4 # from the audit")),
-        (("last-seen: 2026-03-01", "last-seen: 2026-04-01"),
-         ("last-seen: 2026-03-01", "last-seen: 2026-03-02 # from the audit")),
-        (("[money, billing]", "[money, billing, tax]"),
-         ("[money, billing]", "[money, billing] # from the audit")),
-        (("severity: medium", "severity: medium # seen by both"),
-         ("severity: medium", "severity: 'medium' # from the audit")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ours", "theirs"), [
+    (("  - Pay out refunds\n", "  - Pay out refunds\n  - Again\n"), ("  - Pay out refunds\n",
+     "  # from the audit\n  - Pay out refunds\n")),
+    (("occurrences: 3", "occurrences: 4"), ("occurrences: 3", "occurrences: 4 # from the audit")),
+    (("last-seen: 2026-03-01", "last-seen: 2026-04-01"), ("last-seen: 2026-03-01",
+     "last-seen: 2026-03-02 # from the audit")),
+    (("[money, billing]", "[money, billing, tax]"), ("[money, billing]",
+     "[money, billing] # from the audit")),
+    (("severity: medium", "severity: medium # seen by both"), ("severity: medium",
+     "severity: 'medium' # from the audit")),
+])  # fmt: skip
 def test_a_comment_that_one_side_wrote_is_never_dropped(
     ours: tuple[str, str], theirs: tuple[str, str]
 ) -> None:

@@ -24,61 +24,28 @@ def card(header: str, body: str = BODY) -> str:
     return f"---\n{header}---\n{body}"
 
 
-@pytest.mark.parametrize(
-    ("rule", "before", "after"),
-    [
-        ("unknown-key", card("severty: high\n" + SYMPTOMS), card("severity: high\n" + SYMPTOMS)),
-        (
-            "unknown-key",
-            card("symptom:\n  - x\n" + SYMPTOMS),
-            card("symptoms:\n  - x\n" + SYMPTOMS),
-        ),
-        (
-            "duplicate-key",
-            card("severity: low  # a\nseverity: high\n" + SYMPTOMS),
-            card("severity: high\n" + SYMPTOMS),
-        ),
-        (
-            "wrong-value",
-            card("severity: hihg # c\n" + SYMPTOMS),
-            card("severity: high # c\n" + SYMPTOMS),
-        ),
-        ("wrong-value", card("occurrences: many\n" + SYMPTOMS), card(SYMPTOMS)),
-        (
-            "unquoted-colon",
-            card("symptoms:\n  - Error: no such file\n"),
-            card('symptoms:\n  - "Error: no such file"\n'),
-        ),
-        ("header-not-yaml", card("title: a: b\n" + SYMPTOMS), card('title: "a: b"\n' + SYMPTOMS)),
-        (
-            "header-not-yaml",
-            card("symptoms:\n  - `git` fails\n"),
-            card('symptoms:\n  - "`git` fails"\n'),
-        ),
-        ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
-        (
-            "odd-path",
-            card("paths: [src\\a.py]\n" + SYMPTOMS),
-            card("paths: [src/a.py]\n" + SYMPTOMS),
-        ),
-        ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
-        (
-            "no-checklist",
-            card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."),
-            card(
-                SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n"
-            ),
-        ),
-        (
-            "no-cause",
-            card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"),
-            card(
-                SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n"
-            ),
-        ),
-        ("placeholder", card(SYMPTOMS, BODY + "- TODO\n"), card(SYMPTOMS, BODY)),
-    ],
-)
+@pytest.mark.parametrize(("rule", "before", "after"), [
+    ("unknown-key", card("severty: high\n" + SYMPTOMS), card("severity: high\n" + SYMPTOMS)),
+    ("unknown-key", card("symptom:\n  - x\n" + SYMPTOMS), card("symptoms:\n  - x\n" + SYMPTOMS)),
+    ("duplicate-key", card("severity: low  # a\nseverity: high\n" + SYMPTOMS),
+     card("severity: high\n" + SYMPTOMS)),
+    ("wrong-value", card("severity: hihg # c\n" + SYMPTOMS), card("severity: high # c\n" +
+     SYMPTOMS)),
+    ("wrong-value", card("occurrences: many\n" + SYMPTOMS), card(SYMPTOMS)),
+    ("unquoted-colon", card("symptoms:\n  - Error: no such file\n"),
+     card('symptoms:\n  - "Error: no such file"\n')),
+    ("header-not-yaml", card("title: a: b\n" + SYMPTOMS), card('title: "a: b"\n' + SYMPTOMS)),
+    ("header-not-yaml", card("symptoms:\n  - `git` fails\n"),
+     card('symptoms:\n  - "`git` fails"\n')),
+    ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
+    ("odd-path", card("paths: [src\\a.py]\n" + SYMPTOMS), card("paths: [src/a.py]\n" + SYMPTOMS)),
+    ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
+    ("no-checklist", card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."), card(SYMPTOMS,
+     "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n")),
+    ("no-cause", card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"), card(SYMPTOMS,
+     "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n")),
+    ("placeholder", card(SYMPTOMS, BODY + "- TODO\n"), card(SYMPTOMS, BODY)),
+])  # fmt: skip
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_the_first_fix_is_what_was_meant(rule: str, before: str, after: str, eol: str) -> None:
     before, after = before.replace("\n", eol), after.replace("\n", eol)

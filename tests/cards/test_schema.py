@@ -54,50 +54,24 @@ def test_it_accepts_real_cards(path: Path) -> None:
         assert accepts(text.split("---\n")[1])
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "severity: high",
-        "severity: critical",
-        "severity:",
-        "type: bug-fix",
-        "status: resolved",
-        "applies-to: a, b",
-        "applies-to: [a, 2]",
-        "paths: src/*.py",
-        "occurrences: 3",
-        "last-seen: 2026-01-31",
-        "last-seen: 2026-01-31T10:00:00",
-        "title: 2026",
-        "symptoms: [a]",
-        "detect: [{regex: 'shell=True', files: ['*.py'], unless: noqa}]",
-        "detect: [{ast: 'fetch($X)', language: python}]",
-        "detect: [{command: 'rm -rf'}]",
-        "colour: blue",
-        "tags: {a: b}",
-    ],
-)
+@pytest.mark.parametrize("header", [
+    "severity: high", "severity: critical", "severity:", "type: bug-fix", "status: resolved",
+    "applies-to: a, b", "applies-to: [a, 2]", "paths: src/*.py", "occurrences: 3",
+    "last-seen: 2026-01-31", "last-seen: 2026-01-31T10:00:00", "title: 2026", "symptoms: [a]",
+    "detect: [{regex: 'shell=True', files: ['*.py'], unless: noqa}]",
+    "detect: [{ast: 'fetch($X)', language: python}]", "detect: [{command: 'rm -rf'}]",
+    "colour: blue", "tags: {a: b}",
+])  # fmt: skip
 def test_it_accepts_what_the_reader_takes_without_a_word(header: str) -> None:
     assert findings(header) == []
     assert accepts(header)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "severity: urgent",
-        "gate: always",
-        "occurrences: many",
-        "occurrences: 0",
-        "last-seen: yesterday",
-        "title: [a]",
-        "symptoms: {a: b}",
-        "detect: [{regex: a, ast: b}]",
-        "detect: [{regexp: a}]",
-        "detect: [shell]",
-        "detect: [{command: a, colour: b}]",
-    ],
-)
+@pytest.mark.parametrize("header", [
+    "severity: urgent", "gate: always", "occurrences: many", "occurrences: 0",
+    "last-seen: yesterday", "title: [a]", "symptoms: {a: b}", "detect: [{regex: a, ast: b}]",
+    "detect: [{regexp: a}]", "detect: [shell]", "detect: [{command: a, colour: b}]",
+])  # fmt: skip
 def test_it_refuses_what_the_reader_warns_of(header: str) -> None:
     assert findings(header)
     assert not accepts(header)

@@ -145,19 +145,13 @@ def test_any_title(title: str) -> None:
     assert text.count("\n") == TEMPLATE.count("\n")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"title": " "}, "the title is empty; name the mistake in one sentence"),
-        ({"kind": "note"}, "kind must be one of lesson, playbook, qa-finding, not 'note'"),
-        ({"severity": "urgent"}, "severity must be one of low, medium, high, not 'urgent'"),
-        ({"created": "today"}, "created must be a date such as 2026-01-31, not 'today'"),
-        (
-            {"created": "2026-01-311"},
-            "created must be a date such as 2026-01-31, not '2026-01-311'",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"title": " "}, "the title is empty; name the mistake in one sentence"),
+    ({"kind": "note"}, "kind must be one of lesson, playbook, qa-finding, not 'note'"),
+    ({"severity": "urgent"}, "severity must be one of low, medium, high, not 'urgent'"),
+    ({"created": "today"}, "created must be a date such as 2026-01-31, not 'today'"),
+    ({"created": "2026-01-311"}, "created must be a date such as 2026-01-31, not '2026-01-311'"),
+])  # fmt: skip
 def test_wrong_values_are_named(wrong: dict[str, str], message: str) -> None:
     given_values = {"kind": "lesson", "title": "T", "created": "2026-11-21", **wrong}
     with pytest.raises(InputError) as caught:

@@ -22,21 +22,18 @@ def close(answer, evidence=DONE):
     return [(item.state, item.where) for item in items]
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
-        ("- L1.2 done: `src/bot.py`", ("shown", "src/bot.py")),
-        ("L1.2 done `pytest -q tests/test_bot.py`", ("shown", "command")),
-        ("L1.2 done tests/test_bot.py:3", ("contradicted", "answer")),
-        ("L1.2 done `npm test`", ("contradicted", "answer")),
-        ("L1.2 left: no time", ("denied", "answer")),
-        ("L1.2 done", ("open", "")),
-        ("L1.2 I wonder", ("open", "answer")),
-        ("L1.9 done src/bot.py:41", ("open", "")),
-        ("L2.2 done src/bot.py:41", ("open", "")),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), [
+    ("L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
+    ("- L1.2 done: `src/bot.py`", ("shown", "src/bot.py")),
+    ("L1.2 done `pytest -q tests/test_bot.py`", ("shown", "command")),
+    ("L1.2 done tests/test_bot.py:3", ("contradicted", "answer")),
+    ("L1.2 done `npm test`", ("contradicted", "answer")),
+    ("L1.2 left: no time", ("denied", "answer")),
+    ("L1.2 done", ("open", "")),
+    ("L1.2 I wonder", ("open", "answer")),
+    ("L1.9 done src/bot.py:41", ("open", "")),
+    ("L2.2 done src/bot.py:41", ("open", "")),
+])  # fmt: skip
 def test_a_closing_is_held_against_what_happened(line, expected):
     assert close(f"All of it is in place.\n\n{line}\n")[1][0] == expected[0]
     if expected[1]:

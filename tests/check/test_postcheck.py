@@ -67,21 +67,18 @@ class TestShape:
         assert [one.item for one in found] == ["Rotate tokens", "Sign the tag", "Purge the cache"]
 
 
-@pytest.mark.parametrize(
-    ("item", "answer"),
-    [
-        ("Add a test", "I added a test."),
-        ("Add a test", "Still open:\n\n- The layout\n\nI added a test."),
-        ("Reject every chat id that is not on the allowlist",
-         "Every chat id that is not on the allowlist is rejected."),
-        ("Never log the token", "The token is not logged."),
-        ("Consider the next step", "- [x] Consider the next step"),
-        ("Set timeouts explicitly", "Every request has an explicit timeout of five seconds."),
-        ("테스트를 추가한다", "거절되는 경우의 테스트를 추가했습니다."),
-        ("テストを追加する", "テストを追加しました。"),
-        ("Set a timeout", "Here it is:\n```py\nrequests.get(url, timeout=5)\n```\n"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("item", "answer"), [
+    ("Add a test", "I added a test."),
+    ("Add a test", "Still open:\n\n- The layout\n\nI added a test."),
+    ("Reject every chat id that is not on the allowlist",
+     "Every chat id that is not on the allowlist is rejected."),
+    ("Never log the token", "The token is not logged."),
+    ("Consider the next step", "- [x] Consider the next step"),
+    ("Set timeouts explicitly", "Every request has an explicit timeout of five seconds."),
+    ("테스트를 추가한다", "거절되는 경우의 테스트를 추가했습니다."),
+    ("テストを追加する", "テストを追加しました。"),
+    ("Set a timeout", "Here it is:\n```py\nrequests.get(url, timeout=5)\n```\n"),
+])  # fmt: skip
 def test_shown(item, answer):
     assert not missing(item, answer)
 
@@ -119,27 +116,24 @@ def test_denied(item, answer):
     assert denied(item, answer)
 
 
-@pytest.mark.parametrize(
-    ("item", "answer"),
-    [
-        *((item, "All done.") for item, _ in DENIED),
-        ("Add a test", "I did not touch the layout."),
-        ("Add a test", "I added a test, but did not touch the layout."),
-        ("Add a test", "The layout is for later; the test is added."),
-        ("Add a test", "```\n# TODO: add a test\n```"),
-        ("Never log the token", "I did not log the token."),
-        ("Do not touch the schema", "The schema was not touched."),
-        ("Encrypt backups before the upload", "No connection was lost during the upload."),
-        ("Handle a missing key", "If the key is missing, the default is used."),
-        ("Process each event only once", "Events seen before are skipped by id."),
-        ("Keep snapshot tests unchanged", "The snapshot tests did not have to be touched."),
-        # Somebody else's words, and how it was before.
-        ("Measure memory", "> we did not measure memory\n\nHere is the outcome."),
-        ("Run the tests", 'It prints "The tests were not run" in that case.'),
-        ("Run the tests", "It prints `tests not run` in that case."),
-        ("Commit the lock file", "The lock file was not committed before; it is now."),
-    ],
-)
+@pytest.mark.parametrize(("item", "answer"), [
+    *((item, "All done.") for item, _ in DENIED),
+    ("Add a test", "I did not touch the layout."),
+    ("Add a test", "I added a test, but did not touch the layout."),
+    ("Add a test", "The layout is for later; the test is added."),
+    ("Add a test", "```\n# TODO: add a test\n```"),
+    ("Never log the token", "I did not log the token."),
+    ("Do not touch the schema", "The schema was not touched."),
+    ("Encrypt backups before the upload", "No connection was lost during the upload."),
+    ("Handle a missing key", "If the key is missing, the default is used."),
+    ("Process each event only once", "Events seen before are skipped by id."),
+    ("Keep snapshot tests unchanged", "The snapshot tests did not have to be touched."),
+    # Somebody else's words, and how it was before.
+    ("Measure memory", "> we did not measure memory\n\nHere is the outcome."),
+    ("Run the tests", 'It prints "The tests were not run" in that case.'),
+    ("Run the tests", "It prints `tests not run` in that case."),
+    ("Commit the lock file", "The lock file was not committed before; it is now."),
+])  # fmt: skip
 def test_not_denied(item, answer):
     assert not denied(item, answer)
 

@@ -140,17 +140,14 @@ def test_globs_are_those_of_gitignore() -> None:
     assert found == ["src/a.py"]
 
 
-@pytest.mark.parametrize(
-    ("commands", "found"),
-    [
-        (["alembic stamp head"], ["alembic stamp head"]),
-        (["cd app", "poetry run  alembic   stamp head"], ["poetry run alembic stamp head"]),
-        (["alembic stamp head --sql"], []),
-        (["alembic stamp head --sql", "alembic stamp head"], ["alembic stamp head"]),
-        (["alembic upgrade head"], []),
-        ([], []),
-    ],
-)
+@pytest.mark.parametrize(("commands", "found"), [
+    (["alembic stamp head"], ["alembic stamp head"]),
+    (["cd app", "poetry run  alembic   stamp head"], ["poetry run alembic stamp head"]),
+    (["alembic stamp head --sql"], []),
+    (["alembic stamp head --sql", "alembic stamp head"], ["alembic stamp head"]),
+    (["alembic upgrade head"], []),
+    ([], []),
+])  # fmt: skip
 def test_commands(commands: list[str], found: list[str]) -> None:
     matcher = Matcher([rule(r"\balembic\s+stamp\b", "command", unless="--sql"), SHELL])
     assert [m.text for m in matcher.find_in_commands(commands)] == found
@@ -206,21 +203,18 @@ def test_a_diff_is_read_piece_by_piece() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "code"),
-    [
-        ("os.system($$$)", "os.system(x)"),
-        ("os.system($$$)", "os . system  (x)"),
-        ("os.system($$$)", "os.\\\n    system(x)"),
-        ("call($$$, key=1)", "call(\n    a,  # why: a remark of many words\n    key = 1,\n)"),
-        ("assert False, $A", "assert False , 'x'"),
-        ("len($A) == 0", "len(x) == 0"),
-        ("$A.items()[0]", "d.items()[0]"),
-        ("grüße($$$)", "grüße(1)"),
-        ("dict()", "dict ( )"),
-        ("{$A: None for $A in $B}", "{k: None for k in ks}"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "code"), [
+    ("os.system($$$)", "os.system(x)"),
+    ("os.system($$$)", "os . system  (x)"),
+    ("os.system($$$)", "os.\\\n    system(x)"),
+    ("call($$$, key=1)", "call(\n    a,  # why: a remark of many words\n    key = 1,\n)"),
+    ("assert False, $A", "assert False , 'x'"),
+    ("len($A) == 0", "len(x) == 0"),
+    ("$A.items()[0]", "d.items()[0]"),
+    ("grüße($$$)", "grüße(1)"),
+    ("dict()", "dict ( )"),
+    ("{$A: None for $A in $B}", "{k: None for k in ks}"),
+])  # fmt: skip
 def test_words_that_are_looked_for_first_lose_no_match(pattern, code) -> None:
     assert Matcher([rule(pattern, "ast")]).find_in_file("a.py", f"{code}\n")
 

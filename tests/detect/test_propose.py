@@ -18,42 +18,37 @@ def propose(changes):
     return propose_rare(changes, lambda proposals, _most: [True] * len(proposals))
 
 
-@pytest.mark.parametrize(
-    ("path", "before", "after", "patterns"),
-    [
-        ("a.py", "subprocess.run(cmd, shell=True)", "subprocess.run(shlex.split(cmd))",
-         ["subprocess.run($$$, shell=True)"]),
-        ("a.py", "requests.get(url, verify=False, timeout=3)", "requests.get(url, timeout=3)",
-         ["requests.get($$$, verify=False, $$$)", "requests.get($$$, verify=False)"]),
-        ("a.py", "x = os.system('rm ' + name)", "x = subprocess.run(['rm', name])", ["os.system"]),
-        ("a.py", "when = datetime.utcnow()", "when = datetime.now(UTC)", ["datetime.utcnow"]),
-        ("a.js", "el.innerHTML = value;", "el.textContent = value;", ["$A.innerHTML"]),
-        ("a.go", "t := time.Now()", "t := clock.Now()", ["time.Now()"]),
-        ("a.py", "assert x == None", "assert x is None", ["$A == None"]),
-        ("a.py", "self.assertEqual(a, b)", "assert a == b", ["$A.assertEqual($$$)"]),
-        ("a.py", "raise ValueError('bad')", "raise CartError('bad')",
-         ["ValueError($$$)"]),
-        ("a.py", 'hasattr(x, "__call__")', "callable(x)",
-         ['hasattr($$$, "$A")', "hasattr($$$, '$A')"]),
-        # A text that was only moved may be any, one that went away may not.
-        ("a.py", 'raise ValueError("bad")', 'msg = "bad"\nraise ValueError(msg)',
-         ['ValueError("$A")', "ValueError('$A')"]),
-        ("a.py", "check('a, b', c)", "check(('a', 'b'), c)", []),
-        ("a.py", "open(p, 'r')", "open(p)", ["open($$$, 'r')", 'open($$$, "r")']),
-        # Nothing specific was removed.
-        ("a.py", "x = 1", "x = 2", []),
-        ("a.py", "total(a)", "total(b)", []),
-        ("a.py", "assert x == y", "assert x is y", []),
-        ("a.py", "x = open(path)", "x = open(path, encoding='utf-8')", ["open($$$)"]),
-        # A piece of ordinary code, and a name that means nothing elsewhere.
-        ("a.py", "def f(a):\n    if a:\n        return True\n    return False",
-         "def f(a):\n    return a", []),
-        ("a.py", "raise Stop(f'{x}')", "msg = f'{x}'\nraise Stop(msg)", []),
-        ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
-        ("a.py", "", "import os", []),
-        ("a.py", "import os", "", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "before", "after", "patterns"), [
+    ("a.py", "subprocess.run(cmd, shell=True)", "subprocess.run(shlex.split(cmd))",
+     ["subprocess.run($$$, shell=True)"]),
+    ("a.py", "requests.get(url, verify=False, timeout=3)", "requests.get(url, timeout=3)",
+     ["requests.get($$$, verify=False, $$$)", "requests.get($$$, verify=False)"]),
+    ("a.py", "x = os.system('rm ' + name)", "x = subprocess.run(['rm', name])", ["os.system"]),
+    ("a.py", "when = datetime.utcnow()", "when = datetime.now(UTC)", ["datetime.utcnow"]),
+    ("a.js", "el.innerHTML = value;", "el.textContent = value;", ["$A.innerHTML"]),
+    ("a.go", "t := time.Now()", "t := clock.Now()", ["time.Now()"]),
+    ("a.py", "assert x == None", "assert x is None", ["$A == None"]),
+    ("a.py", "self.assertEqual(a, b)", "assert a == b", ["$A.assertEqual($$$)"]),
+    ("a.py", "raise ValueError('bad')", "raise CartError('bad')", ["ValueError($$$)"]),
+    ("a.py", 'hasattr(x, "__call__")', "callable(x)", ['hasattr($$$, "$A")', "hasattr($$$, '$A')"]),
+    # A text that was only moved may be any, one that went away may not.
+    ("a.py", 'raise ValueError("bad")', 'msg = "bad"\nraise ValueError(msg)', ['ValueError("$A")',
+     "ValueError('$A')"]),
+    ("a.py", "check('a, b', c)", "check(('a', 'b'), c)", []),
+    ("a.py", "open(p, 'r')", "open(p)", ["open($$$, 'r')", 'open($$$, "r")']),
+    # Nothing specific was removed.
+    ("a.py", "x = 1", "x = 2", []),
+    ("a.py", "total(a)", "total(b)", []),
+    ("a.py", "assert x == y", "assert x is y", []),
+    ("a.py", "x = open(path)", "x = open(path, encoding='utf-8')", ["open($$$)"]),
+    # A piece of ordinary code, and a name that means nothing elsewhere.
+    ("a.py", "def f(a):\n    if a:\n        return True\n    return False",
+     "def f(a):\n    return a", []),
+    ("a.py", "raise Stop(f'{x}')", "msg = f'{x}'\nraise Stop(msg)", []),
+    ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
+    ("a.py", "", "import os", []),
+    ("a.py", "import os", "", []),
+])  # fmt: skip
 def test_what_a_fix_removed_becomes_a_pattern(path, before, after, patterns) -> None:
     change = Change(path=path, before=f"{before}\n", after=f"{after}\n")
     found = propose([change])

@@ -26,46 +26,35 @@ def level(one: str, other: str) -> str:
     return duplicate.level if duplicate else ""
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Retry without a key", "retry  without a `key`."),
-        ("Tests fail without the fixture", "Test fails without a fixture"),
-        ("로그인이 두 번 호출됨", "로그인이 두번 호출됨."),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("Retry without a key", "retry  without a `key`."),
+    ("Tests fail without the fixture", "Test fails without a fixture"),
+    ("로그인이 두 번 호출됨", "로그인이 두번 호출됨."),
+])  # fmt: skip
 def test_what_only_differs_in_form_is_the_same(one: str, other: str) -> None:
     assert level(one, other) == SAME
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Never use == in JavaScript code", "Never use === in JavaScript code"),
-        ("Comparing instead of assigning a value", "Assigning instead of comparing a value"),
-        ("Run the migration before the deploy", "Run the migration after the deploy"),
-        ("Do log the request body", "Do not log the request body"),
-        ("Wait 10 seconds before a retry", "Wait 30 seconds before a retry"),
-        ("로그인이 안 되는 경우를 처리하라", "로그인이 되는 경우를 처리하라"),
-        ("Import fails", "Imports failed"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("Never use == in JavaScript code", "Never use === in JavaScript code"),
+    ("Comparing instead of assigning a value", "Assigning instead of comparing a value"),
+    ("Run the migration before the deploy", "Run the migration after the deploy"),
+    ("Do log the request body", "Do not log the request body"),
+    ("Wait 10 seconds before a retry", "Wait 30 seconds before a retry"),
+    ("로그인이 안 되는 경우를 처리하라", "로그인이 되는 경우를 처리하라"),
+    ("Import fails", "Imports failed"),
+])  # fmt: skip
 def test_what_turns_the_meaning_is_never_merged(one: str, other: str) -> None:
     assert level(one, other) != SAME
     assert not is_same_wording(one, other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (
-            "Telegram remote execution must require an allowlist",
-            "Remote execution through Telegram must require an allow list",
-        ),
-        ("Retried payment charged twice", "Retrying a payment charged the customer twice"),
-        ("미세먼지 때문에 너무 짜증나", "미세먼지가 너무 많아서 짜증나"),
-    ],
-)
+@pytest.mark.parametrize(("one", "other"), [
+    ("Telegram remote execution must require an allowlist",
+     "Remote execution through Telegram must require an allow list"),
+    ("Retried payment charged twice", "Retrying a payment charged the customer twice"),
+    ("미세먼지 때문에 너무 짜증나", "미세먼지가 너무 많아서 짜증나"),
+])  # fmt: skip
 def test_a_paraphrase_is_proposed(one: str, other: str) -> None:
     assert level(one, other) in (NEAR, RELATED)
 

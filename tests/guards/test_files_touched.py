@@ -64,29 +64,26 @@ def test_earlier_summary_is_merged():
     assert ledger.modified == ("c", "d")
 
 
-@pytest.mark.parametrize(
-    ("summary", "read", "modified"),
-    [
-        ("", set(), set()),
-        ("no headings\n- a", set(), set()),
-        ("# files read\n* a\n+ b\n1. c\n2) d\n• e\n12. f", {"a", "b", "c", "d", "e", "f"}, set()),
-        ("### FILES MODIFIED:\n\n- `src/a.py` — the parser\n", set(), {"src/a.py"}),
-        ("**Files Read:**\n- a\n**Files Modified**\n- b", {"a"}, {"b"}),
-        ("## Files Read\nThese were read so far:\n- a\n- b", {"a", "b"}, set()),
-        ("## Files Read\n- a\n\n- b\n\nNext steps:\n- run it", {"a", "b"}, set()),
-        ("## Files Read\n- a\n## Decisions\n- b", {"a"}, set()),
-        ("## Files Read\n\n## Decisions\n- b", set(), set()),
-        ("## Files Read\n- `a` uses `b`", {"a"}, set()),
-        ("## Files Read\n- (none)\n- None\n- N/A\n- … 12 more\n- b", {"b"}, set()),
-        ("## Files Read\n- … 12 more\nNext:\n- b", set(), set()),
-        ("## Files Read\n-a\na. b\n.1 c\n1 d\n1x. f\n- e", {"e"}, set()),
-        ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
-        ("## Files Read\n- a\n\n## Files Read\n- b", {"a", "b"}, set()),
-        ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
-        ("  ## Files Read\n  - a", {"a"}, set()),
-        ("## Files Read\n-   a", {"a"}, set()),
-    ],
-)
+@pytest.mark.parametrize(("summary", "read", "modified"), [
+    ("", set(), set()),
+    ("no headings\n- a", set(), set()),
+    ("# files read\n* a\n+ b\n1. c\n2) d\n• e\n12. f", {"a", "b", "c", "d", "e", "f"}, set()),
+    ("### FILES MODIFIED:\n\n- `src/a.py` — the parser\n", set(), {"src/a.py"}),
+    ("**Files Read:**\n- a\n**Files Modified**\n- b", {"a"}, {"b"}),
+    ("## Files Read\nThese were read so far:\n- a\n- b", {"a", "b"}, set()),
+    ("## Files Read\n- a\n\n- b\n\nNext steps:\n- run it", {"a", "b"}, set()),
+    ("## Files Read\n- a\n## Decisions\n- b", {"a"}, set()),
+    ("## Files Read\n\n## Decisions\n- b", set(), set()),
+    ("## Files Read\n- `a` uses `b`", {"a"}, set()),
+    ("## Files Read\n- (none)\n- None\n- N/A\n- … 12 more\n- b", {"b"}, set()),
+    ("## Files Read\n- … 12 more\nNext:\n- b", set(), set()),
+    ("## Files Read\n-a\na. b\n.1 c\n1 d\n1x. f\n- e", {"e"}, set()),
+    ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
+    ("## Files Read\n- a\n\n## Files Read\n- b", {"a", "b"}, set()),
+    ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
+    ("  ## Files Read\n  - a", {"a"}, set()),
+    ("## Files Read\n-   a", {"a"}, set()),
+])  # fmt: skip
 def test_summary_rewritten_by_a_model_is_read(summary: str, read: set, modified: set):
     assert parse_ledger(summary) == (read, modified)
 

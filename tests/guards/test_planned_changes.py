@@ -12,29 +12,24 @@ from lessons_kb.guards.tool_calls import find_changes, find_documents
 OLD_NEW = [("a.py", "old", "new")]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "changes"),
-    [
-        ({"file_path": "/p/a.py", "old_string": "old", "new_string": "new"}, OLD_NEW),
-        ({"filePath": "a.py", "oldString": "old", "newString": "new"}, OLD_NEW),
-        ({"path": "a.py", "old_str": "old", "new_str": "new", "command": "str_replace"}, OLD_NEW),
-        ('{"file_path": "a.py", "old_string": "old", "new_string": "new"}', OLD_NEW),
-        ({"file_path": "a.py", "content": "new"}, [("a.py", "", "new")]),
-        ({"path": "a.py", "file_text": "new"}, [("a.py", "", "new")]),
-        ({"filePath": "a.py", "code": "new"}, [("a.py", "", "new")]),
-        ({"notebook_path": "a.ipynb", "new_source": "new"}, [("a.ipynb", "", "new")]),
-        ({"file_path": "a.py", "edits": [{"old_string": "old", "new_string": "new"},
-                                         {"old_string": "x", "new_string": "y"}]},
-         [*OLD_NEW, ("a.py", "x", "y")]),
-        ({"replacements": [{"filePath": "a.py", "oldString": "old", "newString": "new"},
-                           {"filePath": "b.py", "oldString": "x", "newString": "y"}]},
-         [*OLD_NEW, ("b.py", "x", "y")]),
-        ({"file_path": "a.py", "old_string": "old", "new_string": ""}, []),
-        ({"content": "new"}, []),
-        ({}, []),
-        ("no json", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "changes"), [
+    ({"file_path": "/p/a.py", "old_string": "old", "new_string": "new"}, OLD_NEW),
+    ({"filePath": "a.py", "oldString": "old", "newString": "new"}, OLD_NEW),
+    ({"path": "a.py", "old_str": "old", "new_str": "new", "command": "str_replace"}, OLD_NEW),
+    ('{"file_path": "a.py", "old_string": "old", "new_string": "new"}', OLD_NEW),
+    ({"file_path": "a.py", "content": "new"}, [("a.py", "", "new")]),
+    ({"path": "a.py", "file_text": "new"}, [("a.py", "", "new")]),
+    ({"filePath": "a.py", "code": "new"}, [("a.py", "", "new")]),
+    ({"notebook_path": "a.ipynb", "new_source": "new"}, [("a.ipynb", "", "new")]),
+    ({"file_path": "a.py", "edits": [{"old_string": "old", "new_string": "new"}, {"old_string":
+     "x", "new_string": "y"}]}, [*OLD_NEW, ("a.py", "x", "y")]),
+    ({"replacements": [{"filePath": "a.py", "oldString": "old", "newString": "new"}, {"filePath":
+     "b.py", "oldString": "x", "newString": "y"}]}, [*OLD_NEW, ("b.py", "x", "y")]),
+    ({"file_path": "a.py", "old_string": "old", "new_string": ""}, []),
+    ({"content": "new"}, []),
+    ({}, []),
+    ("no json", []),
+])  # fmt: skip
 def test_arguments_of_edit_tools(arguments, changes) -> None:
     found = find_changes(arguments, scope="/p")
     assert [(c.path, c.before, c.after) for c in found] == changes
@@ -66,16 +61,13 @@ def test_patches(argument: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("command", "changes"),
-    [
-        ("cat > a.py <<'EOF'\nx = 1\ny = 2\nEOF\nls", [("a.py", "x = 1\ny = 2\n")]),
-        ("cd src && tee -a a.py <<EOF\nx\nEOF", [("src/a.py", "x\n")]),
-        ("cat <<A > a.py\nx\nA\ncat <<B > b.py\ny\nB", [("a.py", "x\n"), ("b.py", "y\n")]),
-        ("psql db <<EOF\nDROP TABLE a;\nEOF", []),
-        ("echo x > a.py", []),
-    ],
-)
+@pytest.mark.parametrize(("command", "changes"), [
+    ("cat > a.py <<'EOF'\nx = 1\ny = 2\nEOF\nls", [("a.py", "x = 1\ny = 2\n")]),
+    ("cd src && tee -a a.py <<EOF\nx\nEOF", [("src/a.py", "x\n")]),
+    ("cat <<A > a.py\nx\nA\ncat <<B > b.py\ny\nB", [("a.py", "x\n"), ("b.py", "y\n")]),
+    ("psql db <<EOF\nDROP TABLE a;\nEOF", []),
+    ("echo x > a.py", []),
+])  # fmt: skip
 def test_here_documents(command: str, changes: list[tuple[str, str]]) -> None:
     assert [(c.path, c.after) for c in find_documents(command)] == changes
 

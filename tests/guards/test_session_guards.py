@@ -191,27 +191,24 @@ def _state(**changes) -> dict:
     return {**watch.to_state(), **changes}
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        *(None, 3, "x", [], {}),
-        _state(version=0),
-        _state(version=None),
-        _state(mistakes=None),
-        _state(mistakes={"run": "abc", "nudged": False}),
-        _state(mistakes={"run": [1], "nudged": False}),
-        _state(mistakes={"run": [], "nudged": 0}),
-        _state(mistakes={"run": []}),
-        _state(mistakes={"run": [], "nudged": False, "more": 1}),
-        _state(repeats={"call": [], "count": True}),
-        _state(repeats={"call": [None], "count": 0}),
-        _state(edits={"counts": []}),
-        _state(edits={"counts": {"": 3}}),
-        _state(edits={"counts": {"": {"a": "3"}}}),
-        _state(files={"read": [], "modified": {}}),
-        {key: value for key, value in _state().items() if key != "files"},
-    ],
-)
+@pytest.mark.parametrize("state", [
+    *(None, 3, "x", [], {}),
+    _state(version=0),
+    _state(version=None),
+    _state(mistakes=None),
+    _state(mistakes={"run": "abc", "nudged": False}),
+    _state(mistakes={"run": [1], "nudged": False}),
+    _state(mistakes={"run": [], "nudged": 0}),
+    _state(mistakes={"run": []}),
+    _state(mistakes={"run": [], "nudged": False, "more": 1}),
+    _state(repeats={"call": [], "count": True}),
+    _state(repeats={"call": [None], "count": 0}),
+    _state(edits={"counts": []}),
+    _state(edits={"counts": {"": 3}}),
+    _state(edits={"counts": {"": {"a": "3"}}}),
+    _state(files={"read": [], "modified": {}}),
+    {key: value for key, value in _state().items() if key != "files"},
+])  # fmt: skip
 def test_what_is_no_state_starts_afresh(state):
     assert Watch.from_state(state).to_state() == Watch().to_state()
 

@@ -36,54 +36,48 @@ def events(tool: str, arguments, **fields) -> list[tuple[str, str, tuple[str, ..
     return [(e.kind, e.tool, e.targets) for e in parse_call(call, arguments, **options)]
 
 
-@pytest.mark.parametrize(
-    ("agent", "tool", "arguments", "kind", "targets"),
-    [
-        ("claude-code", "Read", {"file_path": "/w/a.py", "offset": 3}, "read", ("a.py",)),
-        ("claude-code", "Grep", {"pattern": "x", "path": "/w/src"}, "read", ("src",)),
-        ("claude-code", "Glob", {"pattern": "**/*.py"}, "read", ()),
-        ("claude-code", "Edit", {"file_path": "/w/a.py", "old_string": "x"}, "edit", ("a.py",)),
-        ("claude-code", "Write", {"file_path": "/w/b.py", "content": "x"}, "create", ("b.py",)),
-        ("claude-code", "NotebookEdit", {"notebook_path": "/w/n.ipynb"}, "edit", ("n.ipynb",)),
-        ("claude-code", "Bash", {"command": "pytest -q", "description": "x"}, "command", ()),
-        ("claude-code", "Task", {"description": "x", "prompt": "y"}, "tool", ()),
-        ("codex", "Bash", {"command": "ls"}, "command", ()),
-        ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, "command", ()),
-        ("codex", "exec_command", {"cmd": "ls"}, "command", ()),
-        ("gemini-cli", "read_file", {"file_path": "a.py"}, "read", ("a.py",)),
-        ("gemini-cli", "read_many_files", {"paths": ["a", "b"]}, "read", ("a", "b")),
-        ("gemini-cli", "replace", {"file_path": "a.py", "instruction": "x"}, "edit", ("a.py",)),
-        ("gemini-cli", "write_file", {"file_path": "a.py"}, "create", ("a.py",)),
-        ("gemini-cli", "run_shell_command", {"command": "exit 3"}, "command", ()),
-        ("cursor", "Write", {"file_path": "/w/a"}, "edit", ("a",)),
-        ("cursor", "Delete", {"path": "a"}, "remove", ("a",)),
-        ("cursor", "Shell", {"command": "x"}, "command", ()),
-        ("copilot-cli", "view", {"path": "/w/a"}, "read", ("a",)),
-        ("copilot-cli", "create", {"path": "/w/a"}, "create", ("a",)),
-        ("vscode", "replace_string_in_file", {"filePath": "/w/a"}, "edit", ("a",)),
-        ("vscode", "editFiles", {"files": ["/w/a", "/w/b"]}, "edit", ("a", "b")),
-        (
-            *("vscode", "multi_replace_string_in_file"),
-            {"replacements": [{"filePath": "/w/a"}, {"filePath": "/w/b"}, {"filePath": "/w/a"}, 3]},
-            *("edit", ("a", "b")),
-        ),
-        ("opencode", "read", {"filePath": "/w/a"}, "read", ("a",)),
-        ("opencode", "write", {"filePath": "/w/a"}, "create", ("a",)),
-        ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
-        ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
-        ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
-        ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
-        ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
-        ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
-        ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
-        ("claude-code", "mcp__github__create", {"path": "/w/a"}, "tool", ("a",)),
-        ("x", "str_replace_based_edit_tool", {"command": "view", "path": "/w/a"}, "read", ("a",)),
-        ("x", "str_replace_editor", {"command": "insert", "path": "/w/a"}, "edit", ("a",)),
-        ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
-        ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
-        ("", "render", {"path": "/w/a"}, "tool", ("a",)),
-    ],
-)
+@pytest.mark.parametrize(("agent", "tool", "arguments", "kind", "targets"), [
+    ("claude-code", "Read", {"file_path": "/w/a.py", "offset": 3}, "read", ("a.py",)),
+    ("claude-code", "Grep", {"pattern": "x", "path": "/w/src"}, "read", ("src",)),
+    ("claude-code", "Glob", {"pattern": "**/*.py"}, "read", ()),
+    ("claude-code", "Edit", {"file_path": "/w/a.py", "old_string": "x"}, "edit", ("a.py",)),
+    ("claude-code", "Write", {"file_path": "/w/b.py", "content": "x"}, "create", ("b.py",)),
+    ("claude-code", "NotebookEdit", {"notebook_path": "/w/n.ipynb"}, "edit", ("n.ipynb",)),
+    ("claude-code", "Bash", {"command": "pytest -q", "description": "x"}, "command", ()),
+    ("claude-code", "Task", {"description": "x", "prompt": "y"}, "tool", ()),
+    ("codex", "Bash", {"command": "ls"}, "command", ()),
+    ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, "command", ()),
+    ("codex", "exec_command", {"cmd": "ls"}, "command", ()),
+    ("gemini-cli", "read_file", {"file_path": "a.py"}, "read", ("a.py",)),
+    ("gemini-cli", "read_many_files", {"paths": ["a", "b"]}, "read", ("a", "b")),
+    ("gemini-cli", "replace", {"file_path": "a.py", "instruction": "x"}, "edit", ("a.py",)),
+    ("gemini-cli", "write_file", {"file_path": "a.py"}, "create", ("a.py",)),
+    ("gemini-cli", "run_shell_command", {"command": "exit 3"}, "command", ()),
+    ("cursor", "Write", {"file_path": "/w/a"}, "edit", ("a",)),
+    ("cursor", "Delete", {"path": "a"}, "remove", ("a",)),
+    ("cursor", "Shell", {"command": "x"}, "command", ()),
+    ("copilot-cli", "view", {"path": "/w/a"}, "read", ("a",)),
+    ("copilot-cli", "create", {"path": "/w/a"}, "create", ("a",)),
+    ("vscode", "replace_string_in_file", {"filePath": "/w/a"}, "edit", ("a",)),
+    ("vscode", "editFiles", {"files": ["/w/a", "/w/b"]}, "edit", ("a", "b")),
+    (*("vscode", "multi_replace_string_in_file"), {"replacements": [{"filePath": "/w/a"},
+     {"filePath": "/w/b"}, {"filePath": "/w/a"}, 3]}, *("edit", ("a", "b"))),
+    ("opencode", "read", {"filePath": "/w/a"}, "read", ("a",)),
+    ("opencode", "write", {"filePath": "/w/a"}, "create", ("a",)),
+    ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
+    ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
+    ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+    ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+    ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
+    ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
+    ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
+    ("claude-code", "mcp__github__create", {"path": "/w/a"}, "tool", ("a",)),
+    ("x", "str_replace_based_edit_tool", {"command": "view", "path": "/w/a"}, "read", ("a",)),
+    ("x", "str_replace_editor", {"command": "insert", "path": "/w/a"}, "edit", ("a",)),
+    ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
+    ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
+    ("", "render", {"path": "/w/a"}, "tool", ("a",)),
+])  # fmt: skip
 def test_call(agent: str, tool: str, arguments: dict, kind: str, targets: tuple):
     assert events(tool, arguments, agent=agent) == [(kind, tool, targets)]
 
@@ -116,16 +110,13 @@ def test_odd_commands_are_survived(arguments: dict):
     assert parse_call(Event(kind="tool", tool="Bash"), arguments)[0].text == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"command": ["bash", "-lc", "cat a | wc"]}, "cat a | wc"),
-        ({"command": ["sh", "-c", "cat a"]}, "cat a"),
-        ({"command": ["cat", "a"]}, "cat a"),
-        ({"command": [], "cmd": "cat a"}, "cat a"),
-        ({"script": "cat a"}, "cat a"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "text"), [
+    ({"command": ["bash", "-lc", "cat a | wc"]}, "cat a | wc"),
+    ({"command": ["sh", "-c", "cat a"]}, "cat a"),
+    ({"command": ["cat", "a"]}, "cat a"),
+    ({"command": [], "cmd": "cat a"}, "cat a"),
+    ({"script": "cat a"}, "cat a"),
+])  # fmt: skip
 def test_command_line_of_a_call(arguments: dict, text: str):
     first, read = parse_call(Event(kind="tool", tool="shell"), arguments)
 
@@ -236,35 +227,32 @@ def test_relative_paths_start_at_the_working_directory():
     assert events("Read", {"path": "a"}, cwd="/w/src") == [("read", "Read", ("src/a",))]
 
 
-@pytest.mark.parametrize(
-    ("path", "scope", "cwd", "expected"),
-    [
-        ("/w/a", "/w", "", "a"),
-        ("/w/a", "/w/", "", "a"),
-        ("/w", "/w", "", ""),
-        ("/w/", "/w", "", ""),
-        (".", "/w", "", ""),
-        ("./a//b/../c", "/w", "", "a/c"),
-        ("/wide/a", "/w", "", "/wide/a"),
-        ("/w/a", "", "", "/w/a"),
-        ("/a", "/", "", "a"),
-        ("a", "/w", "/w/src", "src/a"),
-        ("a", "/w", "/v", "/v/a"),
-        ("~/a", "/w", "/v", "~/a"),
-        ("C:\\w\\src\\a.py", "C:\\w", "", "src/a.py"),
-        ("c:/W/a.py", "C:\\w", "", "a.py"),
-        ("C:\\w", "c:\\W", "", ""),
-        ("src\\a.py", "C:\\w", "", "src/a.py"),
-        ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
-        ("c:/W/a", "C:/w", "", "a"),
-        ("1:\\a", "/w", "", "1:\\a"),
-        ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
-        ("/W/a", "/w", "", "/W/a"),
-        ("a\\b", "/w", "", "a\\b"),
-        ("https://x//y", "/w", "/w", "https://x//y"),
-        ("page-1", "canvas", "", "page-1"),
-    ],
-)
+@pytest.mark.parametrize(("path", "scope", "cwd", "expected"), [
+    ("/w/a", "/w", "", "a"),
+    ("/w/a", "/w/", "", "a"),
+    ("/w", "/w", "", ""),
+    ("/w/", "/w", "", ""),
+    (".", "/w", "", ""),
+    ("./a//b/../c", "/w", "", "a/c"),
+    ("/wide/a", "/w", "", "/wide/a"),
+    ("/w/a", "", "", "/w/a"),
+    ("/a", "/", "", "a"),
+    ("a", "/w", "/w/src", "src/a"),
+    ("a", "/w", "/v", "/v/a"),
+    ("~/a", "/w", "/v", "~/a"),
+    ("C:\\w\\src\\a.py", "C:\\w", "", "src/a.py"),
+    ("c:/W/a.py", "C:\\w", "", "a.py"),
+    ("C:\\w", "c:\\W", "", ""),
+    ("src\\a.py", "C:\\w", "", "src/a.py"),
+    ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
+    ("c:/W/a", "C:/w", "", "a"),
+    ("1:\\a", "/w", "", "1:\\a"),
+    ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
+    ("/W/a", "/w", "", "/W/a"),
+    ("a\\b", "/w", "", "a\\b"),
+    ("https://x//y", "/w", "/w", "https://x//y"),
+    ("page-1", "canvas", "", "page-1"),
+])  # fmt: skip
 def test_paths_are_relative_to_the_scope(path: str, scope: str, cwd: str, expected: str):
     assert relative_path(path, scope, cwd=cwd) == expected
 
@@ -285,30 +273,27 @@ def test_unknown_tool_is_a_tool():
     assert kind_of_tool("", agent="") == "tool"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
-        ("unsupported call: no_such", 1),
-        ("unsupported custom tool call: apply_patch", 1),
-        ('Tool "no_such_tool" not found. Did you mean one of: "write_todos"', 1),
-        ("Model tried to call unavailable tool 'no_such_tool'.", 1),
-        ("<tool_use_error>InputValidationError: Read failed due to the following issue:", 0),
-        ("<tool_use_error>String to replace not found in file.", 0),
-        ("Could not find an exact match for 'old_string' in 'a.py'.", 0),
-        ("Could not find oldString in the file. It must match exactly", 0),
-        ("Exit code 1\nunknown tool: overloaded_error", 2),
-        ("Chunk ID: 3a\nProcess exited with code 3\n", 2),
-        ("ENOENT", 2),
-        ("", 2),
-        ("API Error: 529 overloaded", 3),
-        ("Permission to use Bash with command x has been denied.", 4),
-        ("Claude requested permissions to use Bash, but you haven't granted it yet.", 4),
-        ("The user doesn't want to proceed with this tool use. The tool use was rejected", 4),
-        ("x" * 400 + "API Error", 2),
-        ("x" * 391 + "API Error", 3),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind"), [
+    ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
+    ("unsupported call: no_such", 1),
+    ("unsupported custom tool call: apply_patch", 1),
+    ('Tool "no_such_tool" not found. Did you mean one of: "write_todos"', 1),
+    ("Model tried to call unavailable tool 'no_such_tool'.", 1),
+    ("<tool_use_error>InputValidationError: Read failed due to the following issue:", 0),
+    ("<tool_use_error>String to replace not found in file.", 0),
+    ("Could not find an exact match for 'old_string' in 'a.py'.", 0),
+    ("Could not find oldString in the file. It must match exactly", 0),
+    ("Exit code 1\nunknown tool: overloaded_error", 2),
+    ("Chunk ID: 3a\nProcess exited with code 3\n", 2),
+    ("ENOENT", 2),
+    ("", 2),
+    ("API Error: 529 overloaded", 3),
+    ("Permission to use Bash with command x has been denied.", 4),
+    ("Claude requested permissions to use Bash, but you haven't granted it yet.", 4),
+    ("The user doesn't want to proceed with this tool use. The tool use was rejected", 4),
+    ("x" * 400 + "API Error", 2),
+    ("x" * 391 + "API Error", 3),
+])  # fmt: skip
 def test_error_texts_tell_the_kind_of_failure(text: str, kind: int):
     assert kind_of_failure(text) == FAILURES[kind]
 
@@ -327,13 +312,10 @@ def test_digest_is_equal_for_equal_calls():
     assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        *({}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1}, [1], "a", "", None, {"a": 1.0}),
-        *({"a": True}, {"a": None}, {"a": [1]}, {"A": 1}, {"a ": 1}),
-    ],
-)
+@pytest.mark.parametrize("other", [
+    *({}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1}, [1], "a", "", None, {"a": 1.0}),
+    *({"a": True}, {"a": None}, {"a": [1]}, {"A": 1}, {"a ": 1}),
+])  # fmt: skip
 def test_digest_differs_for_other_calls(other):
     assert digest_arguments(other) != digest_arguments({"a": 1})
     assert digest_arguments(other)

@@ -66,16 +66,13 @@ def test_the_origin_is_the_row_whatever_happened_to_it_since() -> None:
     assert one().lessons[0].origin != one(id=8).lessons[0].origin
 
 
-@pytest.mark.parametrize(
-    ("changes", "note"),
-    [
-        ({"file_patterns": "nonsense"}, "file_patterns is not a JSON list"),
-        ({"example_tasks": "{}"}, "example_tasks is not a JSON list"),
-        ({"occurrence_count": "many"}, "occurrence_count is not a number"),
-        ({"last_timestamp": 1e30}, "last_timestamp is not a time"),
-        ({"last_timestamp": "soon"}, "last_timestamp is not a time"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "note"), [
+    ({"file_patterns": "nonsense"}, "file_patterns is not a JSON list"),
+    ({"example_tasks": "{}"}, "example_tasks is not a JSON list"),
+    ({"occurrence_count": "many"}, "occurrence_count is not a number"),
+    ({"last_timestamp": 1e30}, "last_timestamp is not a time"),
+    ({"last_timestamp": "soon"}, "last_timestamp is not a time"),
+])  # fmt: skip
 def test_a_wrong_value_is_named_and_the_row_kept(changes: dict[str, object], note: str) -> None:
     found = one(**changes)
     assert len(found.lessons) == 1

@@ -61,21 +61,18 @@ def test_other_peoples_keys_are_understood() -> None:
     assert found.notes == ("x.jsonl:1: unknown key 'mood'; ignored",)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", r"x.jsonl:2: not JSON \("),
-        ("[1]", "x.jsonl:2: not an object"),
-        ("[" * 100_000, "x.jsonl:2: "),
-        ('{"tags": []}', "x.jsonl:2: no title"),
-        ('{"title": 3}', "x.jsonl:2: title: title must be text"),
-        ('{"title": "a", "severity": "loud"}', "x.jsonl:2: severity: severity must be one of low"),
-        ('{"title": "a", "count": 0}', "x.jsonl:2: count: occurrences must be a whole number"),
-        ('{"title": "a", "created": "soon"}', "x.jsonl:2: created: created must be a date"),
-        ('{"title": "a", "paths": [1]}', "x.jsonl:2: paths: paths must be a list of texts"),
-        ('{"title": "a", "fix": {"b": 1}}', "x.jsonl:2: fix must be text"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("{", r"x.jsonl:2: not JSON \("),
+    ("[1]", "x.jsonl:2: not an object"),
+    ("[" * 100_000, "x.jsonl:2: "),
+    ('{"tags": []}', "x.jsonl:2: no title"),
+    ('{"title": 3}', "x.jsonl:2: title: title must be text"),
+    ('{"title": "a", "severity": "loud"}', "x.jsonl:2: severity: severity must be one of low"),
+    ('{"title": "a", "count": 0}', "x.jsonl:2: count: occurrences must be a whole number"),
+    ('{"title": "a", "created": "soon"}', "x.jsonl:2: created: created must be a date"),
+    ('{"title": "a", "paths": [1]}', "x.jsonl:2: paths: paths must be a list of texts"),
+    ('{"title": "a", "fix": {"b": 1}}', "x.jsonl:2: fix must be text"),
+])  # fmt: skip
 def test_a_bad_line_is_named(line: str, message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
         read('{"title": "good"}', line)

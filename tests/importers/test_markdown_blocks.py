@@ -64,16 +64,13 @@ def test_a_table_of_plain_text_needs_no_rule_and_no_outer_pipes() -> None:
     assert [row.cells[1] for row in rows] == [("claim", "It leaks"), ("claim", "It lies")]
 
 
-@pytest.mark.parametrize(
-    ("line", "cells"),
-    [
-        ("| a | b |", ["a", "b"]),
-        ("a | b", ["a", "b"]),
-        ("| a | |", ["a", ""]),
-        ("| ` | b |", ["\u02cb", "b"]),
-        ("||", [""]),
-    ],
-)
+@pytest.mark.parametrize(("line", "cells"), [
+    ("| a | b |", ["a", "b"]),
+    ("a | b", ["a", "b"]),
+    ("| a | |", ["a", ""]),
+    ("| ` | b |", ["\u02cb", "b"]),
+    ("||", [""]),
+])  # fmt: skip
 def test_a_row_is_cut_at_its_pipes(line: str, cells: list[str]) -> None:
     assert split_row(line) == cells
 

@@ -17,22 +17,15 @@ from lessons_kb.importers.markdown_blocks import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "title", "rest"),
-    [
-        ("Never edit an applied migration.", "Never edit an applied migration", ""),
-        ("**Pin the zone.** The cloud assigns one.", "Pin the zone", "The cloud assigns one."),
-        ("**Pin it** after the first apply.", "Pin it", "**Pin it** after the first apply."),
-        ("One thing. Another thing.", "One thing", "One thing. Another thing."),
-        ("**Only this**", "Only this", ""),
-        ("*a* [link](http://x.y) and `code`", "a link and `code`", ""),
-        (
-            "절대 병합하지 말 것. 이유는 길다.",
-            "절대 병합하지 말 것",
-            "절대 병합하지 말 것. 이유는 길다.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "title", "rest"), [
+    ("Never edit an applied migration.", "Never edit an applied migration", ""),
+    ("**Pin the zone.** The cloud assigns one.", "Pin the zone", "The cloud assigns one."),
+    ("**Pin it** after the first apply.", "Pin it", "**Pin it** after the first apply."),
+    ("One thing. Another thing.", "One thing", "One thing. Another thing."),
+    ("**Only this**", "Only this", ""),
+    ("*a* [link](http://x.y) and `code`", "a link and `code`", ""),
+    ("절대 병합하지 말 것. 이유는 길다.", "절대 병합하지 말 것", "절대 병합하지 말 것. 이유는 길다."),
+])  # fmt: skip
 def test_a_paragraph_gives_a_title_and_the_rest(text: str, title: str, rest: str) -> None:
     assert split_lead(text) == (title, rest)
 
@@ -51,15 +44,12 @@ def test_a_long_title_is_cut_at_a_clause_or_a_word() -> None:
     assert shorten("word " * 40).endswith("word…")
 
 
-@pytest.mark.parametrize(
-    ("text", "date", "rest"),
-    [
-        ("2026-03-22 — It broke", "2026-03-22", "It broke"),
-        ("**2026-03-22 — It broke:** Why", "2026-03-22", "**It broke:** Why"),
-        ("[2026-03-22] It broke", "2026-03-22", "It broke"),
-        ("It broke 2026-03-22", None, "It broke 2026-03-22"),
-    ],
-)
+@pytest.mark.parametrize(("text", "date", "rest"), [
+    ("2026-03-22 — It broke", "2026-03-22", "It broke"),
+    ("**2026-03-22 — It broke:** Why", "2026-03-22", "**It broke:** Why"),
+    ("[2026-03-22] It broke", "2026-03-22", "It broke"),
+    ("It broke 2026-03-22", None, "It broke 2026-03-22"),
+])  # fmt: skip
 def test_a_date_in_front_is_taken_off(text: str, date: str | None, rest: str) -> None:
     assert split_date(text) == (date, rest)
 

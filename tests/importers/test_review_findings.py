@@ -238,15 +238,12 @@ def test_any_pasted_table_can_be_read(rows: str) -> None:
     read_review(f"# Claim State Supporting\n{rows}\n", name="r.txt")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Claim State\n\n" + "a" + " " * 200_000 + "b\n",
-        "Claim State\na" + " " * 200_000 + "b\n",
-        "## YAGNI\n\n- a" + " " * 200_000 + "b\n",
-        "State " * 80_000,
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Claim State\n\n" + "a" + " " * 200_000 + "b\n",
+    "Claim State\na" + " " * 200_000 + "b\n",
+    "## YAGNI\n\n- a" + " " * 200_000 + "b\n",
+    "State " * 80_000,
+])  # fmt: skip
 def test_runs_of_blanks_and_words_take_no_time(text: str) -> None:
     began = time.process_time()
     read_review(text, name="r.md")

@@ -30,25 +30,22 @@ def test_a_draft_that_says_all_lacks_nothing(draft: dict[str, Any]) -> None:
     assert find_missing(**draft, is_vague=is_vague) == ()
 
 
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, "title"),
-        ({"title": "Fix bug"}, "title"),
-        ({"title": "it broke again"}, "title"),
-        ({"title": "또 안 돼요"}, "title"),
-        ({"title": "Payments"}, "title"),
-        ({"cause": ""}, "Root Cause"),
-        ({"cause": "Lack of care."}, "Root Cause"),
-        ({"cause": "I was careless and it was my mistake"}, "Root Cause"),
-        ({"cause": "TODO"}, "Root Cause"),
-        ({"cause": "부주의했다"}, "Root Cause"),
-        ({"items": []}, "Prevention"),
-        ({"items": ["be careful", "더 조심하기", "TODO"]}, "Prevention"),
-        ({"symptoms": ["one"]}, "symptoms"),
-        ({"symptoms": ["The same thing", "the same  thing!"]}, "symptoms"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "word"), [
+    ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, "title"),
+    ({"title": "Fix bug"}, "title"),
+    ({"title": "it broke again"}, "title"),
+    ({"title": "또 안 돼요"}, "title"),
+    ({"title": "Payments"}, "title"),
+    ({"cause": ""}, "Root Cause"),
+    ({"cause": "Lack of care."}, "Root Cause"),
+    ({"cause": "I was careless and it was my mistake"}, "Root Cause"),
+    ({"cause": "TODO"}, "Root Cause"),
+    ({"cause": "부주의했다"}, "Root Cause"),
+    ({"items": []}, "Prevention"),
+    ({"items": ["be careful", "더 조심하기", "TODO"]}, "Prevention"),
+    ({"symptoms": ["one"]}, "symptoms"),
+    ({"symptoms": ["The same thing", "the same  thing!"]}, "symptoms"),
+])  # fmt: skip
 def test_what_is_missing_is_said(changes: dict[str, Any], word: str) -> None:
     (line,) = missing(**changes)
     assert word in line

@@ -64,23 +64,20 @@ def test_red_then_green_of_one_command_is_a_trigger(see: See) -> None:
     assert trigger.changes == ("-    return 3\n+    return 4",)
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        [run("pytest"), run("pytest")],
-        [run("pytest", "exec_error"), run("pytest", "exec_error")],
-        [run("pytest"), run("pytest", "exec_error")],
-        [run("pytest | tail", "exec_error"), run("pytest | tail")],
-        [run("pytest", "exec_error"), run("npm test")],
-        [run("pytest", "exec_error"), run("pytest", "unknown")],
-        [run("pytest", "exec_error"), run("pytest", "cancelled")],
-        [run("pytest", "cancelled"), run("pytest")],
-        [run("ls x", "exec_error"), run("ls x")],
-        [say("works great, thanks")],
-        [say("잘 됩니다. 감사합니다")],
-        [],
-    ],
-)
+@pytest.mark.parametrize("events", [
+    [run("pytest"), run("pytest")],
+    [run("pytest", "exec_error"), run("pytest", "exec_error")],
+    [run("pytest"), run("pytest", "exec_error")],
+    [run("pytest | tail", "exec_error"), run("pytest | tail")],
+    [run("pytest", "exec_error"), run("npm test")],
+    [run("pytest", "exec_error"), run("pytest", "unknown")],
+    [run("pytest", "exec_error"), run("pytest", "cancelled")],
+    [run("pytest", "cancelled"), run("pytest")],
+    [run("ls x", "exec_error"), run("ls x")],
+    [say("works great, thanks")],
+    [say("잘 됩니다. 감사합니다")],
+    [],
+])  # fmt: skip
 def test_anything_less_is_none(see: See, events: list[Event]) -> None:
     assert see(*events) == []
 
@@ -182,31 +179,28 @@ def test_only_an_escalated_tracker_counts(see: See) -> None:
     assert kinds(see(replace(failed, record=loud))) == ["mistakes"]
 
 
-@pytest.mark.parametrize(
-    ("command", "counts"),
-    [
-        ("git revert HEAD", True),
-        ("git revert --no-edit abc123", True),
-        ("git revert --abort", False),
-        ("git reset --hard", True),
-        ("cd app && git reset --hard HEAD~1", True),
-        ("git reset --hard origin/main", True),
-        ("git reset --soft HEAD~1", False),
-        ("git restore src/cart.py", True),
-        ("git restore .", True),
-        ("git restore --staged src/cart.py", False),
-        ("git restore other.py", False),
-        ("git checkout -- src/cart.py", True),
-        ("git checkout HEAD~2 -- src/", True),
-        ("git checkout src/cart.py", True),
-        ("git checkout .", True),
-        ("git checkout main", False),
-        ("git checkout -b fix", False),
-        ("git status", False),
-        ("echo git revert HEAD", False),
-        ("LC_ALL=C sudo git revert HEAD", True),
-    ],
-)
+@pytest.mark.parametrize(("command", "counts"), [
+    ("git revert HEAD", True),
+    ("git revert --no-edit abc123", True),
+    ("git revert --abort", False),
+    ("git reset --hard", True),
+    ("cd app && git reset --hard HEAD~1", True),
+    ("git reset --hard origin/main", True),
+    ("git reset --soft HEAD~1", False),
+    ("git restore src/cart.py", True),
+    ("git restore .", True),
+    ("git restore --staged src/cart.py", False),
+    ("git restore other.py", False),
+    ("git checkout -- src/cart.py", True),
+    ("git checkout HEAD~2 -- src/", True),
+    ("git checkout src/cart.py", True),
+    ("git checkout .", True),
+    ("git checkout main", False),
+    ("git checkout -b fix", False),
+    ("git status", False),
+    ("echo git revert HEAD", False),
+    ("LC_ALL=C sudo git revert HEAD", True),
+])  # fmt: skip
 def test_taking_changes_back_is_a_rollback(see: See, command: str, counts: bool) -> None:
     found = see(edit("src/cart.py"), run(command))
     assert kinds(found) == (["rollback"] if counts else [])

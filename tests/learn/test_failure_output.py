@@ -23,20 +23,17 @@ FAILED tests/test_cart.py::test_total_of_cart - assert 3 == 4
 """
 
 
-@pytest.mark.parametrize(
-    ("output", "names"),
-    [
-        (PYTEST, ("tests/test_cart.py::test_total_of_cart",)),
-        ("--- FAIL: TestTotal (0.00s)\n    cart_test.go:9: got 3\nFAIL", ("TestTotal",)),
-        ("test cart::total ... FAILED\ntest result: FAILED. 1 failed", ("cart::total",)),
-        (" FAIL  src/cart.test.ts\n  ● total › adds\n", ("src/cart.test.ts", "total › adds")),
-        ("not ok 2 - adds the tax", ("adds the tax",)),
-        ("\x1b[31m[ERROR]\x1b[0m   CartTest.total:12 expected", ("CartTest.total",)),
-        ("CartTest > total() FAILED", ("CartTest > total()",)),
-        ("FAIL: test_total (cart.CartTest)", ("test_total (cart.CartTest)",)),
-        ("15 passed in 0.12s", ()),
-    ],
-)
+@pytest.mark.parametrize(("output", "names"), [
+    (PYTEST, ("tests/test_cart.py::test_total_of_cart",)),
+    ("--- FAIL: TestTotal (0.00s)\n    cart_test.go:9: got 3\nFAIL", ("TestTotal",)),
+    ("test cart::total ... FAILED\ntest result: FAILED. 1 failed", ("cart::total",)),
+    (" FAIL  src/cart.test.ts\n  ● total › adds\n", ("src/cart.test.ts", "total › adds")),
+    ("not ok 2 - adds the tax", ("adds the tax",)),
+    ("\x1b[31m[ERROR]\x1b[0m   CartTest.total:12 expected", ("CartTest.total",)),
+    ("CartTest > total() FAILED", ("CartTest > total()",)),
+    ("FAIL: test_total (cart.CartTest)", ("test_total (cart.CartTest)",)),
+    ("15 passed in 0.12s", ()),
+])  # fmt: skip
 def test_failing_tests_are_named(output: str, names: tuple[str, ...]) -> None:
     assert find_failing(output) == names
 

@@ -51,18 +51,10 @@ def test_a_comment_with_a_cause_and_a_suggestion() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "nit: rename this, because it reads better",
-        "LGTM!",
-        "Why is this here at all?",
-        "Thanks, this avoids the race.",
-        "Done",
-        "",
-        "```suggestion\nx\n```",
-    ],
-)
+@pytest.mark.parametrize("body", [
+    "nit: rename this, because it reads better", "LGTM!", "Why is this here at all?",
+    "Thanks, this avoids the race.", "Done", "", "```suggestion\nx\n```",
+])  # fmt: skip
 def test_what_names_no_mistake_is_left_out(body: str) -> None:
     assert read([github(body)]) == []
 

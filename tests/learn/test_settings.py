@@ -23,19 +23,16 @@ def test_patterns_are_read_and_survive_the_catalogue(tmp_path: pathlib.Path) -> 
     assert settings_from_dict(as_data(settings)) == settings
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (r"['(a)\1']", r"lessons.toml:2: the pattern '(a)\\1' is not usable: it is not a valid"),
-        ('[\n  "fine",\n  "a(?!b)",\n]', "lessons.toml:4: the pattern 'a(?!b)' is not usable"),
-        ("['" + "[^.]{0,99}x" * 10 + "']", "too large"),
-        (str([f"[^.]{{0,90}}x{n}" for n in range(9)]), "too large together"),
-        ("['[']", "not a valid RE2 regular expression"),
-        ("'one'", "must be a list of texts"),
-        ("[1]", "must be a list of texts"),
-        (str(["x"] * 51), "51 patterns"),
-    ],
-)
+@pytest.mark.parametrize(("value", "words"), [
+    (r"['(a)\1']", r"lessons.toml:2: the pattern '(a)\\1' is not usable: it is not a valid"),
+    ('[\n  "fine",\n  "a(?!b)",\n]', "lessons.toml:4: the pattern 'a(?!b)' is not usable"),
+    ("['" + "[^.]{0,99}x" * 10 + "']", "too large"),
+    (str([f"[^.]{{0,90}}x{n}" for n in range(9)]), "too large together"),
+    ("['[']", "not a valid RE2 regular expression"),
+    ("'one'", "must be a list of texts"),
+    ("[1]", "must be a list of texts"),
+    (str(["x"] * 51), "51 patterns"),
+])  # fmt: skip
 def test_a_pattern_that_cannot_be_used_is_named(
     tmp_path: pathlib.Path, value: str, words: str
 ) -> None:

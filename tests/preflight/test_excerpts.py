@@ -54,20 +54,17 @@ class TestParagraphs:
         assert [p.number for p in found] == [0, 1, 2]
         assert [p.overlap for p in found] == [0, 0, 0]
 
-    @pytest.mark.parametrize(
-        ("source", "lines"),
-        [
-            ("a\n---\nb", ["a", "---", "b"]),
-            ("---\na: 1\n...\nb", ["b"]),
-            ("~~~\na\n```\n\nb", ["~~~", "a", "```", "", "b", "~~~"]),
-            ("````\na\n```\n\nb\n`````", ["````", "a", "```", "", "b", "`````"]),
-            ("- ```\n  a\n\n  b\n  ```", ["- ```", "  a", "", "  b", "  ```"]),
-            ("``` not `a` fence\nb", ["``` not `a` fence", "b"]),
-            ("# A\n\n## B\n\ntext", ["# A", "## B", "text"]),
-            ("\n\n  \nonly", ["only"]),
-            ("text  \nmore", ["text", "more"]),
-        ],
-    )
+    @pytest.mark.parametrize(("source", "lines"), [
+        ("a\n---\nb", ["a", "---", "b"]),
+        ("---\na: 1\n...\nb", ["b"]),
+        ("~~~\na\n```\n\nb", ["~~~", "a", "```", "", "b", "~~~"]),
+        ("````\na\n```\n\nb\n`````", ["````", "a", "```", "", "b", "`````"]),
+        ("- ```\n  a\n\n  b\n  ```", ["- ```", "  a", "", "  b", "  ```"]),
+        ("``` not `a` fence\nb", ["``` not `a` fence", "b"]),
+        ("# A\n\n## B\n\ntext", ["# A", "## B", "text"]),
+        ("\n\n  \nonly", ["only"]),
+        ("text  \nmore", ["text", "more"]),
+    ])  # fmt: skip
     def test_what_is_one_paragraph(self, source, lines):
         (found,) = weigh_paragraphs(source, ONE)
         assert found.lines == lines

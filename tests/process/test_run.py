@@ -162,18 +162,15 @@ def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -
     assert running(seconds) == []
 
 
-@pytest.mark.parametrize(
-    ("command", "state", "code"),
-    [
-        (["true"], "completed", 0),
-        (["sh", "-c", "exit 3"], "failed", 3),
-        (["sh", "-c", "kill -9 $$"], "failed", 137),
-        (["sh", "-c", "kill -TERM $$"], "failed", 143),
-        (["no-such-command-here"], "failed", 127),
-        (["/etc/passwd"], "failed", 126),
-        (["/"], "failed", 126),
-    ],
-)
+@pytest.mark.parametrize(("command", "state", "code"), [
+    (["true"], "completed", 0),
+    (["sh", "-c", "exit 3"], "failed", 3),
+    (["sh", "-c", "kill -9 $$"], "failed", 137),
+    (["sh", "-c", "kill -TERM $$"], "failed", 143),
+    (["no-such-command-here"], "failed", 127),
+    (["/etc/passwd"], "failed", 126),
+    (["/"], "failed", 126),
+])  # fmt: skip
 def test_exit_codes_are_those_of_a_shell(command: list[str], state: str, code: int) -> None:
     ended = run_captured(command)
     assert (ended.state, ended.code) == (state, code)
@@ -264,16 +261,11 @@ while True:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "line",
-    [
-        "sleep {0} & sleep {0}",
-        "sleep {0}",
-        "timeout 500 sleep {0}; true",
-        "setsid -w true; (sleep {0} & sleep {0} &) ; sleep {0} | cat",
-        "trap 'exit 5' INT; sleep {0} & wait",
-    ],
-)
+@pytest.mark.parametrize("line", [
+    "sleep {0} & sleep {0}", "sleep {0}", "timeout 500 sleep {0}; true",
+    "setsid -w true; (sleep {0} & sleep {0} &) ; sleep {0} | cat",
+    "trap 'exit 5' INT; sleep {0} & wait",
+])  # fmt: skip
 def test_ctrl_c_leaves_nothing_behind(drive: Drive, line: str) -> None:
     seconds = mark()
     driven = drive("sh", "-c", line.format(seconds), stdout=subprocess.PIPE)

@@ -64,20 +64,17 @@ def test_a_file_is_read_line_by_line() -> None:
 GOOD = '{"query": "a", "expected": []}\n'
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("7", 'no "query"'),
-        ('{"expected": []}', 'no "query"'),
-        ('{"query": " ", "expected": []}', 'no "query"'),
-        ('{"query": 3, "expected": []}', 'no "query"'),
-        ('{"query": "a"}', '"expected" must be a list'),
-        ('{"query": "a", "expected": "x"}', '"expected" must be a list'),
-        ('{"query": "a", "expected": [1]}', '"expected" must be a list'),
-    ],
-)
+@pytest.mark.parametrize(("line", "words"), [
+    ("{", "not JSON"),
+    ("[" * 100_000, "not JSON"),
+    ("7", 'no "query"'),
+    ('{"expected": []}', 'no "query"'),
+    ('{"query": " ", "expected": []}', 'no "query"'),
+    ('{"query": 3, "expected": []}', 'no "query"'),
+    ('{"query": "a"}', '"expected" must be a list'),
+    ('{"query": "a", "expected": "x"}', '"expected" must be a list'),
+    ('{"query": "a", "expected": [1]}', '"expected" must be a list'),
+])  # fmt: skip
 def test_a_bad_line_is_named_by_its_number(line: str, words: str) -> None:
     with pytest.raises(InputError, match=f"^p.jsonl:3: .*{words}"):
         parse_labelled(f"{GOOD}\n{line}\n", name="p.jsonl")

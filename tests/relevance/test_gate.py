@@ -72,27 +72,13 @@ ABOUT = {
     "회원 이름을 한글 순서로 정렬하는 함수 고쳐줘": "한글-정렬",
 }
 EVERYDAY = [
-    "run the tests",
-    "rename this variable",
-    "bump the version",
-    "explain this function",
-    "commit this",
-    "update the README",
-    "what does this do?",
-    "fix the typo",
-    "continue",
-    "yes, do it",
-    "add a docstring to this class",
-    "translate this paragraph into French",
-    "make the button blue",
-    "open a pull request",
-    "write the changelog entry for the last release",
-    "show me the history of this file",
-    "split this function into two and add a type annotation",
-    "테스트 돌려줘",
-    "이 함수 설명해줘",
-    "커밋 메시지 써줘",
-]
+    "run the tests", "rename this variable", "bump the version", "explain this function",
+    "commit this", "update the README", "what does this do?", "fix the typo", "continue",
+    "yes, do it", "add a docstring to this class", "translate this paragraph into French",
+    "make the button blue", "open a pull request", "write the changelog entry for the last release",
+    "show me the history of this file", "split this function into two and add a type annotation",
+    "테스트 돌려줘", "이 함수 설명해줘", "커밋 메시지 써줘",
+]  # fmt: skip
 FILLER = [
     "cache header proxy render layout widget canvas",
     "socket buffer packet handshake cipher session",
@@ -398,16 +384,12 @@ def test_rivals_default_to_the_size():
     assert one(rivals=1).confidence == one(rivals=3).confidence > one(rivals=4).confidence
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"lengths": {"body": 300}}, 0.2329),
-        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.6312),
-        ({"title": "Telegram bots", "bm25": 5.0, "rivals": 400, "lengths": {"body": 900}}, 0.4526),
-        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0227),
-    ],
-    ids=["usual", "short", "title", "prose"],
-)
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({"lengths": {"body": 300}}, 0.2329),
+    ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.6312),
+    ({"title": "Telegram bots", "bm25": 5.0, "rivals": 400, "lengths": {"body": 900}}, 0.4526),
+    ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0227),
+], ids=["usual", "short", "title", "prose"])  # fmt: skip
 def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
     """Worked by hand from the formula; who fits its constants anew works these anew."""
     values = {

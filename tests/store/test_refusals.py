@@ -39,16 +39,13 @@ def refused(error):
     return text
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (errno.ENOSPC, "disk is full"),
-        (errno.EDQUOT, "quota"),
-        (errno.EROFS, "read-only"),
-        (errno.EACCES, "no permission"),
-        (errno.EIO, "check the disk"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words"), [
+    (errno.ENOSPC, "disk is full"),
+    (errno.EDQUOT, "quota"),
+    (errno.EROFS, "read-only"),
+    (errno.EACCES, "no permission"),
+    (errno.EIO, "check the disk"),
+])  # fmt: skip
 @pytest.mark.parametrize("call", ["open", "write", "fsync"])
 def test_what_the_system_refuses_is_one_line_and_nothing_is_lost(
     root, card, monkeypatch, call, code, words

@@ -177,16 +177,13 @@ def test_manifests_are_read_back(tmp_path: pathlib.Path) -> None:
     assert found.manifest.startswith(settings_signature(str(tmp_path)))
 
 
-@pytest.mark.parametrize(
-    ("modified", "racy"),
-    [
-        (1_000_000_000_000_000_500, True),  # written after the scan began
-        (999_999_999_990_000_500, True),  # within a kernel tick before it
-        (999_999_990_000_000_500, False),
-        (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
-        (999_999_990_000_000_000, False),
-    ],
-)
+@pytest.mark.parametrize(("modified", "racy"), [
+    (1_000_000_000_000_000_500, True),  # written after the scan began
+    (999_999_999_990_000_500, True),  # within a kernel tick before it
+    (999_999_990_000_000_500, False),
+    (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
+    (999_999_990_000_000_000, False),
+])  # fmt: skip
 def test_a_file_too_young_to_be_vouched_for_is_marked(modified: int, racy: bool) -> None:
     signature = f"{modified}.{modified}.7.42"
     marked = mark_racy(signature, started_ns=1_000_000_000_000_000_000)

@@ -204,19 +204,16 @@ def test_import_is_cheap_for_a_hook(python_path):
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("the local base branch", [("local", "base"), ("base", "branch")]),
-        ("a stale branch of main", [("stale", "branch"), ("branch", "main")]),
-        ("restart .env.local now", [("restart", "env"), ("envloc", "now")]),
-        ("getUserById", []),
-        ("run run run", []),
-        ("a b, a b", []),
-        ("", []),
-        ("한글 정렬", [("한글", "정")]),
-    ],
-)
+@pytest.mark.parametrize(("text", "pairs"), [
+    ("the local base branch", [("local", "base"), ("base", "branch")]),
+    ("a stale branch of main", [("stale", "branch"), ("branch", "main")]),
+    ("restart .env.local now", [("restart", "env"), ("envloc", "now")]),
+    ("getUserById", []),
+    ("run run run", []),
+    ("a b, a b", []),
+    ("", []),
+    ("한글 정렬", [("한글", "정")]),
+])  # fmt: skip
 def test_neighbours_are_words_that_stand_side_by_side(text, pairs):
     assert find_neighbours(text) == pairs
 

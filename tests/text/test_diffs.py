@@ -33,25 +33,15 @@ AGENTS = """*** Begin Patch
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "hunks"),
-    [
-        (
-            GIT,
-            [
-                ("src/run.py", 3, [(" ", "a"), ("-", "b"), ("+", "++ c"), (" ", "d")]),
-                ("old.py", 0, [("-", "gone")]),
-            ],
-        ),
-        (
-            AGENTS,
-            [("src/run.py", 0, [(" ", "a"), ("-", "b"), ("+", "c")]), ("new.py", 0, [("+", "d")])],
-        ),
-        ("@@\n-a\n+b", [("given.py", 0, [("-", "a"), ("+", "b")])]),
-        ("+ no patch\n- at all", []),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "hunks"), [
+    (GIT, [("src/run.py", 3, [(" ", "a"), ("-", "b"), ("+", "++ c"), (" ", "d")]), ("old.py", 0,
+     [("-", "gone")])]),
+    (AGENTS, [("src/run.py", 0, [(" ", "a"), ("-", "b"), ("+", "c")]), ("new.py", 0, [("+",
+     "d")])]),
+    ("@@\n-a\n+b", [("given.py", 0, [("-", "a"), ("+", "b")])]),
+    ("+ no patch\n- at all", []),
+    ("", []),
+])  # fmt: skip
 def test_a_patch_is_taken_apart(
     text: str, hunks: list[tuple[str, int, list[tuple[str, str]]]]
 ) -> None:

@@ -13,16 +13,13 @@ from lessons_kb.text.sanitize import visible, visible_json
 INVISIBLE = set("\x1b\x07\x00\x7f\x9b\u202e\u2066\u200b\ufeff\U000e0041")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain 한국어 é", "plain 한국어 é"),
-        ("two\nlines\tand\u00a0blanks", "two\nlines\tand\u00a0blanks"),
-        ("\x1b]0;owned\x07", "\\x1b]0;owned\\x07"),
-        ("\u202eexe.txt", "\\u202eexe.txt"),
-        ("\x9b2J", "\\x9b2J"),
-    ],
-)
+@pytest.mark.parametrize(("text", "shown"), [
+    ("plain 한국어 é", "plain 한국어 é"),
+    ("two\nlines\tand\u00a0blanks", "two\nlines\tand\u00a0blanks"),
+    ("\x1b]0;owned\x07", "\\x1b]0;owned\\x07"),
+    ("\u202eexe.txt", "\\u202eexe.txt"),
+    ("\x9b2J", "\\x9b2J"),
+])  # fmt: skip
 def test_visible(text: str, shown: str) -> None:
     assert visible(text) == shown
 

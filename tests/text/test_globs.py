@@ -122,16 +122,13 @@ def test_agrees_with_pathspec(globs, paths):
         assert any(hint in "\n".join(paths) for hint in get_hints(compiled))
 
 
-@pytest.mark.parametrize(
-    ("glob", "path"),
-    [
-        ("*a" * 30 + "b", "a" * 250),
-        ("**/a" * 30 + "/b", "a/" * 2000 + "a"),
-        ("a/**/" * 30 + "b", "a/" * 2000 + "a"),
-        ("*a*/**/" * 20 + "b", "aaa/" * 1000 + "a"),
-        ("[ab]*" * 40 + "c", "ab" * 100),
-    ],
-)
+@pytest.mark.parametrize(("glob", "path"), [
+    ("*a" * 30 + "b", "a" * 250),
+    ("**/a" * 30 + "/b", "a/" * 2000 + "a"),
+    ("a/**/" * 30 + "b", "a/" * 2000 + "a"),
+    ("*a*/**/" * 20 + "b", "aaa/" * 1000 + "a"),
+    ("[ab]*" * 40 + "c", "ab" * 100),
+])  # fmt: skip
 def test_time_stays_bounded_on_hostile_globs(glob, path):
     compiled = compile_globs([glob])
     began = time.process_time()
@@ -139,18 +136,15 @@ def test_time_stays_bounded_on_hostile_globs(glob, path):
     assert time.process_time() - began < 30
 
 
-@pytest.mark.parametrize(
-    ("glob", "matched"),
-    [
-        ("[[a]x", "[x"),
-        ("[+--]", ","),
-        ("[a&&b]", "&"),
-        ("[a||b]", "|"),
-        ("[a~~b]", "~"),
-        ("[]a[]", "["),
-        ("\\[a[[]", "[a["),
-    ],
-)
+@pytest.mark.parametrize(("glob", "matched"), [
+    ("[[a]x", "[x"),
+    ("[+--]", ","),
+    ("[a&&b]", "&"),
+    ("[a||b]", "|"),
+    ("[a~~b]", "~"),
+    ("[]a[]", "["),
+    ("\\[a[[]", "[a["),
+])  # fmt: skip
 def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
     """Python warns of such classes, on the standard error of whoever compiles them."""
     assert match_globs(compile_globs([glob]), matched)
@@ -161,16 +155,13 @@ def test_a_hyphen_that_stands_first_in_a_class_is_itself() -> None:
     assert [path for path in ("0x", "bx", "ax", "-x") if match_globs(globs, path)] == ["0x", "bx"]
 
 
-@pytest.mark.parametrize(
-    ("path", "ignored"),
-    [
-        ("lessons/", False),
-        ("notes/", True),
-        ("lessons/a.md", False),
-        ("lessons/b.md", True),
-        ("lessons/deep/", True),
-    ],
-)
+@pytest.mark.parametrize(("path", "ignored"), [
+    ("lessons/", False),
+    ("notes/", True),
+    ("lessons/a.md", False),
+    ("lessons/b.md", True),
+    ("lessons/deep/", True),
+])  # fmt: skip
 def test_a_folder_is_taken_back_by_its_name(path: str, ignored: bool) -> None:
     globs = compile_globs(["*", "!lessons/", "!lessons/a.md"])
     assert match_globs(globs, path) is ignored

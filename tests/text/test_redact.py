@@ -100,42 +100,21 @@ def test_a_secret_of_a_known_form_gives_itself_away(name: str) -> None:
 
 PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
 PASSWORD_FRAMES = (
-    'password = "{}"',
-    "password='{}'",
-    '{{"password": "{}", "user": "bob"}}',
-    '{{\\"password\\": \\"{}\\", \\"user\\": 1}}',
-    "{{'db_password': '{}'}}",
-    "self.login(user='bob', password='{}')",
-    'config["password"] = "{}"',
-    'password: str = "{}"',
-    'userPassword:"{}"',
-    ":password => '{}'",
-    "passphrase: '{}' # for the key",
-    "PGPASSWORD='{}' psql",
-    '<add key="Password" password="{}"/>',
-    "['mysql', '--password', '{}']",
-    "CREATE USER bob IDENTIFIED BY '{}'",
-    "ALTER ROLE bob WITH PASSWORD '{}'",
-    "비밀번호: '{}'",
-)
+    'password = "{}"', "password='{}'", '{{"password": "{}", "user": "bob"}}',
+    '{{\\"password\\": \\"{}\\", \\"user\\": 1}}', "{{'db_password': '{}'}}",
+    "self.login(user='bob', password='{}')", 'config["password"] = "{}"', 'password: str = "{}"',
+    'userPassword:"{}"', ":password => '{}'", "passphrase: '{}' # for the key",
+    "PGPASSWORD='{}' psql", '<add key="Password" password="{}"/>', "['mysql', '--password', '{}']",
+    "CREATE USER bob IDENTIFIED BY '{}'", "ALTER ROLE bob WITH PASSWORD '{}'", "비밀번호: '{}'",
+)  # fmt: skip
 BARE_FRAMES = (
-    "DB_PASSWORD={}",
-    "export DB_PASSWORD={} && run",
-    "password: {}",
-    "  db-password: {}\n  host: x",
-    "--password {} --user bob",
-    "--db-password={} --user bob",
-    "<password>{}</password>",
-    "machine h login bob password {}",
-    "Server=x;User Id=sa;Password={};Database=y",
-    "curl -s -u bob:{} https://example.org",
-    "mysql -u root -p{} shop",
-    "sshpass -p {} ssh host",
-    "docker login -u bob -p {} registry",
-    "redis-cli -h x -a {} ping",
-    "postgres://bob:{}@db.example.org:5432/shop",
-    "비밀번호: {}",
-)
+    "DB_PASSWORD={}", "export DB_PASSWORD={} && run", "password: {}",
+    "  db-password: {}\n  host: x", "--password {} --user bob", "--db-password={} --user bob",
+    "<password>{}</password>", "machine h login bob password {}",
+    "Server=x;User Id=sa;Password={};Database=y", "curl -s -u bob:{} https://example.org",
+    "mysql -u root -p{} shop", "sshpass -p {} ssh host", "docker login -u bob -p {} registry",
+    "redis-cli -h x -a {} ping", "postgres://bob:{}@db.example.org:5432/shop", "비밀번호: {}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", PASSWORD_FRAMES)
@@ -153,34 +132,16 @@ def test_a_bare_password_is_announced_by_its_name(frame: str, password: str) -> 
 
 
 TOKEN_FRAMES = (
-    "Authorization: Bearer {}",
-    "authorization: token {}",
-    '"Authorization": "Basic {}"',
-    "curl -H 'Authorization: Bearer {}' https://example.org",
-    "-H 'X-Api-Key: {}'",
-    "PRIVATE-TOKEN: {}",
-    "sent bearer {} to the server",
-    'api_key = "{}"',
-    "apiKey: '{}'",
-    "API_KEY={} make deploy",
-    "client_secret: {}",
-    "aws_secret_access_key = {}",
-    '"accessToken":"{}"',
-    '"refresh_token" : "{}"',
-    "https://example.org/x?access_token={}&page=2",
-    "wss://example.org/?token={}",
-    "--token {}",
-    "//registry.npmjs.org/:_authToken={}",
-    "secret='{}'",
-    "SECRET_KEY = '{}'",
-    "AccountName=x;AccountKey={};EndpointSuffix=y",
-    "_auth={}",
-    'signing_key="{}"',
-    "Set-Cookie: session={}; Path=/",
-    "https://{}@github.com/x/y.git",
-    "invalid token {} for bob",
-    "https://bucket.example.org/x?X-Amz-Signature={}",
-)
+    "Authorization: Bearer {}", "authorization: token {}", '"Authorization": "Basic {}"',
+    "curl -H 'Authorization: Bearer {}' https://example.org", "-H 'X-Api-Key: {}'",
+    "PRIVATE-TOKEN: {}", "sent bearer {} to the server", 'api_key = "{}"', "apiKey: '{}'",
+    "API_KEY={} make deploy", "client_secret: {}", "aws_secret_access_key = {}",
+    '"accessToken":"{}"', '"refresh_token" : "{}"', "https://example.org/x?access_token={}&page=2",
+    "wss://example.org/?token={}", "--token {}", "//registry.npmjs.org/:_authToken={}",
+    "secret='{}'", "SECRET_KEY = '{}'", "AccountName=x;AccountKey={};EndpointSuffix=y", "_auth={}",
+    'signing_key="{}"', "Set-Cookie: session={}; Path=/", "https://{}@github.com/x/y.git",
+    "invalid token {} for bob", "https://bucket.example.org/x?X-Amz-Signature={}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", TOKEN_FRAMES)
@@ -334,15 +295,8 @@ def test_any_text_can_be_redacted(text: str) -> None:
 
 
 HOSTILE = (
-    "a",
-    "token:",
-    "password",
-    "=a",
-    "-----BEGIN PRIVATE KEY-----",
-    "eyJ",
-    "://a:",
-    "cookie: a=",
-)
+    "a", "token:", "password", "=a", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "cookie: a=",
+)  # fmt: skip
 HOSTILE += (
     "authorization:",
     "curl -u ",

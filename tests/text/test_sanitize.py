@@ -137,31 +137,17 @@ def test_defang_keeps_a_marker_readable(text, expected):
     assert defang(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Promise<string>, List<T> and `<div class='x'>`",
-        "<Suspense> needs a fallback; </template> closes",
-        "- [ ] open and [x] done",
-        "see [the context](docs/context.md) and rows[user]",
-        "an active lesson in [lessons/active.md]",
-        "User story: as a user: I want",
-        "the user: said",
-        "if count < limit and b > a:",
-        "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
-        "배열[0] → `dict[str, int]`: 확인",
-        "사용자 이름: 홍길동",
-        "사용자가 말했다: 안녕",
-        "主なユーザー層: 開発者",
-        "Ошибка: нет файла",
-        "Σφάλμα: δεν βρέθηκε",
-        "Սխալ: չկա",
-        "note: keep it",
-        "an [active] lesson&nbsp;is [**bold**](x.md) & 100%5 of `rows[*user*]`, roles = ['user']",
-        "a regex \\[user\\w+ and C:\\user\\x5: fine",
-        "https://example.org:8080/x?a[b]=c",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Promise<string>, List<T> and `<div class='x'>`",
+    "<Suspense> needs a fallback; </template> closes", "- [ ] open and [x] done",
+    "see [the context](docs/context.md) and rows[user]", "an active lesson in [lessons/active.md]",
+    "User story: as a user: I want", "the user: said", "if count < limit and b > a:",
+    "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
+    "배열[0] → `dict[str, int]`: 확인", "사용자 이름: 홍길동", "사용자가 말했다: 안녕", "主なユーザー層: 開発者",
+    "Ошибка: нет файла", "Σφάλμα: δεν βρέθηκε", "Սխալ: չկա", "note: keep it",
+    "an [active] lesson&nbsp;is [**bold**](x.md) & 100%5 of `rows[*user*]`, roles = ['user']",
+    "a regex \\[user\\w+ and C:\\user\\x5: fine", "https://example.org:8080/x?a[b]=c",
+])  # fmt: skip
 def test_defang_leaves_ordinary_text_alone(text):
     assert defang(text) == text
 
@@ -310,47 +296,12 @@ def test_plain_words_pass_untouched(text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *(
-            "[",
-            "<",
-            "[ ",
-            "< ",
-            "[/",
-            "</",
-            "<!--",
-            "<!-",
-            "\x1b",
-            "\x1b]",
-            "\x1b[",
-            "[a",
-            "<a",
-            "<|",
-        ),
-        *("human", "human:", "\nhuman ", " ", "\n", "[x]:", "]: #", "[active ", "[active lessons "),
-        *(
-            "é[",
-            "［",
-            "&",
-            "&amp;",
-            "&#",
-            "&#91",
-            "%5",
-            "%5b",
-            "\\\\",
-            "\\u{",
-            "[*",
-            "[active*",
-            "\u200b",
-            "<system ",
-            "_",
-            "1.",
-            "\n1. ",
-        ),
-    ],
-)
+@pytest.mark.parametrize("unit", [
+    *("[", "<", "[ ", "< ", "[/", "</", "<!--", "<!-", "\x1b", "\x1b]", "\x1b[", "[a", "<a", "<|"),
+    *("human", "human:", "\nhuman ", " ", "\n", "[x]:", "]: #", "[active ", "[active lessons "),
+    *("é[", "［", "&", "&amp;", "&#", "&#91", "%5", "%5b", "\\\\", "\\u{", "[*", "[active*",
+     "\u200b", "<system ", "_", "1.", "\n1. "),
+])  # fmt: skip
 def test_time_is_linear_on_hostile_runs(unit):
     text = unit * (200_000 // len(unit))
     began = time.process_time()

@@ -16,20 +16,17 @@ from lessons_kb.text.analyzer import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "script"),
-    [
-        ("", LATIN),
-        ("fix the build", LATIN),
-        ("señal naïve łódź", LATIN),
-        ("исправь ошибку в docker", OTHER),
-        ("διόρθωσε το σφάλμα", OTHER),
-        ("이거 왜 안 되는지 docker compose 확인해줘", HANGUL),
-        ("docker compose を修正して", KANA),
-        ("修复 docker 数据库 问题", HAN),
-        ("แก้ไขข้อผิดพลาด", UNKNOWN),
-    ],
-)
+@pytest.mark.parametrize(("text", "script"), [
+    ("", LATIN),
+    ("fix the build", LATIN),
+    ("señal naïve łódź", LATIN),
+    ("исправь ошибку в docker", OTHER),
+    ("διόρθωσε το σφάλμα", OTHER),
+    ("이거 왜 안 되는지 docker compose 확인해줘", HANGUL),
+    ("docker compose を修正して", KANA),
+    ("修复 docker 数据库 问题", HAN),
+    ("แก้ไขข้อผิดพลาด", UNKNOWN),
+])  # fmt: skip
 def test_most_letters_decide(text: str, script: str) -> None:
     assert find_script(text.split()) == script
 

@@ -43,14 +43,10 @@ def test_keys_and_texts_of_data_are_redacted() -> None:
     assert redact_data({"a": [1, None, True]}) == {"a": [1, None, True]}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '비번은 @@ 입니다\nsymptoms: ["VALUE=서버"]',
-        'password x\nvalue="your password is @@ now"',
-        "password x\nvalue = y\nthe password is @@ now",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    '비번은 @@ 입니다\nsymptoms: ["VALUE=서버"]', 'password x\nvalue="your password is @@ now"',
+    "password x\nvalue = y\nthe password is @@ now",
+])  # fmt: skip
 def test_a_value_further_on_hides_none_that_is_near(text: str) -> None:
     secret = PASSWORD(random.Random(3))
     assert not left_of(secret, redact(text.replace("@@", secret)))

@@ -57,31 +57,23 @@ def test_no_text_is_lost_between_sentences(text):
     assert "".join("".join(split_sentences(text)).split()) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "what does total() in src/billing/invoice.py return?",
-        "Explain src/billing/invoice.py",
-        "Is a.py used? And where is b.py imported?",
-        "src/a.py 의 total()은 무엇을 반환하나요?",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "what does total() in src/billing/invoice.py return?", "Explain src/billing/invoice.py",
+    "Is a.py used? And where is b.py imported?", "src/a.py 의 total()은 무엇을 반환하나요?",
+])  # fmt: skip
 def test_a_question_is_told_from_a_task(text: str) -> None:
     assert is_question(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Fix total() in src/billing/invoice.py",
-        "Can you fix total() in src/billing/invoice.py?",
-        "The test fails. What is wrong in a.py?",
-        "How does a.py sum up? Please make it return cents",
-        "a.py 를 고쳐 줄래?",
-        "",
-        "what is this?\n```\na.py:1: error\n```",
-        "why? " * 200,
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Fix total() in src/billing/invoice.py",
+    "Can you fix total() in src/billing/invoice.py?",
+    "The test fails. What is wrong in a.py?",
+    "How does a.py sum up? Please make it return cents",
+    "a.py 를 고쳐 줄래?",
+    "",
+    "what is this?\n```\na.py:1: error\n```",
+    "why? " * 200,
+])  # fmt: skip
 def test_a_task_is_no_question(text: str) -> None:
     assert not is_question(text)

@@ -49,14 +49,11 @@ GEMINI = [
 
 
 @pytest.mark.parametrize("step", [0, 7, 1000])
-@pytest.mark.parametrize(
-    ("name", "agent", "expected"),
-    [
-        ("CLAUDE", "claude-code", CLAUDE),
-        ("CODEX", "codex", CODEX),
-        ("GEMINI", "gemini-cli", GEMINI),
-    ],
-)
+@pytest.mark.parametrize(("name", "agent", "expected"), [
+    ("CLAUDE", "claude-code", CLAUDE),
+    ("CODEX", "codex", CODEX),
+    ("GEMINI", "gemini-cli", GEMINI),
+])  # fmt: skip
 def test_a_record_tells_the_same_however_it_comes(
     records: types.ModuleType, name: str, agent: str, expected: list[object], step: int
 ) -> None:
@@ -98,18 +95,15 @@ def test_what_is_no_record_tells_nothing() -> None:
     assert (transcript.agent, found) == ("", [])
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("1970-01-01T00:00:10Z", 10),
-        ("1970-01-01T00:00:10", 10),
-        (1_770_000_000_000, 1_770_000_000),
-        (1_770_000_000, 1_770_000_000),
-        ("soon", 0),
-        (None, 0),
-        ([], 0),
-    ],
-)
+@pytest.mark.parametrize(("value", "expected"), [
+    ("1970-01-01T00:00:10Z", 10),
+    ("1970-01-01T00:00:10", 10),
+    (1_770_000_000_000, 1_770_000_000),
+    (1_770_000_000, 1_770_000_000),
+    ("soon", 0),
+    (None, 0),
+    ([], 0),
+])  # fmt: skip
 def test_times_are_read_in_any_form(value: object, expected: float) -> None:
     assert read_time(value) == expected
 

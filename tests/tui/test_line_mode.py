@@ -53,18 +53,15 @@ def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("dance", "unknown command 'dance'; see `help`"),
-        ("bump", "bump needs a number"),
-        ("bump 99", "no number 99"),
-        ("bump nothing-like-it", "matches no rows"),
-        ("bump lessons/", "rows of the last list"),
-        ("accept 1", "accept works on drafts; list them with `drafts`"),
-        ("edit 1", "set $EDITOR"),
-    ],
-)
+@pytest.mark.parametrize(("line", "words"), [
+    ("dance", "unknown command 'dance'; see `help`"),
+    ("bump", "bump needs a number"),
+    ("bump 99", "no number 99"),
+    ("bump nothing-like-it", "matches no rows"),
+    ("bump lessons/", "rows of the last list"),
+    ("accept 1", "accept works on drafts; list them with `drafts`"),
+    ("edit 1", "set $EDITOR"),
+])  # fmt: skip
 def test_what_cannot_be_done_is_said(talk: Talk, line: str, words: str) -> None:
     refused, said = talk("", line)
     assert refused == 1
