@@ -9,7 +9,7 @@ import string
 import pytest
 
 from lessons_kb.text.redact import redact, redact_data
-from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, left_of, made
+from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, fill, left_of, made
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -48,7 +48,7 @@ def test_keys_and_texts_of_data_are_redacted() -> None:
     "password x\nvalue = y\nthe password is @@ now",
 ])  # fmt: skip
 def test_a_value_further_on_hides_none_that_is_near(text: str) -> None:
-    secret = PASSWORD(random.Random(3))
+    secret = fill(PASSWORD, random.Random(3))
     assert not left_of(secret, redact(text.replace("@@", secret)))
 
 
