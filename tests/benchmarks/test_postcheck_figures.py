@@ -1,7 +1,5 @@
 """What the labelled post-check cases hold, and how flags on them are counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Editing keeps the human's file: exactly the lines of the changed keys differ (SPEC §1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.edit import edit_header
@@ -12,7 +10,7 @@ from lessons_kb.text.sanitize import clean_line
 BUMP = {"occurrences": 6, "last-seen": "2026-11-21"}
 
 
-def header(text: str) -> str:
+def header(text):
     return f"---\n{text}\n---\n# T\n"
 
 
@@ -67,9 +65,7 @@ def header(text: str) -> str:
     ("title: two\n  lines # c", {"title": "two lines"}, "title: two\n  lines # c"),
     ("occurrences: 0006", {"occurrences": 6}, "occurrences: 6"),
 ])  # fmt: skip
-def test_only_the_changed_keys_lines_change(
-    before: str, changes: dict[str, str | int | tuple[str, ...] | None], after: str
-) -> None:
+def test_only_the_changed_keys_lines_change(before, changes, after):
     assert edit_header(header(before), changes) == header(after)
 
 
@@ -95,9 +91,7 @@ def test_only_the_changed_keys_lines_change(
      "examples:\n  - a\n    more\n  - |\n    b\n    b\n  - c\nx: 1"),
     ("examples:\n  - Error: x\n", ("Error: x", "b"), "examples:\n  - Error: x\n  - b\n"),
 ])  # fmt: skip
-def test_lists_keep_their_style_and_the_items_that_stay(
-    before: str, values: tuple[str, ...], after: str
-) -> None:
+def test_lists_keep_their_style_and_the_items_that_stay(before, values, after):
     assert edit_header(header(before), {"examples": values}) == header(after)
 
 
@@ -108,7 +102,7 @@ TEXT = (
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff", "\n\n"])
-def test_line_ends_mark_and_spaces_stay(eol: str, mark: str) -> None:
+def test_line_ends_mark_and_spaces_stay(eol, mark):
     before = (mark + TEXT).replace("\n", eol)
     expected = (mark + TEXT.replace("5 # five\n", "6 # five\nlast-seen: 2026-11-21\n")).replace(
         "\n", eol
@@ -116,7 +110,7 @@ def test_line_ends_mark_and_spaces_stay(eol: str, mark: str) -> None:
     assert edit_header(before, BUMP) == expected
 
 
-def test_mixed_line_ends_stay() -> None:
+def test_mixed_line_ends_stay():
     before = "---\r\ntitle: T\nseverity: low\r\nx: 1\n---\nBody\r\n"
     assert edit_header(before, {"severity": "high"}) == before.replace("low", "high")
 
@@ -131,7 +125,7 @@ def test_mixed_line_ends_stay() -> None:
     ("---\n---", "---\nstatus: ignored\n---"),
     ("---\ntitle: T\n---", "---\ntitle: T\nstatus: ignored\n---"),
 ])  # fmt: skip
-def test_a_file_without_keys_gets_a_header(before: str, after: str) -> None:
+def test_a_file_without_keys_gets_a_header(before, after):
     assert edit_header(before, {"status": "ignored"}) == after
 
 
@@ -152,7 +146,7 @@ Body
 """
 
 
-def test_headers_that_yaml_refuses_are_edited_as_exactly() -> None:
+def test_headers_that_yaml_refuses_are_edited_as_exactly():
     changes = {**BUMP, "severity": "high", "examples": ("@one", "two"), "symptoms": None}
     assert (
         edit_header(NOT_YAML, changes)
@@ -174,7 +168,7 @@ Body
     )
 
 
-def test_fixing_the_value_that_yaml_refused() -> None:
+def test_fixing_the_value_that_yaml_refused():
     assert edit_header("---\ntitle: @x\n---\n", {"title": "x"}) == "---\ntitle: x\n---\n"
 
 
@@ -188,7 +182,7 @@ def test_fixing_the_value_that_yaml_refused() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["old", "'old'", '"old"', "@old"])
-def test_any_title_is_written_safely(title: str, before: str) -> None:
+def test_any_title_is_written_safely(title, before):
     import yaml
 
     text = edit_header(header(f"title: {before}\nx: 1"), {"title": title})
@@ -207,7 +201,7 @@ def test_any_title_is_written_safely(title: str, before: str) -> None:
     "---\n{title: T, severity: low}\n---\n",
     "---\n{title: T}\n---\n",
 ])  # fmt: skip
-def test_what_cannot_be_kept_is_refused(text: str) -> None:
+def test_what_cannot_be_kept_is_refused(text):
     changes = {"title": "x", "status": "ignored"}
     with pytest.raises(EditRefused) as caught:
         edit_header(text, changes)
@@ -222,30 +216,30 @@ def test_what_cannot_be_kept_is_refused(text: str) -> None:
     ("---\n{title: T,\nmine: x}\n---\n",
      "the header cannot be changed safely; edit the file by hand"),
 ])  # fmt: skip
-def test_a_refusal_says_what_to_do(text: str, message: str) -> None:
+def test_a_refusal_says_what_to_do(text, message):
     with pytest.raises(EditRefused) as caught:
         edit_header(text, {"title": None})
     assert str(caught.value) == message
 
 
-def test_lone_surrogates_are_refused() -> None:
+def test_lone_surrogates_are_refused():
     with pytest.raises(EditRefused):
         edit_header("---\ntitle: T\n---\n", {"title": "\ud800"})
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a: b", "ä", "-x", "x\n"])
-def test_names_that_are_no_keys(name: str) -> None:
+def test_names_that_are_no_keys(name):
     with pytest.raises(InputError) as caught:
         edit_header("# T\n", {name: "x"})
     assert str(caught.value) == f"{name!r} cannot be a key; use letters, digits and hyphens"
 
 
-def test_unknown_keys_keep_their_spelling() -> None:
+def test_unknown_keys_keep_their_spelling():
     assert edit_header(header("Foo_Bar: 1"), {"fooBaz": "x"}) == header("Foo_Bar: 1\nfooBaz: x")
     assert edit_header(header("Foo_Bar: 1"), {"foo-bar": 2}) == header("Foo_Bar: 2")
 
 
-def test_bumping_again_and_again_keeps_everything_else() -> None:
+def test_bumping_again_and_again_keeps_everything_else():
     text = header("type: lesson\ntitle: T # t\nsymptoms: [a]")
     start = text
     for count in range(2, 12):
@@ -261,14 +255,14 @@ def test_bumping_again_and_again_keeps_everything_else() -> None:
 
 
 @pytest.mark.parametrize("dash", ["- ", "  - ", "-   "])
-def test_a_list_at_the_end_grows_beside_new_keys(dash: str) -> None:
+def test_a_list_at_the_end_grows_beside_new_keys(dash):
     text = header(f"title: T\nexamples:\n{dash}one")
     edited = edit_header(text, {**BUMP, "examples": ("one", "two")})
     expected = f"title: T\nexamples:\n{dash}one\n{dash}two\noccurrences: 6\nlast-seen: 2026-11-21"
     assert edited == header(expected)
 
 
-def test_a_comment_stays_when_its_item_goes() -> None:
+def test_a_comment_stays_when_its_item_goes():
     text = header("examples:\n# first\n- one # 1\n# second\n- two")
     edited = edit_header(text, {"examples": ("two", "three")})
     assert edited == header("examples:\n# first\n# 1\n# second\n- two\n- three")
@@ -325,9 +319,7 @@ PLAIN, LENIENT = "T", "`T`: no YAML"
     ("status: active # for now", {"status": None},
      "the comment '# for now' at status would be lost; move it above the key, then try again"),
 ])  # fmt: skip
-def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(
-    title: str, below: str, changes: dict[str, str | int | tuple[str, ...] | None], message: str
-) -> None:
+def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(title, below, changes, message):
     nested = "status: {now: active}" if title == LENIENT else None
     if below == nested:  # to the reader of plain pairs these braces are text, in one line
         return
@@ -341,7 +333,7 @@ def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(
     ["occurrences:9", "occurrences\uff1a 9", "{occurrences: 9}", "{x: 1, occurrences: 9}",
      "? occurrences\n: 9", " occurrences : 9", "Occurrences = 9"],
 )  # fmt: skip
-def test_a_count_that_no_reader_sees_is_not_begun_anew(line: str) -> None:
+def test_a_count_that_no_reader_sees_is_not_begun_anew(line):
     text = header(f"title: {LENIENT}\nseverity: low\n{line}")
     with pytest.raises(
         EditRefused, match=r"^line 4: .* is not recognised as a key; write `occurrences: "
@@ -357,15 +349,13 @@ def test_a_count_that_no_reader_sees_is_not_begun_anew(line: str) -> None:
     ("title: A\noccurrences: !!int 4", "line 3: occurrences is '!!int 4'; write the value alone"),
     ("title: A\nn: &n 4\noccurrences: *n", "line 4: occurrences is '*n'; write the value alone"),
 ])  # fmt: skip
-def test_a_value_that_yaml_takes_from_elsewhere_is_not_written_over(
-    text: str, message: str
-) -> None:
+def test_a_value_that_yaml_takes_from_elsewhere_is_not_written_over(text, message):
     with pytest.raises(EditRefused) as caught:
         edit_header(header(text), BUMP)
     assert str(caught.value) == message
 
 
-def test_an_item_that_is_no_text_is_not_dropped_to_make_room() -> None:
+def test_an_item_that_is_no_text_is_not_dropped_to_make_room():
     before = "examples:\n  - when: May\n    who: Kim\n  - b"
     kept = edit_header(header(before), {"examples": ("b", "c")})
     assert kept == header(f"{before}\n  - c")
@@ -373,7 +363,7 @@ def test_an_item_that_is_no_text_is_not_dropped_to_make_room() -> None:
         edit_header(header(before), {"examples": ("c",)})
 
 
-def test_items_that_a_card_shows_cleaned_stay_as_they_were_written() -> None:
+def test_items_that_a_card_shows_cleaned_stay_as_they_were_written():
     before = 'examples:\n  - "zero\\u200bwidth"\n  # about b\n  - b'
     edited = edit_header(header(before), {"examples": ("zerowidth", "b", "c")})
     assert edited == header(f"{before}\n  - c")
@@ -386,15 +376,13 @@ def test_items_that_a_card_shows_cleaned_stay_as_they_were_written() -> None:
     ("status: done, see the review", {"status": "archived"}, "one of active, ignored"),
     ("status: active; ask Kim", {"status": "archived"}, "one of active, ignored"),
 ])  # fmt: skip
-def test_words_beside_a_date_or_a_status_are_not_written_over(
-    line: str, changes: dict[str, str], expected: str
-) -> None:
+def test_words_beside_a_date_or_a_status_are_not_written_over(line, changes, expected):
     with pytest.raises(EditRefused, match=f"line 3: .*{expected}"):
         edit_header(header(f"occurrences: 5\n{line}"), changes)
 
 
 @pytest.mark.parametrize("first", ["%YAML 1.1", "? a\n: b", "<<: x", "...", "\ufeff"])
-def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(first: str) -> None:
+def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(first):
     text = f"\n---\n{first}\noccurrences: 5\n---\n# T\n"
     if first == "\ufeff":
         text = "\n\ufeff---\noccurrences: 5\n---\n# T\n"
@@ -402,7 +390,7 @@ def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(firs
         edit_header(text, BUMP)
 
 
-def test_a_rule_across_the_page_is_no_header() -> None:
+def test_a_rule_across_the_page_is_no_header():
     assert edit_header("\n---\nSome words.\n\n---\nMore.\n", BUMP).endswith(
         "---\n\n---\nSome words.\n\n---\nMore.\n"
     )

@@ -1,15 +1,10 @@
 """Every finding in full: where, how bad, what is wrong and how to fix it (SPEC §1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Document
-
-Said = tuple[int, str, str, str, str]
 
 BODY = "## Root Cause\n\nIt never looked.\n\n## Prevention\n\n- Look at it\n"
 REMOVE = ", or remove the line"
@@ -17,17 +12,17 @@ UTF_8 = "save the file as UTF-8 text"
 KEYS_AND_LISTS = "; its plain keys and lists are used"
 
 
-def said(document: Document) -> list[Said]:
+def said(document):
     findings = check_card(document)
     assert {finding.path for finding in findings} <= {"lessons/a.md", "docs/a.md"}
     return [(f.line, f.level, f.rule, f.message, f.fix) for f in findings]
 
 
-def check(text: str, path: str = "lessons/a.md") -> list[Said]:
+def check(text, path="lessons/a.md"):
     return said(parse_card(text, path=path, folders=KNOWN_FOLDERS))
 
 
-def wrong(given: str, expected: str, line: int = 4) -> Said:
+def wrong(given, expected, line=4):
     fix = f"write {expected}{REMOVE}"
     return (line, "warning", "wrong-value", f"{given}, so its default is used", fix)
 
@@ -77,7 +72,7 @@ def wrong(given: str, expected: str, line: int = 4) -> Said:
      "write it as in .gitignore, relative to the project root, such as src/**/*.py") for path in
      ("~/x", "C:/a", "a/../b")]),
 ])  # fmt: skip
-def test_findings_of_a_header(header: str, finding: Said | list[Said]) -> None:
+def test_findings_of_a_header(header, finding):
     expected = finding if isinstance(finding, list) else [finding]
     assert check(f"---\ntitle: T\nsymptoms: [s]\n{header}\n---\n{BODY}") == expected
 
@@ -111,11 +106,11 @@ NO_SYMPTOMS = (
 )  # fmt: skip
 
 
-def placeholder(line: int, message: str) -> Said:
+def placeholder(line, message):
     return (line, "warning", "placeholder", message, "fill it in, or remove it")
 
 
-def vague(line: int, shown: str) -> Said:
+def vague(line, shown):
     fix = "describe what a diff or an answer shows when it is done"
     return (line, "warning", "vague-item", f"cannot be checked: {shown}", fix)
 
@@ -128,7 +123,7 @@ def vague(line: int, shown: str) -> Said:
      f"the title is a placeholder: TODO {'x' * 55}"), placeholder(1,
      f"is still a placeholder: TODO {'x' * 54}…")]),
 ])  # fmt: skip
-def test_findings_of_a_bare_card(text: str, findings: list[Said]) -> None:
+def test_findings_of_a_bare_card(text, findings):
     assert check(text) == findings
 
 
@@ -146,16 +141,16 @@ def test_findings_of_a_bare_card(text: str, findings: list[Said]) -> None:
     ("x" * 241, [(11, "info", "long-item", "the item has 241 characters: " + "x" * 59 + "…",
      "shorten it to one line and move the rest to the section Fix")]),
 ])  # fmt: skip
-def test_findings_of_an_item(item: str, findings: list[Said]) -> None:
+def test_findings_of_an_item(item, findings):
     text = f"---\ntitle: T\nsymptoms: [s]\n---\n{BODY}"
     assert check(text.replace("- Look at it", f"- {item}")) == findings
 
 
-def test_a_long_title_that_stands_in_for_a_checklist_is_no_long_item() -> None:
+def test_a_long_title_that_stands_in_for_a_checklist_is_no_long_item():
     assert check(f"# {'x' * 300}\n") == [NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]
 
 
-def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line() -> None:
+def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line():
     text = "---\nseverity: none\n---\n## Prevention\n\n- be careful\n- TODO\n"
     assert [(line, rule) for line, _level, rule, _message, _fix in check(text)] == [
         (2, "wrong-value"),
@@ -187,9 +182,7 @@ PLAIN = "write plain `key: value` lines and lists, without anchors"
     ("# T\n\nx\0y\n\0", (3, "nul-bytes", "the file contains NUL bytes", UTF_8), True),
     ("# T\n\n\ud800\n", (3, "not-utf-8", "the text contains half of a character", UTF_8), True),
 ])  # fmt: skip
-def test_findings_of_a_file_that_cannot_be_used(
-    text: str, finding: tuple[int, str, str, str], in_a_note: bool
-) -> None:
+def test_findings_of_a_file_that_cannot_be_used(text, finding, in_a_note):
     line, *rest = finding
     assert check(text) == [(line, "error", *rest)]
     found = check(text, path="docs/a.md")
@@ -202,24 +195,24 @@ def test_findings_of_a_file_that_cannot_be_used(
     ("# T\n".encode("utf-16-le").join([b"\xff\xfe", b""]), 1, "the file is UTF-16, not UTF-8"),
     ("# T\n".encode("utf-16-be").join([b"\xfe\xff", b""]), 1, "the file is UTF-16, not UTF-8"),
 ])  # fmt: skip
-def test_findings_of_bytes(data: bytes, line: int, message: str) -> None:
+def test_findings_of_bytes(data, line, message):
     document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
     assert said(document) == [(line, "error", "not-utf-8", message, UTF_8)]
 
 
-def test_what_goes_wrong_at_the_end_of_a_header_has_its_last_line() -> None:
+def test_what_goes_wrong_at_the_end_of_a_header_has_its_last_line():
     for header, line in (("title: [a", 2), ("x: 1\ntitle: [a", 3)):
         (first, *_) = check(f"---\n{header}\n---\n{BODY}")
         assert (first[0], first[2]) == (line, "header-not-yaml")
 
 
-def test_as_many_aliases_and_levels_as_are_allowed() -> None:
+def test_as_many_aliases_and_levels_as_are_allowed():
     aliases = f"---\ntitle: &t T\na: [{', '.join(['*t'] * 32)}]\n---\n{BODY}"
     levels = f"---\ntitle: T\na: {'[' * 17}{']' * 17}\n---\n{BODY}"
     assert check(aliases) == check(levels) == [NO_SYMPTOMS]
 
 
-def test_a_conflict_is_named_once_where_it_begins() -> None:
+def test_a_conflict_is_named_once_where_it_begins():
     left = "a\n<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
     text = f"\n---\ntitle: T\nsymptoms: [s]\n---\n{BODY}{left}{left}"
     finding = (

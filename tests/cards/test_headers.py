@@ -1,7 +1,5 @@
 """Where a header stands in its file, and where each key and value stands in the header."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -10,9 +8,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.cards.keys import (
     MAX_HEADER,
-    Entry,
     Header,
-    Span,
     Split,
     canonical,
     looks_like_keys,
@@ -45,9 +41,7 @@ from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenien
     ("\ufeff\n---\nBody\n---\n", None, "\n---\nBody\n---\n", 1),
     ("\n" * 21 + "---\na: 1\n---\n", None, "\n" * 21 + "---\na: 1\n---\n", 1),
 ])  # fmt: skip
-def test_a_file_is_taken_apart_at_its_fences(
-    text: str, header: Header | None, body: str, body_line: int
-) -> None:
+def test_a_file_is_taken_apart_at_its_fences(text, header, body, body_line):
     assert split_header(text) == Split(header=header, body=body, body_line=body_line)
 
 
@@ -58,7 +52,7 @@ def test_a_file_is_taken_apart_at_its_fences(
     (f"---\na: {'x' * MAX_HEADER}\n---\n", "too-large"),
     (f"---\na: {'x' * MAX_HEADER}\n", "unclosed"),
 ])  # fmt: skip
-def test_a_header_that_has_no_end_is_named_and_left_in_the_body(text: str, problem: str) -> None:
+def test_a_header_that_has_no_end_is_named_and_left_in_the_body(text, problem):
     body = text.removeprefix("\ufeff")
     assert split_header(text) == Split(header=None, body=body, body_line=1, problem=problem)
 
@@ -70,7 +64,7 @@ def test_a_header_that_has_no_end_is_named_and_left_in_the_body(text: str, probl
     ("-\n", "unclosed"),
     ("x", "unclosed"),
 ])  # fmt: skip
-def test_what_stands_across_the_limit_is_no_fence(more: str, problem: str) -> None:
+def test_what_stands_across_the_limit_is_no_fence(more, problem):
     inside = f"a: {'x' * (MAX_HEADER - 7)}\n"
     assert len(f"{inside}---") == MAX_HEADER
     assert split_header(f"---\n{inside}---{more}").problem == problem
@@ -81,7 +75,7 @@ def test_what_stands_across_the_limit_is_no_fence(more: str, problem: str) -> No
 
 
 @given(st.text(alphabet="-ab: \n\r\t\ufeff#"), st.sampled_from(["", "---\n", "---\na: 1\n"]))
-def test_the_parts_of_a_file_are_the_file(text: str, start: str) -> None:
+def test_the_parts_of_a_file_are_the_file(text, start):
     text = start + text
     found = split_header(text)
     assert text.endswith(found.body)
@@ -108,12 +102,12 @@ def test_the_parts_of_a_file_are_the_file(text: str, start: str) -> None:
     (("- a: 1",), False),
     (("1: a",), False),
 ])  # fmt: skip
-def test_what_begins_with_a_key(lines: tuple[str, ...], keys: bool) -> None:
+def test_what_begins_with_a_key(lines, keys):
     assert looks_like_keys(Header(lines=lines, start=0, end=0, line=1, eol="\n")) is keys
 
 
 @pytest.mark.parametrize("key", ["last-seen", "Last_Seen", " LAST SEEN ", "last seen"])
-def test_one_spelling_of_a_key(key: str) -> None:
+def test_one_spelling_of_a_key(key):
     assert canonical(key) == "last-seen"
 
 
@@ -166,24 +160,22 @@ last: x
 
 # end""".split("\n")
 
-Seen = tuple[str, str, tuple[str | None, ...], tuple[str, ...], tuple[int, int], bool]
 
-
-def cut(span: Span, lines: list[str]) -> str:
+def cut(span, lines):
     first, start, last, stop = span
     if first == last:
         return lines[first][start:stop]
     return "\n".join([lines[first][start:], *lines[first + 1 : last], lines[last][:stop]])
 
 
-def seen(entry: Entry, lines: list[str]) -> Seen:
+def seen(entry, lines):
     assert lines[entry.line][entry.column :].strip("\"' ").startswith(entry.key)
     written = tuple(cut(span, lines) for span in entry.spans)
     place = (entry.line, entry.end)
     return entry.shape, entry.styles, entry.texts, written, place, entry.flow
 
 
-WANTED: dict[str, Seen] = {
+WANTED = {
     "title": ("scalar", "p", ("A title",), ("A title",), (1, 2), False),
     "quoted": ("scalar", '"', ("q",), ('"q"',), (2, 3), False),
     "single": ("scalar", "'", ("it's",), ("'it''s'",), (3, 4), False),
@@ -223,7 +215,7 @@ WANTED: dict[str, Seen] = {
 }
 
 
-def test_both_readers_find_every_key_and_value_where_it_stands() -> None:
+def test_both_readers_find_every_key_and_value_where_it_stands():
     by_yaml = read_yaml(tuple(HEADER))
     assert {entry.key: seen(entry, HEADER) for entry in by_yaml} == WANTED
     by_hand, lost = read_lenient(tuple(HEADER))
@@ -242,7 +234,7 @@ def test_both_readers_find_every_key_and_value_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("indent", ["", "  "])
-def test_a_header_may_be_indented_as_a_whole(indent: str) -> None:
+def test_a_header_may_be_indented_as_a_whole(indent):
     lines = tuple(f"{indent}{line}" for line in ("a: 1", "b:", "- x", "- y", "c: {d: e}", "f: g"))
     for entries in (read_yaml(lines), read_lenient(lines)[0]):
         assert [(e.key, e.line, e.end, e.column) for e in entries] == [
@@ -268,9 +260,7 @@ def test_a_header_may_be_indented_as_a_whole(indent: str) -> None:
     ("- [&x a]\n- *x", "na", (None, "a"), ("[&x a]", "*x")),
     ("- {a: b}: c", "m", ("{a: b}: c",), ("{a: b}: c",)),
 ])  # fmt: skip
-def test_items_that_yaml_reads_as_more_than_text(
-    written: str, styles: str, texts: tuple[str | None, ...], pieces: tuple[str, ...]
-) -> None:
+def test_items_that_yaml_reads_as_more_than_text(written, styles, texts, pieces):
     lines = ["x: 1", "key:", *written.split("\n"), "y: 2"]
     first, entry, last = read_yaml(tuple(lines))
     assert (first.key, last.key, last.line) == ("x", "y", len(lines) - 1)
@@ -291,14 +281,14 @@ def test_items_that_yaml_reads_as_more_than_text(
     ("|\n\n", "scalar", False, "|", 2),
     ("\n  - a\n\n\n", "list", False, "- a", 3),
 ])  # fmt: skip
-def test_where_a_value_ends(written: str, shape: str, flow: bool, whole: str, end: int) -> None:
+def test_where_a_value_ends(written, shape, flow, whole, end):
     lines = ["x: 1", *f"key: {written}".split("\n"), "y: 2"]
     entry = read_yaml(tuple(lines))[1]
     assert (entry.shape, entry.flow, cut(entry.span, lines)) == (shape, flow, whole)
     assert (entry.line, entry.end) == (1, end)
 
 
-def test_an_alias_of_a_whole_value_is_nested_where_that_is() -> None:
+def test_an_alias_of_a_whole_value_is_nested_where_that_is():
     entries = read_yaml(("a: &x [b]", "c: *x", "d: &y e", "f: *y", "g: &z {h: i}", "j: *z"))
     assert [(e.key, e.shape, e.styles, e.texts) for e in entries] == [
         ("a", "list", "p", ("b",)),
@@ -316,23 +306,21 @@ def test_an_alias_of_a_whole_value_is_nested_where_that_is() -> None:
     (("- a",), "it does not consist of `key: value` lines", 0),
     (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),
 ])  # fmt: skip
-def test_what_yaml_cannot_read_is_named_with_its_line(
-    lines: tuple[str, ...], problem: str, line: int
-) -> None:
+def test_what_yaml_cannot_read_is_named_with_its_line(lines, problem, line):
     with pytest.raises(NotYamlError) as caught:
         read_yaml(lines)
     assert (str(caught.value), caught.value.line) == (problem, line)
     assert not isinstance(caught.value, RefusedError)
 
 
-def test_what_yaml_itself_refuses_is_named_with_its_line() -> None:
+def test_what_yaml_itself_refuses_is_named_with_its_line():
     with pytest.raises(NotYamlError, match=r"^[^\n]+$") as caught:
         read_yaml(("a: 1", "b: 2", "c: @d"))
     assert caught.value.line == 2
     assert "cannot start any token" in str(caught.value)
 
 
-def test_breaks_that_only_yaml_counts_are_none() -> None:
+def test_breaks_that_only_yaml_counts_are_none():
     for char in "\x85\u2028\u2029":
         first, second = read_yaml((f"a: b{char}c é", "d: e"))
         assert (first.texts, second.line) == (("b c é",), 1)
@@ -347,9 +335,7 @@ def test_breaks_that_only_yaml_counts_are_none() -> None:
     (("text", "# c", ""), [], (0,)),
     ((), [], ()),
 ])  # fmt: skip
-def test_lines_that_say_nothing_are_counted(
-    lines: tuple[str, ...], keys: list[str], lost: tuple[int, ...]
-) -> None:
+def test_lines_that_say_nothing_are_counted(lines, keys, lost):
     entries, said_nothing = read_lenient(lines)
     assert ([entry.key for entry in entries], said_nothing) == (keys, lost)
 
@@ -381,9 +367,7 @@ def test_lines_that_say_nothing_are_counted(
     ("# c", "scalar", (None,), ""),
     ("~ # c", "scalar", (None,), ""),
 ])  # fmt: skip
-def test_values_as_a_human_reads_them(
-    written: str, shape: str, texts: tuple[str | None, ...], whole: str
-) -> None:
+def test_values_as_a_human_reads_them(written, shape, texts, whole):
     lines = ["x: 1", *f"key: {written}".split("\n"), "y: 2"]
     (_, entry, last), lost = read_lenient(tuple(lines))
     assert lost == ()
@@ -403,13 +387,13 @@ def test_values_as_a_human_reads_them(
     (r"\udfff\ue000", "\\udfff\ue000"),
     (r"\x4", "x4"),
 ])  # fmt: skip
-def test_escapes_in_double_quotes(escaped: str, text: str) -> None:
+def test_escapes_in_double_quotes(escaped, text):
     (entry,), _ = read_lenient((f'a: "{escaped}"',))
     assert entry.texts == (text,)
     assert entry.styles == '"'
 
 
-def test_a_note_that_begins_with_a_break_keeps_every_line() -> None:
+def test_a_note_that_begins_with_a_break_keeps_every_line():
     text = "\n---\nText.\n\n---\n"
     document = parse_card(text, path="docs/a.md", folders={})
     assert (document.body, document.findings) == (text, ())

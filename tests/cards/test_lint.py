@@ -1,13 +1,10 @@
 """What `lessons lint` says about a card, and what it leaves in peace."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.lint import check_card, is_vague
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Finding
 
 GOOD = """\
 ---
@@ -27,15 +24,15 @@ The retry has no idempotency key.
 """
 
 
-def check(text: str, path: str = "lessons/a.md") -> tuple[Finding, ...]:
+def check(text, path="lessons/a.md"):
     return check_card(parse_card(text, path=path, folders=KNOWN_FOLDERS))
 
 
-def rules(text: str) -> dict[str, int]:
+def rules(text):
     return {finding.rule: finding.line for finding in check(text)}
 
 
-def test_a_good_card_has_no_findings() -> None:
+def test_a_good_card_has_no_findings():
     assert check(GOOD) == ()
 
 
@@ -57,12 +54,12 @@ def test_a_good_card_has_no_findings() -> None:
     ("src/**", "C:/src/**", "odd-path", 4),
     ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
 ])  # fmt: skip
-def test_each_rule(old: str, new: str, rule: str, line: int) -> None:
+def test_each_rule(old, new, rule, line):
     assert old in GOOD
     assert rules(GOOD.replace(old, new)) == {rule: line}
 
 
-def test_what_stands_empty_is_to_be_filled_not_added() -> None:
+def test_what_stands_empty_is_to_be_filled_not_added():
     text = (
         "---\ntitle: Retries bill twice\nsymptoms:\n---\n\n## Root Cause\n\n"
         "## Prevention Checklist\n\n<!-- Two to five items -->\n"
@@ -76,13 +73,13 @@ def test_what_stands_empty_is_to_be_filled_not_added() -> None:
     assert all(finding.fix.startswith("add ") for finding in absent)
 
 
-def test_a_title_in_the_text_has_its_line_too() -> None:
+def test_a_title_in_the_text_has_its_line_too():
     assert rules(GOOD.replace("title: Retries bill twice\n", "") + "\n# TODO\n") == {
         "placeholder": 15
     }
 
 
-def test_every_finding_says_where_what_and_how() -> None:
+def test_every_finding_says_where_what_and_how():
     for finding in check(
         "---\nseverity: x\npaths: [../a]\n---\n## Prevention\n\n- TODO\n- be careful\n"
     ):
@@ -93,7 +90,7 @@ def test_every_finding_says_where_what_and_how() -> None:
         assert finding.level in ("error", "warning", "info")
 
 
-def test_notes_and_useless_files_get_no_advice() -> None:
+def test_notes_and_useless_files_get_no_advice():
     assert check("# Note\n", path="docs/a.md") == ()
     assert [finding.rule for finding in check("---\ntitle: T\n")] == ["unclosed-header"]
 
@@ -105,7 +102,7 @@ def test_notes_and_useless_files_get_no_advice() -> None:
     "Follow best practices", "Think twice before merging", "Next time, take more care", "조심하기",
     "항상 주의한다", "다음에는 더 신중하게 확인할 것", "실수하지 않기", "꼼꼼히 확인",
 ])  # fmt: skip
-def test_vague_items(item: str) -> None:
+def test_vague_items(item):
     assert is_vague(item)
 
 
@@ -117,5 +114,5 @@ def test_vague_items(item: str) -> None:
     "Test the retry twice with the same key", "Use a monotonic clock", "주의: 허용 목록에 없는 채팅 ID는 거부한다",
     "허용 목록에 없는 발신자를 거부한다",
 ])  # fmt: skip
-def test_checkable_items(item: str) -> None:
+def test_checkable_items(item):
     assert not is_vague(item)

@@ -1,7 +1,5 @@
 """One key changed on both sides: what each rule makes of it, byte for byte."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -11,15 +9,15 @@ from lessons_kb.cards.merge import Merged, merge_cards
 CONFLICT = "<<<<<<<\n{0}=======\n{1}>>>>>>>\n"
 
 
-def by_lines(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+def by_lines(base, ours, theirs):
     return CONFLICT.format(ours, theirs), True
 
 
-def merge(base: str, ours: str, theirs: str) -> Merged:
+def merge(base, ours, theirs):
     return merge_cards(base, ours, theirs, merge_text=by_lines)
 
 
-def card(lines: str, body: str = "Body\n") -> str:
+def card(lines, body="Body\n"):
     inside = f"{lines}\n" if lines else ""
     return f"---\ntitle: T\n{inside}x: 1\n---\n{body}"
 
@@ -78,7 +76,7 @@ def card(lines: str, body: str = "Body\n") -> str:
     ("mine: [a]", "mine: [b, 'c']", "mine:\n  - b\n  - c", "mine: [b, 'c']"),
     ("mine: a", "mine: ~", "mine:", "mine: ~"),
 ])  # fmt: skip
-def test_a_rule_decides(base: str, ours: str, theirs: str, merged: str) -> None:
+def test_a_rule_decides(base, ours, theirs, merged):
     found = merge(card(base), card(ours), card(theirs))
     assert found == Merged(text=card(merged), conflict=False)
 
@@ -101,13 +99,13 @@ def test_a_rule_decides(base: str, ours: str, theirs: str, merged: str) -> None:
     ("mine: [a]", "mine: [[b]]", "mine: [ [b] ]"),
     ("mine: a", "mine: ''", "mine: ~"),
 ])  # fmt: skip
-def test_no_rule_decides(base: str, ours: str, theirs: str) -> None:
+def test_no_rule_decides(base, ours, theirs):
     found = merge(card(base), card(ours), card(theirs))
     both = CONFLICT.format(f"{ours}\n", f"{theirs}\n").removesuffix("\n")
     assert found == Merged(text=card(both), conflict=True)
 
 
-def examples(day: str, *texts: str) -> str:
+def examples(day, *texts):
     return f"last-seen: {day}\nexamples: [{', '.join(texts)}]"
 
 
@@ -123,9 +121,7 @@ def examples(day: str, *texts: str) -> str:
     (examples("2026-02-02", "a", "1", "2", "3"), examples("2026-02-03", "a", "4", "5", "6"),
      examples("2026-02-03", "2", "3", "4", "5", "6")),
 ])  # fmt: skip
-def test_examples_end_with_those_of_the_side_that_saw_it_last(
-    ours: str, theirs: str, merged: str
-) -> None:
+def test_examples_end_with_those_of_the_side_that_saw_it_last(ours, theirs, merged):
     base = card(examples("2026-01-01", "a"))
     found = merge(base, card(ours), card(theirs))
     assert not found.conflict
@@ -146,28 +142,26 @@ def test_examples_end_with_those_of_the_side_that_saw_it_last(
     ("a: 1\n# end\n", "a: 1\n# end\n\n# more\n", "a: 2\n# end\n", "a: 2\n# end\n\n# more\n"),
     ("a: 1\n# end\n", "a: 3\n# end\n", "a: 1\n", "a: 3\n"),
 ])  # fmt: skip
-def test_keys_and_comments_find_their_places(
-    base: str, ours: str, theirs: str, merged: str
-) -> None:
+def test_keys_and_comments_find_their_places(base, ours, theirs, merged):
     found = merge(*(f"---\n{lines}---\nBody\n" for lines in (base, ours, theirs)))
     assert found == Merged(text=f"---\n{merged}---\nBody\n", conflict=False)
 
 
-def test_a_header_in_conflict_and_a_body_that_merges() -> None:
+def test_a_header_in_conflict_and_a_body_that_merges():
     found = merge(card("s: 1"), card("s: 2", "New\n"), card("s: 3"))
     assert found == Merged(
         text=card("<<<<<<<\ns: 2\n=======\ns: 3\n>>>>>>>", "New\n"), conflict=True
     )
 
 
-def test_a_body_in_conflict_and_a_header_that_merges() -> None:
+def test_a_body_in_conflict_and_a_header_that_merges():
     found = merge(card("s: 1"), card("s: 2", "Ours\n"), card("s: 1\nt: 1", "Theirs\n"))
     body = CONFLICT.format("Ours\n", "Theirs\n")
     assert found == Merged(text=card("s: 2\nt: 1", body), conflict=True)
 
 
-def test_either_side_may_convert_every_line_end_beside_all_other_changes() -> None:
-    def crlf(text: str) -> str:
+def test_either_side_may_convert_every_line_end_beside_all_other_changes():
+    def crlf(text):
         return text.replace("\n", "\r\n")
 
     base, ours, theirs = card("s: 1"), card("s: 2"), card("s: 1", "New\n")
@@ -180,7 +174,7 @@ def test_either_side_may_convert_every_line_end_beside_all_other_changes() -> No
     assert text.count("\r\n") in (0, text.count("\n"))
 
 
-def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand() -> None:
+def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand():
     base = card("s: 1\r")
     ours, theirs = base.replace("s: 1", "s: 2"), base.replace("Body", "New")
     assert merge(base, ours, theirs) == Merged(text=ours.replace("Body", "New"), conflict=False)
@@ -192,7 +186,7 @@ def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand() -> None:
 @pytest.mark.parametrize(
     "bad", ["- a\n", "&x a: 1\nb: *x\nfree text\n", "{a: 1, b: 2}\n", "a: 1\na: 2\n"]
 )
-def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad: str) -> None:
+def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad):
     versions = [f"---\n{bad}{more}---\nBody\n" for more in ("", "# o\n", "# t\n")]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
 
@@ -203,14 +197,12 @@ def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad: str
     # each fits, both together do not
     ("a: 1\n", f"a: 1\no: {'x' * 40_000}\n", f"t: {'x' * 40_000}\na: 1\n"),
 ])  # fmt: skip
-def test_a_merged_header_that_would_not_read_back_is_left_to_the_lines(
-    base: str, ours: str, theirs: str
-) -> None:
+def test_a_merged_header_that_would_not_read_back_is_left_to_the_lines(base, ours, theirs):
     versions = [f"---\n{lines}---\nBody\n" for lines in (base, ours, theirs)]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
 
 
-def test_fences_that_both_changed_are_left_to_the_lines() -> None:
+def test_fences_that_both_changed_are_left_to_the_lines():
     versions = [f"---{fence}\na: 1\n---{fence}\nBody\n" for fence in ("", " ", "\t")]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
     base, ours = versions[:2]

@@ -1,7 +1,5 @@
 """The JSON Schema of the header against the reader, the reference and real cards."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -26,16 +24,16 @@ Plain.yaml_implicit_resolvers = {
 }
 
 
-def accepts(header: str) -> bool:
+def accepts(header):
     return Draft202012Validator(SCHEMA).is_valid(yaml.load(header, Loader=Plain))
 
 
-def findings(header: str) -> list[str]:
+def findings(header):
     document = parse_card(f"---\n{header}\n---\n\n# T\n", path="lesson/t.md", folders={})
     return [finding.rule for finding in document.findings]
 
 
-def test_it_is_a_schema_and_names_every_key_with_its_meaning() -> None:
+def test_it_is_a_schema_and_names_every_key_with_its_meaning():
     Draft202012Validator.check_schema(SCHEMA)
     assert list(SCHEMA["properties"]) == list(KEYS)
     page = (ROOT / "docs" / "reference.md").read_text("utf-8").partition("## Card keys")[2]
@@ -48,7 +46,7 @@ def test_it_is_a_schema_and_names_every_key_with_its_meaning() -> None:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "brain-example").rglob("*.md")), ids=lambda p: p.stem
 )
-def test_it_accepts_real_cards(path: Path) -> None:
+def test_it_accepts_real_cards(path):
     text = path.read_text("utf-8")
     if text.startswith("---\n"):
         assert accepts(text.split("---\n")[1])
@@ -62,7 +60,7 @@ def test_it_accepts_real_cards(path: Path) -> None:
     "detect: [{ast: 'fetch($X)', language: python}]", "detect: [{command: 'rm -rf'}]",
     "colour: blue", "tags: {a: b}",
 ])  # fmt: skip
-def test_it_accepts_what_the_reader_takes_without_a_word(header: str) -> None:
+def test_it_accepts_what_the_reader_takes_without_a_word(header):
     assert findings(header) == []
     assert accepts(header)
 
@@ -72,6 +70,6 @@ def test_it_accepts_what_the_reader_takes_without_a_word(header: str) -> None:
     "last-seen: yesterday", "title: [a]", "symptoms: {a: b}", "detect: [{regex: a, ast: b}]",
     "detect: [{regexp: a}]", "detect: [shell]", "detect: [{command: a, colour: b}]",
 ])  # fmt: skip
-def test_it_refuses_what_the_reader_warns_of(header: str) -> None:
+def test_it_refuses_what_the_reader_warns_of(header):
     assert findings(header)
     assert not accepts(header)

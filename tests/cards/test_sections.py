@@ -1,20 +1,17 @@
 """Headings and their synonyms, the checklist and its fallbacks, the `Why:` line (SPEC §1, §5)."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Card, Document
 
 
-def parse(body: str, header: str = "") -> Document:
+def parse(body, header=""):
     text = f"---\ntitle: T\n{header}---\n{body}"
     return parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
 
 
-def card_of(body: str) -> Card:
+def card_of(body):
     card = parse(body).card
     assert card is not None
     return card
@@ -25,18 +22,18 @@ def card_of(body: str) -> Card:
     "## **Prevention**", "## Prevention:", "## 5. Prevention", "## ✅ Prevention", "Prevention\n---",
     "## Reusable rule", "## Takeaways", "## Gotchas", "## When to Apply", "## 재발 방지",
 ])  # fmt: skip
-def test_headings_of_the_checklist(heading: str) -> None:
+def test_headings_of_the_checklist(heading):
     assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ("Set a timeout",)
 
 
 @pytest.mark.parametrize(
     "heading", ["# Prevention", "### Prevention", "## Prevention of fire", "    ## Prevention"]
 )
-def test_other_headings_mean_nothing(heading: str) -> None:
+def test_other_headings_mean_nothing(heading):
     assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ("T",)
 
 
-def test_kinds_of_items() -> None:
+def test_kinds_of_items():
     body = """\
 ## Prevention Checklist
 
@@ -77,14 +74,14 @@ Prose after it.
         assert item.split(maxsplit=1)[0] in lines[line - 1]
 
 
-def test_lines_count_the_whole_file_whatever_its_line_ends() -> None:
+def test_lines_count_the_whole_file_whatever_its_line_ends():
     text = "\ufeff---\ntitle: T\n\n# c\n---\n\nx\n\n## Prevention\n- a\n- b\n"
     for eol in ("\n", "\r\n", "\r"):
         document = parse_card(text.replace("\n", eol), path="lessons/a.md", folders=KNOWN_FOLDERS)
         assert document.checklist_lines == (10, 11)
 
 
-def test_a_heading_in_code_is_none() -> None:
+def test_a_heading_in_code_is_none():
     body = """\
 ## Fix
 
@@ -109,20 +106,20 @@ def test_a_heading_in_code_is_none() -> None:
     assert card_of(body).checklist == ("fix it",)
 
 
-def test_a_list_in_code_holds_no_items() -> None:
+def test_a_list_in_code_holds_no_items():
     assert card_of("## Prevention\n\n- a\n\n```\n- b\n```\n\n- c\n").checklist == ("a", "c")
 
 
-def test_section_ends_at_the_next_heading_of_its_level_or_above() -> None:
+def test_section_ends_at_the_next_heading_of_its_level_or_above():
     body = "## Prevention\n- a\n### More\n- b\n## Related\n- c\n# Other\n- d\n"
     assert card_of(body).checklist == ("a", "b")
 
 
-def test_two_prevention_sections_are_one_checklist() -> None:
+def test_two_prevention_sections_are_one_checklist():
     assert card_of("## Prevention\n- a\n## Fix\n- f\n## Gotchas\n- b\n").checklist == ("a", "b")
 
 
-def test_when_to_apply_speaks_only_where_no_prevention_does() -> None:
+def test_when_to_apply_speaks_only_where_no_prevention_does():
     apply = "## When to Apply\n\n- When porting\n"
     assert card_of(f"{apply}\n## Prevention\n\n- Check it\n").checklist == ("Check it",)
     assert card_of(f"{apply}\n## Fix\n\n- Fixed\n").checklist == ("When porting",)
@@ -137,11 +134,11 @@ def test_when_to_apply_speaks_only_where_no_prevention_does() -> None:
     ("Nothing at all.\n", ("T",)),
     ("", ("T",)),
 ])  # fmt: skip
-def test_fallbacks_of_the_checklist(body: str, checklist: tuple[str, ...]) -> None:
+def test_fallbacks_of_the_checklist(body, checklist):
     assert card_of(body).checklist == checklist
 
 
-def test_lines_of_the_fallbacks() -> None:
+def test_lines_of_the_fallbacks():
     assert parse("## Prevention\n\n\nProse. More.\n").checklist_lines == (7,)
     assert parse("Prose\n").checklist_lines == (2,)
     untitled = parse_card("x\n\n# H\n\ny\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
@@ -170,7 +167,7 @@ def test_lines_of_the_fallbacks() -> None:
     ("array[0] and f(x)[1]", "array[0] and f(x)[1]"),
     ("`허용 목록`을 **먼저** 확인", "허용 목록을 먼저 확인"),
 ])  # fmt: skip
-def test_items_are_plain_text(markdown: str, text: str) -> None:
+def test_items_are_plain_text(markdown, text):
     assert card_of(f"## Prevention\n\n- {markdown}\n").checklist == (text,)
 
 
@@ -191,11 +188,11 @@ def test_items_are_plain_text(markdown: str, text: str) -> None:
     ("## 근본 원인\n\n발신자를 확인하지 않았다. 그래서 뚫렸다.\n", "발신자를 확인하지 않았다."),
     ("## Situation\n\nA.\n", ""),
 ])  # fmt: skip
-def test_why_is_the_first_sentence_of_the_cause(body: str, why: str) -> None:
+def test_why_is_the_first_sentence_of_the_cause(body, why):
     assert card_of(body).why == why
 
 
-def test_topics_under_applies_to() -> None:
+def test_topics_under_applies_to():
     body = (
         "## Applies To\n\n- telegram\n- remote execution\n- Everything that a stranger can reach\n"
     )
@@ -215,7 +212,7 @@ def test_topics_under_applies_to() -> None:
     ("---\ntitle: '  '\n---\n# One\n", "One"),
     ("---\ntitle: H\n---\n# One\n", "H"),
 ])  # fmt: skip
-def test_title_is_the_key_else_the_first_heading_else_the_file(text: str, title: str) -> None:
+def test_title_is_the_key_else_the_first_heading_else_the_file(text, title):
     document = parse_card(text, path="lessons/file-name.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
     assert document.card.title == title

@@ -1,7 +1,5 @@
 """What an agent closes its items with, and what is believed of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.check.item_states import check_items, read_closings

@@ -1,7 +1,5 @@
 """Which checklist items an answer denies, and which neither it nor what the agent did shows."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

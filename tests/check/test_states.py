@@ -1,7 +1,5 @@
 """Shown, denied, contradicted, open: what is said of an item, and on what evidence."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.check.item_states import check_items

@@ -1,7 +1,5 @@
 """What is said of a near-duplicate, which are found, and the figures behind it."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.duplicates.near_duplicates import (
@@ -17,7 +15,7 @@ from lessons_kb.duplicates.near_duplicates import (
 from lessons_kb.model import Card
 
 
-def card(title: str, name: str = "a", kind: str = "lesson", **fields: object) -> Card:
+def card(title, name="a", kind="lesson", **fields):
     values = {"checklist": (title,), **fields}
     return Card(id=f"{kind}s/{name}.md", kind=kind, title=title, **values)  # type: ignore[arg-type]
 
@@ -37,9 +35,7 @@ def card(title: str, name: str = "a", kind: str = "lesson", **fields: object) ->
     # both kinds in one text: stems and characters are counted together
     ("red 가나", "red 가다", 4 / 6, 2 / 4, 8 / 14),
 ])  # fmt: skip
-def test_likeness_is_the_mean_of_three_coefficients(
-    one: str, other: str, words: float, pairs: float, pieces: float
-) -> None:
+def test_likeness_is_the_mean_of_three_coefficients(one, other, words, pairs, pieces):
     assert similarity(one, other) == pytest.approx((words + pairs + pieces) / 3)
     assert similarity(other, one) == pytest.approx((words + pairs + pieces) / 3)
 
@@ -59,7 +55,7 @@ def test_likeness_is_the_mean_of_three_coefficients(
     ("Retrying a payment charged the customer twice", "Retried payment charged twice", NEAR,
      "lessons/a.md is similar (title 89%): Retried payment charged twice"),
 ])  # fmt: skip
-def test_a_near_duplicate_says_why(title: str, known: str, level: str, reason: str) -> None:
+def test_a_near_duplicate_says_why(title, known, level, reason):
     duplicate = compare(title, card(known))
     assert duplicate is not None
     assert (duplicate.card, duplicate.level, duplicate.reason) == (card(known), level, reason)
@@ -74,7 +70,7 @@ KNOWN = card(
 SAID = "A retry sends a new idempotency key.\nDerive the idempotency key from the order"
 
 
-def test_what_a_card_says_is_compared_whole() -> None:
+def test_what_a_card_says_is_compared_whole():
     whole = f"{KNOWN.title}\n{KNOWN.why}\n{KNOWN.checklist[0]}"
     score = round(similarity(f"Double charge\n{SAID}", whole), 4)
     assert compare("Double charge", KNOWN, text=SAID) == NearDuplicate(
@@ -109,7 +105,7 @@ def test_what_a_card_says_is_compared_whole() -> None:
     ("로그인 retry 오류 처리", "로그인 retries 오류처리", True),
     ("로그인 오류 retry 처리", "로그인 retry 오류 처리", False),
 ])  # fmt: skip
-def test_same_wording(one: str, other: str, same: bool) -> None:
+def test_same_wording(one, other, same):
     assert is_same_wording(one, other) is same
     assert is_same_wording(other, one) is same
 
@@ -130,14 +126,14 @@ def test_same_wording(one: str, other: str, same: bool) -> None:
     ("결제 요청을 다시 보내면 두 번 청구된다", "환불 요청을 다시 보내면 두 번 청구된다", RELATED),
     ("결제 요청을 다시 보내면 두 번 청구된다", "결제를 요청을 다시 보내면 두 번 청구된다", NEAR),
 ])  # fmt: skip
-def test_one_form_or_a_paraphrase(one: str, other: str, level: str) -> None:
+def test_one_form_or_a_paraphrase(one, other, level):
     for title, known in ((one, other), (other, one)):
         duplicate = compare(title, card(known))
         assert duplicate
         assert duplicate.level == level
 
 
-def names(found: list[NearDuplicate]) -> list[str]:
+def names(found):
     return [duplicate.card.id for duplicate in found]
 
 
@@ -154,7 +150,7 @@ CARDS = [
 ]
 
 
-def test_near_duplicates_are_ordered_by_level_score_and_id() -> None:
+def test_near_duplicates_are_ordered_by_level_score_and_id():
     known = Duplicates(CARDS)
     everything = [
         "lessons/same.md",
@@ -177,7 +173,7 @@ def test_near_duplicates_are_ordered_by_level_score_and_id() -> None:
     assert known.find("") == []
 
 
-def test_what_was_added_is_found_at_once_by_title_and_by_likeness() -> None:
+def test_what_was_added_is_found_at_once_by_title_and_by_likeness():
     known = Duplicates([card("Log the request body", "first")])
     assert known.find(TITLE) == []
     known.add(card("???", "mute"))
@@ -193,7 +189,7 @@ def test_what_was_added_is_found_at_once_by_title_and_by_likeness() -> None:
         assert names(known.find("???")) == ["lessons/mute.md"]
 
 
-def test_symptoms_and_text_name_candidates_and_rare_words_go_first() -> None:
+def test_symptoms_and_text_name_candidates_and_rare_words_go_first():
     crowd = [
         card(f"The http client waits {number}", f"c{number:02}", why="The client set a timeout.")
         for number in range(60)
@@ -204,7 +200,7 @@ def test_symptoms_and_text_name_candidates_and_rare_words_go_first() -> None:
     assert "lessons/rare.md" in names(known.find("A zebra crosses clients timeout", limit=1))
 
 
-def test_a_brain_of_cards_without_a_word_is_searched_too() -> None:
+def test_a_brain_of_cards_without_a_word_is_searched_too():
     known = Duplicates([card("???", "a"), card("!!!", "b"), card("???!", "note", "note")])
     assert names(known.find("???")) == ["lessons/a.md"]
     assert known.find("A word") == []

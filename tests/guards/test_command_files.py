@@ -1,7 +1,5 @@
 """Which files a shell command touched, by its words alone."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -36,11 +34,11 @@ from lessons_kb.guards.command_files import (
     ("alembic stamp 'head", ["alembic stamp 'head"]),
     ("", []),
 ])  # fmt: skip
-def test_what_a_line_runs(command: str, run: list[str]) -> None:
+def test_what_a_line_runs(command, run):
     assert find_run(command) == run
 
 
-def touched(command: str) -> dict[str, tuple[str, ...]]:
+def touched(command):
     return dict(find_touched(command))
 
 
@@ -119,9 +117,8 @@ def touched(command: str) -> dict[str, tuple[str, ...]]:
     ("#", ""),
     ("=", ""),
 ])  # fmt: skip
-def test_reads(command: str, read: str):
+def test_reads(command, read):
     expected = tuple(read.strip("|").split("|") if "|" in read else read.split())
-
     assert touched(command) == ({"read": expected} if expected else {})
 
 
@@ -165,12 +162,12 @@ def test_reads(command: str, read: str):
     ("bash -c", {}),
     ("bash -x 'rm a'", {}),
 ])  # fmt: skip
-def test_changes(command: str, expected: dict):
+def test_changes(command, expected):
     assert touched(command) == expected
 
 
 @pytest.mark.parametrize("command", ["cat a 'b", 'cat a; cat "b', "cat a; cat b\\"])
-def test_command_that_cannot_be_read_to_its_end_touched_nothing(command: str):
+def test_command_that_cannot_be_read_to_its_end_touched_nothing(command):
     assert find_touched(command) == []
 
 
@@ -180,7 +177,7 @@ def test_longest_command_is_20_000_characters():
 
 
 @given(st.text(st.sampled_from("a1 '\"\\$;|&<>()\n-=./{}EOF"), max_size=60))
-def test_any_text_is_survived(command: str):
+def test_any_text_is_survived(command):
     for kind, paths in find_touched(command):
         assert kind in ("read", "edit", "remove")
         assert paths
@@ -189,18 +186,15 @@ def test_any_text_is_survived(command: str):
 @pytest.mark.parametrize(
     "piece", ["<<A", "'", '"a', "a\\", "<", "1", "sh -c ", "(", "a=", "\n<<A\n"]
 )
-def test_long_commands_take_no_time(piece: str):
+def test_long_commands_take_no_time(piece):
     command = (piece * 20_000)[:20_000]
     started = time.perf_counter()
-
     find_touched(command)
-
     assert time.perf_counter() - started < 30
 
 
 def test_patch_given_to_a_program():
     patch = "*** Begin Patch\n*** Update File: a\n*** End Patch"
-
     assert is_patch_command(f"apply_patch <<'EOF'\n{patch}\nEOF")
     assert is_patch_command(f"cd src && apply_patch '{patch}'")
     assert not is_patch_command(f"cat > p <<'EOF'\n{patch}\nEOF")
@@ -225,12 +219,12 @@ def test_patch_given_to_a_program():
     ("python -c \"open('a', 'w')\"", {"run": ("a", "w")}),
     ("make 'a", {}),
 ])  # fmt: skip
-def test_what_a_command_may_change_or_run(command: str, expected: dict):
+def test_what_a_command_may_change_or_run(command, expected):
     assert dict(find_changed(command)) == expected
 
 
 @given(st.text(max_size=60) | st.from_regex(r"[a-c ;|()<>$'\"&-]{0,30}", fullmatch=True))
-def test_any_text_is_looked_at(command: str):
+def test_any_text_is_looked_at(command):
     for kind, paths in find_changed(command):
         assert kind in ("change", "run")
         assert paths
@@ -239,13 +233,11 @@ def test_any_text_is_looked_at(command: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ["cd a;", "(cd a)", "pushd a;", "cat a|psql ", "for a in b;"])
-def test_many_folders_take_no_time(piece: str):
+def test_many_folders_take_no_time(piece):
     command = (piece * 20_000)[:20_000]
     started = time.process_time()
-
     find_changed(command)
     find_start(command, "/p")
-
     assert time.process_time() - started < 1.5
 
 
@@ -260,12 +252,12 @@ def test_many_folders_take_no_time(piece: str):
     ("cd src", "C:\\p\\src", "C:/p"),
     ("cd p", "/p", "/"),
 ])  # fmt: skip
-def test_where_a_command_began(command: str, end: str, start: str):
+def test_where_a_command_began(command, end, start):
     assert find_start(command, end) == start
 
 
 @pytest.mark.parametrize("command", ["cd ..", "cd ../x", "cd /p", "cd $X", "cd", "popd", "cd -"])
-def test_where_a_command_began_that_nothing_tells(command: str):
+def test_where_a_command_began_that_nothing_tells(command):
     assert not is_known(find_start(command, "/p/x"))
 
 

@@ -1,7 +1,5 @@
 """What a call is about to write, by the arguments of each agent's tools."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +28,7 @@ OLD_NEW = [("a.py", "old", "new")]
     ({}, []),
     ("no json", []),
 ])  # fmt: skip
-def test_arguments_of_edit_tools(arguments, changes) -> None:
+def test_arguments_of_edit_tools(arguments, changes):
     found = find_changes(arguments, scope="/p")
     assert [(c.path, c.before, c.after) for c in found] == changes
 
@@ -53,7 +51,7 @@ PATCH = """*** Begin Patch
 
 
 @pytest.mark.parametrize("argument", ["input", "patch", "patchText", "command"])
-def test_patches(argument: str) -> None:
+def test_patches(argument):
     assert find_changes({argument: PATCH}) == [
         Change(path="b.py", before="one\ntwo\n", after="one\nTWO\n", line=0),
         Change(path="b.py", after="three\n", line=0),
@@ -68,17 +66,17 @@ def test_patches(argument: str) -> None:
     ("psql db <<EOF\nDROP TABLE a;\nEOF", []),
     ("echo x > a.py", []),
 ])  # fmt: skip
-def test_here_documents(command: str, changes: list[tuple[str, str]]) -> None:
+def test_here_documents(command, changes):
     assert [(c.path, c.after) for c in find_documents(command)] == changes
 
 
 @pytest.mark.slow
 @given(st.recursive(st.text() | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
-def test_any_arguments_are_read(arguments) -> None:
+def test_any_arguments_are_read(arguments):
     find_changes({"edits": arguments, "input": arguments})
 
 
 @given(st.text())
-def test_any_text_is_read_as_a_patch_and_a_command(text: str) -> None:
+def test_any_text_is_read_as_a_patch_and_a_command(text):
     find_changes({"input": f"*** Update File: a\n{text}"})
     find_documents(f"cat > a <<EOF\n{text}")

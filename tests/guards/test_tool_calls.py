@@ -1,7 +1,5 @@
 """Tool calls of each agent as events."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -29,7 +27,7 @@ PATCH = """*** Begin Patch
 """
 
 
-def events(tool: str, arguments, **fields) -> list[tuple[str, str, tuple[str, ...]]]:
+def events(tool, arguments, **fields):
     """Return (kind, tool, targets) of a call's events."""
     options = {key: fields.pop(key) for key in ("cwd", "kinds") if key in fields}
     call = Event(**{"kind": "tool", "tool": tool, "scope": "/w", **fields})
@@ -78,19 +76,18 @@ def events(tool: str, arguments, **fields) -> list[tuple[str, str, tuple[str, ..
     ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
     ("", "render", {"path": "/w/a"}, "tool", ("a",)),
 ])  # fmt: skip
-def test_call(agent: str, tool: str, arguments: dict, kind: str, targets: tuple):
+def test_call(agent, tool, arguments, kind, targets):
     assert events(tool, arguments, agent=agent) == [(kind, tool, targets)]
 
 
 def test_arguments_may_be_json_text():
     (event,) = parse_call(Event(kind="tool", tool="Bash"), '{"command": "make"}')
-
     assert (event.kind, event.text) == ("command", "make")
     assert event.arguments == digest_arguments({"command": "make"})
 
 
 @pytest.mark.parametrize("arguments", ["", "no json", "[1]", "3", "null", "[" * 100_000])
-def test_odd_arguments_are_survived(arguments: str):
+def test_odd_arguments_are_survived(arguments):
     assert [kind for kind, *_ in events("Read", arguments)] == ["read"]
 
 
@@ -98,14 +95,14 @@ def test_odd_arguments_are_survived(arguments: str):
     "arguments",
     [{"file_path": 3}, {"file_path": None}, {"paths": [None, 1, ""]}, {"files": {"a": 1}}, {}],
 )
-def test_odd_paths_are_passed_over(arguments: dict):
+def test_odd_paths_are_passed_over(arguments):
     assert events("Read", arguments) == [("read", "Read", ())]
 
 
 @pytest.mark.parametrize(
     "arguments", [{}, {"command": None}, {"command": []}, {"command": {"a": 1}}]
 )
-def test_odd_commands_are_survived(arguments: dict):
+def test_odd_commands_are_survived(arguments):
     assert events("Bash", arguments) == [("command", "Bash", ())]
     assert parse_call(Event(kind="tool", tool="Bash"), arguments)[0].text == ""
 
@@ -117,9 +114,8 @@ def test_odd_commands_are_survived(arguments: dict):
     ({"command": [], "cmd": "cat a"}, "cat a"),
     ({"script": "cat a"}, "cat a"),
 ])  # fmt: skip
-def test_command_line_of_a_call(arguments: dict, text: str):
+def test_command_line_of_a_call(arguments, text):
     first, read = parse_call(Event(kind="tool", tool="shell"), arguments)
-
     assert first.text == text
     assert (read.kind, read.targets) == ("read", ("a",))
 
@@ -136,9 +132,7 @@ def test_what_the_adapter_knows_is_kept():
         stage="DEV",
         output="ok",
     )
-
     first, read = parse_call(call, {"command": "cat a.py"})
-
     assert first == replace(
         call, kind="command", text="cat a.py", arguments=digest_arguments({"command": "cat a.py"})
     )
@@ -150,7 +144,6 @@ def test_own_text_is_kept_and_own_kinds_count():
     assert event.text == "mine"
     _, read = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "cat a"})
     assert read.text == ""
-
     assert events("patch_page", {"path": "p"}, kinds={"patch_page": "edit"}) == [
         ("edit", "patch_page", ("p",))
     ]
@@ -173,7 +166,6 @@ def test_kind_given_by_the_adapter_is_kept_and_the_rest_filled_in():
 
 def test_files_touched_by_a_command_follow_it():
     command = "cat src/a.py > out.txt && rm old.txt"
-
     assert events("Bash", {"command": command}) == [
         ("command", "Bash", ()),
         ("read", "", ("src/a.py",)),
@@ -187,7 +179,7 @@ def test_files_touched_by_a_command_follow_it():
 
 
 @pytest.mark.parametrize("key", ["input", "patch", "patchText", "command"])
-def test_patch_is_one_call_and_what_it_made_and_removed(key: str):
+def test_patch_is_one_call_and_what_it_made_and_removed(key):
     assert events("apply_patch", {key: PATCH}, agent="codex") == [
         ("edit", "apply_patch", ("src/a.py", "b.py")),
         ("create", "", ("src/new.py", "src/moved.py")),
@@ -253,7 +245,7 @@ def test_relative_paths_start_at_the_working_directory():
     ("https://x//y", "/w", "/w", "https://x//y"),
     ("page-1", "canvas", "", "page-1"),
 ])  # fmt: skip
-def test_paths_are_relative_to_the_scope(path: str, scope: str, cwd: str, expected: str):
+def test_paths_are_relative_to_the_scope(path, scope, cwd, expected):
     assert relative_path(path, scope, cwd=cwd) == expected
 
 
@@ -294,7 +286,7 @@ def test_unknown_tool_is_a_tool():
     ("x" * 400 + "API Error", 2),
     ("x" * 391 + "API Error", 3),
 ])  # fmt: skip
-def test_error_texts_tell_the_kind_of_failure(text: str, kind: int):
+def test_error_texts_tell_the_kind_of_failure(text, kind):
     assert kind_of_failure(text) == FAILURES[kind]
 
 
@@ -306,7 +298,6 @@ def test_failure_texts_are_lower_case_and_of_known_kinds():
 
 def test_digest_is_equal_for_equal_calls():
     digest = digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}]})
-
     assert digest == digest_arguments({"b": [1, {"d": 3, "c": 2}], "a": 1})
     assert digest == digest_arguments(' {"b": [1, {"d": 3, "c": 2}],\n "a": 1}')
     assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
@@ -323,15 +314,13 @@ def test_digest_differs_for_other_calls(other):
 
 def test_digest_is_short_and_holds_no_argument():
     digest = digest_arguments({"command": "curl -H 'Authorization: Bearer s3cr3t'" * 10_000})
-
     assert len(digest) < 32
     assert "s3cr3t" not in digest
 
 
 def test_digest_of_what_is_no_json_data():
-    circle: list = []
+    circle = []
     circle.append(circle)
-
     assert digest_arguments(circle) == ""
     assert digest_arguments({1: 2, "a": 3}) == ""
     assert digest_arguments({"a": "\udcff"})
@@ -339,7 +328,7 @@ def test_digest_of_what_is_no_json_data():
 
 
 def test_why_a_command_is_run_makes_no_other_call():
-    def digest(tool: str, **arguments) -> str:
+    def digest(tool, **arguments):
         return parse_call(Event(kind="tool", tool=tool), arguments)[0].arguments
 
     assert digest("Bash", command="make", description="a") == digest("Bash", command="make")
@@ -361,10 +350,9 @@ def test_why_a_command_is_run_makes_no_other_call():
     ),
     st.sampled_from([name for kinds in TOOLS.values() for name in kinds]),
 )
-def test_any_arguments_give_events(arguments: dict, tool: str):
+def test_any_arguments_give_events(arguments, tool):
     call = Event(kind="tool", tool=tool, scope="/w")
     first, *rest = parse_call(call, arguments)
-
     assert first.tool == tool
     assert first.kind in (*CALLS, "rollback")
     assert all(event.tool == "" and event.targets for event in rest)

@@ -1,7 +1,5 @@
 """JSON lines in and out."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -22,12 +20,12 @@ CARD = Card(
 )
 
 
-def read(*lines: object):
+def read(*lines):
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     return read_lines(enumerate(texts, 1), name="x.jsonl")
 
 
-def test_an_exported_card_comes_back_with_its_text() -> None:
+def test_an_exported_card_comes_back_with_its_text():
     (line,) = format_jsonl([(CARD, "---\r\ntitle: x\r\n---\r\n한글")])
     (lesson,) = read(line).lessons
     assert (lesson.id, lesson.text, lesson.occurrences) == (
@@ -37,7 +35,7 @@ def test_an_exported_card_comes_back_with_its_text() -> None:
     )
 
 
-def test_other_peoples_keys_are_understood() -> None:
+def test_other_peoples_keys_are_understood():
     found = read(
         {
             "title": "**Reset** the clock",
@@ -73,22 +71,22 @@ def test_other_peoples_keys_are_understood() -> None:
     ('{"title": "a", "paths": [1]}', "x.jsonl:2: paths: paths must be a list of texts"),
     ('{"title": "a", "fix": {"b": 1}}', "x.jsonl:2: fix must be text"),
 ])  # fmt: skip
-def test_a_bad_line_is_named(line: str, message: str) -> None:
+def test_a_bad_line_is_named(line, message):
     with pytest.raises(InputError, match=f"^{message}"):
         read('{"title": "good"}', line)
 
 
-def test_empty_lines_and_a_byte_order_mark_do_no_harm() -> None:
+def test_empty_lines_and_a_byte_order_mark_do_no_harm():
     assert len(read('\ufeff{"title": "a"}', "", "  ").lessons) == 1
 
 
-def test_json_is_one_document() -> None:
+def test_json_is_one_document():
     data = json.loads(format_json([(CARD, "text")]))
     assert data["cards"][0]["text"] == "text"
     assert data["cards"][0]["checklist"] == ["Reset it"]
 
 
-def test_the_digest_is_for_people() -> None:
+def test_the_digest_is_for_people():
     text = format_markdown([(CARD, ""), (replace(CARD, kind="playbook", id="playbooks/b.md"), "")])
     assert text.startswith("# Lessons\n\n2 cards.\n\n## Lessons\n\n### Reset")
     assert "medium · seen 3× · topics time · lessons/a.md" in text

@@ -1,7 +1,5 @@
 """What counts are worth: shares with their intervals, verdicts, proposals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Is it the mistake of this card? And what an agent says of a lesson in so many words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

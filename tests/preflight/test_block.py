@@ -1,7 +1,5 @@
 """What `pack` puts in front of an agent: wording, order, choice, shortening."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What of a note is quoted: paragraphs that bear on the prompt, cut on clean borders."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

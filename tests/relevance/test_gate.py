@@ -1,9 +1,6 @@
 """The gate speaks when a card is about the prompt, and only then, whatever the brain's size."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -271,11 +268,7 @@ def test_common_words_alone_are_named_as_such_and_at_most_three():
 
 
 def test_of_two_cards_the_same_score_answers_more_of_a_prompt_of_common_words():
-    alike: dict[str, Any] = {
-        "size": 100,
-        "rivals": 2,
-        "cards": {"a": ({"body": ("telegram",)}, 2.0)},
-    }
+    alike = {"size": 100, "rivals": 2, "cards": {"a": ({"body": ("telegram",)}, 2.0)}}
     rare = one(frequencies={"telegram": 1, "run": 1}, **alike)
     common = one(frequencies={"telegram": 60, "run": 60}, **alike)
     assert common.confidence > rare.confidence

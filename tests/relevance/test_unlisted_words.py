@@ -1,7 +1,5 @@
 """Words of languages that the table of shares does not know."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.relevance.background_prompts import guess_shares, is_known_language

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
-import pathlib
 import subprocess
 import sys
 
@@ -153,7 +150,7 @@ def test_a_folder_that_cannot_be_changed(root, card):
     assert only_the_card(root)
 
 
-def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> None:
+def test_a_card_that_its_owner_made_read_only_stays(tmp_path):
     (tmp_path / "a.md").write_text("by hand")
     (tmp_path / "a.md").chmod(0o444)
     with pytest.raises(StorageError, match=r"^a\.md: read-only; run `chmod u\+w /.*/a\.md`$"):
@@ -162,7 +159,7 @@ def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> N
     assert card_files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
 
 
-def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path: pathlib.Path) -> None:
+def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path):
     (tmp_path / "lessons").write_text("")
     with pytest.raises(StorageError, match=r"a part of the path is not a folder"):
         card_files.create(str(tmp_path), "lessons/a.md", b"x")

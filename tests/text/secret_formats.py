@@ -3,8 +3,6 @@
 In a frame ``@@`` stands for the secret; ``made(seed)`` of a format is always the same.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import pathlib
@@ -12,7 +10,6 @@ import posixpath
 import random
 import re
 import string
-from collections.abc import Callable, Container
 
 ALPHABETS = {
     "upper": string.ascii_uppercase, "low": string.ascii_lowercase + string.digits,
@@ -21,17 +18,14 @@ ALPHABETS = {
     "safe": string.ascii_letters + string.digits + "_-",
     "base64": string.ascii_letters + string.digits + "+/",
 }  # fmt: skip
-Draw = Callable[[random.Random, int, str], str]
-"""Random characters of an alphabet: ``draw(dice, size, alphabet)``."""
 
 
-def read_rows(name: str) -> list[list[str]]:
+def read_rows(name):
     """Return the rows of a table that lies beside this file."""
-    rows: list[list[str]] = json.loads(pathlib.Path(__file__).with_name(f"{name}.json").read_text())
-    return rows
+    return json.loads(pathlib.Path(__file__).with_name(f"{name}.json").read_text())
 
 
-def _draw(dice: random.Random, size: int, alphabet: str) -> str:
+def _draw(dice, size, alphabet):
     while True:
         body = "".join(dice.choices(alphabet, k=size))
         if alphabet == ALPHABETS["digits1"] or (
@@ -40,16 +34,16 @@ def _draw(dice: random.Random, size: int, alphabet: str) -> str:
             return body
 
 
-def jwt(dice: random.Random, draw: Draw = _draw) -> str:
+def jwt(dice, draw=_draw):
     parts = ({"alg": "HS256", "typ": "JWT"}, {"sub": dice.randrange(10**9), "name": "Kim"})
     texts = (base64.urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts)
     return ".".join(text.rstrip("=") for text in texts) + "." + draw(dice, 43, ALPHABETS["safe"])
 
 
-def fill(form: str, dice: random.Random, draw: Draw = _draw) -> str:
+def fill(form, dice, draw=_draw):
     """Fill the fields of a form: ``<36>``, ``<40 hex>``, ``<24 bytes>`` in base64, ``<jwt>``."""
 
-    def field(found: re.Match[str]) -> str:
+    def field(found):
         name, size, kind = found.groups()
         if name == "jwt":
             return jwt(dice, draw)
@@ -73,15 +67,15 @@ PART = 11
 FORMATS = {name: (frame, form) for name, frame, form in read_rows("secret_formats")}
 
 
-def _diff(mark: str) -> Callable[[str], str]:
-    def wrap(text: str) -> str:
+def _diff(mark):
+    def wrap(text):
         hunk = f"@@ -1,3 +1,3 @@\n def main():\n{mark}{text}\n {'+' if mark == '-' else '-'}x = 1\n"
         return f"diff --git a/x.py b/x.py\n--- a/x.py\n+++ b/x.py\n{hunk}"
 
     return wrap
 
 
-CHANNELS: dict[str, Callable[[str], str]] = {
+CHANNELS = {
     "prompt": lambda text: f"please use this in the worker: {text} and tell me if it works",
     "bare": lambda text: text,
     "command": lambda text: f"cd app && {text}",
@@ -102,14 +96,14 @@ CHANNELS: dict[str, Callable[[str], str]] = {
 }
 
 
-def made(name: str, seed: int) -> tuple[str, str]:
+def made(name, seed):
     """Return (text with a secret in it, the secret) of a format."""
     frame, form = FORMATS[name]
     secret = fill(form, random.Random(f"{name} {seed}"))
     return frame.replace("@@", secret, 1), secret
 
 
-def left_of(secret: str, kept: Container[str]) -> str:
+def left_of(secret, kept):
     """Return a part of a secret that was kept, "" if none was.
 
     ``kept`` is a text, or all its pieces of PART characters; a token's public beginning is no part.

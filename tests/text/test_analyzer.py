@@ -1,7 +1,5 @@
 """What a text is found by."""
 
-from __future__ import annotations
-
 import string
 import subprocess
 import sys
@@ -161,9 +159,9 @@ def test_threads_get_the_same_terms():
     words = [f"runningWord{number} istGelaufen{number}" for number in range(2000)]
     expected = [analyze(word) for word in words]
     analyzer._TERMS.clear()
-    wrong: list[str] = []
+    wrong = []
 
-    def work() -> None:
+    def work():
         wrong.extend(w for w, terms in zip(words, expected, strict=True) if analyze(w) != terms)
 
     threads = [threading.Thread(target=work) for _ in range(4)]

@@ -1,7 +1,5 @@
 """Globs mean what git and pathspec mean by them."""
 
-from __future__ import annotations
-
 import re
 import time
 
@@ -150,7 +148,7 @@ def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
     assert match_globs(compile_globs([glob]), matched)
 
 
-def test_a_hyphen_that_stands_first_in_a_class_is_itself() -> None:
+def test_a_hyphen_that_stands_first_in_a_class_is_itself():
     globs = compile_globs(["[!-a]x"])
     assert [path for path in ("0x", "bx", "ax", "-x") if match_globs(globs, path)] == ["0x", "bx"]
 
@@ -162,6 +160,6 @@ def test_a_hyphen_that_stands_first_in_a_class_is_itself() -> None:
     ("lessons/b.md", True),
     ("lessons/deep/", True),
 ])  # fmt: skip
-def test_a_folder_is_taken_back_by_its_name(path: str, ignored: bool) -> None:
+def test_a_folder_is_taken_back_by_its_name(path, ignored):
     globs = compile_globs(["*", "!lessons/", "!lessons/a.md"])
     assert match_globs(globs, path) is ignored

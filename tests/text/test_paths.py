@@ -1,7 +1,5 @@
 """The file paths that a prompt mentions."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

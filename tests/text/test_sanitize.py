@@ -1,7 +1,5 @@
 """What reaches a terminal or an agent from a card that wishes them ill."""
 
-from __future__ import annotations
-
 import html
 import re
 import time
@@ -162,7 +160,7 @@ MARKERS = (
 ROLE_LINE = r"^\W*(human|user|assistant|system) ?:"
 
 
-def _assert_harmless(text: str) -> None:
+def _assert_harmless(text):
     normal = unicodedata.normalize("NFKC", text).casefold()
     for line in normal.splitlines():
         assert not re.search(ROLE_LINE, " ".join(line.split()).replace("_", " "))
@@ -171,10 +169,10 @@ def _assert_harmless(text: str) -> None:
         assert not re.search(marker, folded)
 
 
-def _in_disguise(word: str) -> st.SearchStrategy[str]:
+def _in_disguise(word):
     """Spell a word with other letters that NFKC and case folding take back to it."""
 
-    def spellings(char: str) -> st.SearchStrategy[str]:
+    def spellings(char):
         wide = chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char
         blank = ["\t", "\n", "\u3000", "\u00a0", " \r\n "] if char == " " else []
         return st.sampled_from([char, char.upper(), wide, f"{char}\u200b", f"\u2060{char}", *blank])
@@ -204,7 +202,7 @@ def test_nothing_poses_as_the_frame(text):
     _assert_harmless(defang(clean_line(text)))
 
 
-def _read_by_a_model(text: str) -> str:
+def _read_by_a_model(text):
     """Read a text as generously as a model may: whatever is escaped, marked up or drawn otherwise."""
     for _ in range(4):
         text = html.unescape(urllib.parse.unquote(text))
@@ -217,10 +215,10 @@ def _read_by_a_model(text: str) -> str:
     return re.sub(rf"[{hidden}]", "", text.translate(drawn)).casefold()
 
 
-def _spelled(word: str) -> st.SearchStrategy[str]:
+def _spelled(word):
     """Spell a marker in any of the ways in which a model still reads it."""
 
-    def spellings(char: str) -> st.SearchStrategy[str]:
+    def spellings(char):
         code = ord(char)
         ways = [
             char,

@@ -4,14 +4,11 @@ In a frame ``@@`` stands for the whole secret, ``@1`` and ``@2`` for its halves.
 up when the test runs: nothing here looks like one.
 """
 
-from __future__ import annotations
-
 import base64
 import random
 import re
 import time
 import urllib.parse
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -28,7 +25,7 @@ WORDS = (
 ).split()
 
 
-def draw(dice: random.Random, size: int, alphabet: str) -> str:
+def draw(dice, size, alphabet):
     """Return random characters, one of each class that the alphabet has among the first seven."""
     while True:
         text = "".join(dice.choices(alphabet, k=size))
@@ -37,21 +34,21 @@ def draw(dice: random.Random, size: int, alphabet: str) -> str:
             return text
 
 
-def made(form: str) -> str:
+def made(form):
     return fill(form, DICE, draw)
 
 
-def wrapped(form: str, width: int, joint: str = "\n") -> str:
+def wrapped(form, width, joint="\n"):
     text = made(form)
     return joint.join(text[i : i + width] for i in range(0, len(text), width))
 
 
-def words(count: int = 12, joint: str = " ") -> str:
+def words(count=12, joint=" "):
     return joint.join(DICE.sample(WORDS, count))
 
 
 BEGIN, END = "-----BEGIN {} PRIVATE" + " KEY", "-----END {} PRIVATE" + " KEY-----"
-SECRETS: dict[str, tuple[str, Callable[[], str]]] = {
+SECRETS = {
     **{name: (frame, partial(made, form)) for name, frame, form in read_rows("secret_places")},
     "base64 of a pem": ("tls.key: @@", lambda: base64.b64encode(
         f"{BEGIN.format('RSA')}-----\n{made('<300 bytes>')}".encode()).decode()),
@@ -83,7 +80,7 @@ SECRETS: dict[str, tuple[str, Callable[[], str]]] = {
 }  # fmt: skip
 
 
-def filled(name: str) -> tuple[str, str]:
+def filled(name):
     frame, make = SECRETS[name]
     secret = make()
     half = len(secret) // 2
@@ -93,7 +90,7 @@ def filled(name: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_no_part_of_a_secret_is_left(name: str) -> None:
+def test_no_part_of_a_secret_is_left(name):
     for _ in range(10):
         text, secret = filled(name)
         redacted = redact(text)
@@ -111,14 +108,14 @@ ORDINARY["certificate"] = wrapped("<480 bytes>", 64).join(
 FEW = len(ORDINARY) // 40
 
 
-def test_hardly_an_ordinary_line_is_touched() -> None:
+def test_hardly_an_ordinary_line_is_touched():
     assert len(ORDINARY) >= 120
     touched = {name: once for name, text in ORDINARY.items() if (once := redact(text)) != text}
     assert len(touched) <= FEW, touched
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_lines_of_hashes_and_code_keep_their_shape(name: str) -> None:
+def test_lines_of_hashes_and_code_keep_their_shape(name):
     once = redact(ORDINARY[name])
     assert redact(once) == once
 
@@ -131,9 +128,7 @@ FILLINGS = st.sampled_from(
 
 @pytest.mark.slow
 @given(st.lists(st.tuples(FRAMES, FILLINGS, FILLINGS), max_size=4), st.sampled_from("\n ,;&\\"))
-def test_redacting_frames_twice_changes_nothing_more(
-    parts: list[tuple[str, str, str]], joint: str
-) -> None:
+def test_redacting_frames_twice_changes_nothing_more(parts, joint):
     text = joint.join(
         frame.replace("@@", first + second, 1).replace("@1", first).replace("@2", second)
         for frame, first, second in parts
@@ -157,14 +152,14 @@ HOSTILE = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
-    def seconds(size: int) -> float:
+def test_time_grows_with_the_length_and_no_faster(piece):
+    def seconds(size):
         text = (piece * size)[:size]
         started = time.process_time()
         redact(text)
         return time.process_time() - started
 
-    def is_linear() -> bool:
+    def is_linear():
         small = max(min(seconds(4_000) for _ in range(3)), 0.001)
         return min(seconds(32_000) for _ in range(2)) < 8 * 3 * small
 

@@ -1,7 +1,5 @@
 """The sentences of a prompt, and whether they only ask."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 
@@ -61,7 +59,7 @@ def test_no_text_is_lost_between_sentences(text):
     "what does total() in src/billing/invoice.py return?", "Explain src/billing/invoice.py",
     "Is a.py used? And where is b.py imported?", "src/a.py 의 total()은 무엇을 반환하나요?",
 ])  # fmt: skip
-def test_a_question_is_told_from_a_task(text: str) -> None:
+def test_a_question_is_told_from_a_task(text):
     assert is_question(text)
 
 
@@ -75,5 +73,5 @@ def test_a_question_is_told_from_a_task(text: str) -> None:
     "what is this?\n```\na.py:1: error\n```",
     "why? " * 200,
 ])  # fmt: skip
-def test_a_task_is_no_question(text: str) -> None:
+def test_a_task_is_no_question(text):
     assert not is_question(text)
