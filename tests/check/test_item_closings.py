@@ -29,6 +29,7 @@ def close(answer, evidence=DONE):
     ("L1.2 left: no time", ("denied", "answer")),
     ("L1.2 done", ("open", "")),
     ("L1.2 I wonder", ("open", "answer")),
+    ("L1.2 done src/nothing.py\nL1.2 left", ("denied", "answer")),
     ("L1.9 done src/bot.py:41", ("open", "")),
     ("L2.2 done src/bot.py:41", ("open", "")),
 ])  # fmt: skip
@@ -40,10 +41,6 @@ def test_a_closing_is_held_against_what_happened(line, expected):
 
 def test_a_closing_shows_its_own_item_alone():
     assert close("L1.1 done src/bot.py:1")[1] == ("open", "")
-
-
-def test_of_several_the_last_counts():
-    assert close("L1.2 done src/nothing.py\nL1.2 left")[1] == ("denied", "answer")
 
 
 def test_where_not_all_is_known_nothing_is_contradicted():

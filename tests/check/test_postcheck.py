@@ -51,10 +51,6 @@ class TestShape:
         (one,) = check("Cover the rejection with a test", answer)
         assert (one.denied, one.quote) == (True, "I left the tests for a follow-up.")
 
-    def test_no_cards_nothing_missing(self):
-        found = find_unaddressed_items("Anything.", [])
-        assert (found.unaddressed, found.checked) == ((), 0)
-
     def test_an_item_without_a_significant_word_is_not_looked_for(self):
         found = find_unaddressed_items("Done.", [card("…", "", "To be or not to be")])
         assert (found.unaddressed, found.checked) == ((), 0)
@@ -137,10 +133,6 @@ def test_not_denied(item, answer):
 
 
 class TestEvidence:
-    def test_an_edit_is_enough(self):
-        edit = "tests/test_guard.py\ndef test_rejection_of_a_stranger():\n    assert refused\n"
-        assert not missing("Cover the rejection with a test", "Done.", edit)
-
     def test_a_command_is_enough(self):
         assert missing("Run the linter", "Done.")
         assert not missing("Run the linter", "Done.", "npm run linter")
@@ -154,12 +146,6 @@ class TestEvidence:
         lines = [f"value_{n} = {n}" for n in range(40)]
         spread = "\n".join(["encrypt()", *lines, "backups", *lines, "upload()"])
         assert missing("Encrypt backups before the upload", "Done.", spread)
-
-    def test_a_denial_outweighs_what_was_done(self):
-        edit = "tests/test_guard.py\ndef test_rejection():\n    ...\n"
-        answer = "I did not cover the rejection with a test."
-        (one,) = check("Cover the rejection with a test", answer, edit)
-        assert one.denied
 
 
 HUGE = [

@@ -78,14 +78,6 @@ def test_documented_loop_gives_guidance_and_then_stops():
     assert len([line for line in heard if line.startswith("3 tool calls in a row failed")]) == 1
 
 
-def test_documented_loop_notes_an_edit_loop():
-    calls = [
-        {"tool": "Edit", "arguments": {"file_path": "a.py", "new_string": str(n)}} for n in range(3)
-    ]
-    _, heard = play(calls, "ok")
-    assert heard[-1].startswith("Note: 3rd consecutive edit of a.py without a fresh read")
-
-
 @given(RUN, st.integers(0, 30))
 def test_state_kept_between_two_processes_changes_nothing(events, cut):
     limits = Limits(ledger_bytes=200)
