@@ -1,7 +1,5 @@
 """Every engine keeps the same promises, and agrees with BM25 written down plainly."""
 
-from __future__ import annotations
-
 import math
 import os
 import random
@@ -434,7 +432,6 @@ def test_an_older_commit_is_found_and_a_later_one_is_right(name, tmp_path):
 
 def test_another_engines_directory_is_broken(tmp_path):
     import sqlite3
-
     import tantivy
 
     builder = tantivy.SchemaBuilder()
