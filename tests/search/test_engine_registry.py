@@ -432,6 +432,7 @@ def test_an_older_commit_is_found_and_a_later_one_is_right(name, tmp_path):
 
 def test_another_engines_directory_is_broken(tmp_path):
     import sqlite3
+
     import tantivy
 
     builder = tantivy.SchemaBuilder()
