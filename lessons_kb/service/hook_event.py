@@ -82,6 +82,7 @@ def answer_event(
             # Whoever runs a server may not hold up the agents of others.
             ask=name in row.ask and not posted_by and is_attended(row, payload, environment),
             stop=name in row.stop,
+            reads_outside=row.reads_outside,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)

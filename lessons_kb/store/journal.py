@@ -274,6 +274,15 @@ class Outcomes:
             found.setdefault(card, {})[what] = times
         return found
 
+    def most(self, what: str, *, limit: int) -> dict[str, int]:
+        """Return card → how often in all, of those of which ``what`` was counted most."""
+        rows = self._db.run(
+            "SELECT card, sum(times) FROM counts WHERE what = ? AND card != ''"
+            " GROUP BY card ORDER BY 2 DESC, card LIMIT ?",
+            (what, limit),
+        )
+        return {str(card): int(times) for card, times in rows}
+
     def span(self, card: str | None = None) -> dict[str, tuple[str, str]]:
         """Return card → the first and the last day (ISO) on which it was given."""
         rows = self._db.run(
@@ -421,6 +430,8 @@ def _remove(lock: Any, path: str) -> None:
 
 
 JOURNAL_NAME = "journal.db"
+GIVEN, OPENED = "given", "opened"
+"""How a session came by a card: in a block, or by reading its file."""
 SESSION_PATIENCE = 0.4
 """Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
 
@@ -509,6 +520,7 @@ _MIGRATIONS = (
       FROM (SELECT min(at) AS first FROM injections WHERE session != '' GROUP BY session)
       GROUP BY day
     """,
+    "ALTER TABLE injections ADD COLUMN source TEXT NOT NULL DEFAULT 'given'",
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 
@@ -530,7 +542,10 @@ class Injection:
     digest: str
     """Of the card as it was then; see ``brain.memory.card_digest``."""
     rank: int
+    """Its number in the block, 0 of one that was opened."""
     tokens: int
+    source: str
+    """``given`` in a block, or OPENED."""
     in_context: bool
     """False once the session's context was compacted."""
 
@@ -544,11 +559,11 @@ class Injections:
     def of(self, session: str) -> list[Injection]:
         """Return the newest thousand of a session, oldest first, by rank within one block."""
         rows = self._db.run(
-            "SELECT session, turn, at, card, digest, rank, tokens, in_context FROM injections"
-            " WHERE session = ? ORDER BY id DESC LIMIT ?",
+            "SELECT session, turn, at, card, digest, rank, tokens, source, in_context"
+            " FROM injections WHERE session = ? ORDER BY id DESC LIMIT ?",
             (session, _MAX_ROWS),
         )
-        names = ("session", "turn", "at", "card", "digest", "rank", "tokens")
+        names = ("session", "turn", "at", "card", "digest", "rank", "tokens", "source")
         return [
             Injection(**dict(zip(names, row, strict=False)), in_context=bool(row[-1]))
             for row in reversed(rows)
@@ -560,8 +575,8 @@ class Injections:
         All say the same of the prompts that came since: none where the latest one brought them.
         """
         rows = self._db.run(
-            "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND turn ="
-            " (SELECT max(turn) FROM injections WHERE session = ?)",
+            "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND rank > 0"
+            " AND turn = (SELECT max(turn) FROM injections WHERE session = ? AND rank > 0)",
             (session, session),
         )
         now = self.turn(session)
@@ -725,6 +740,7 @@ class Journal(Database):
         at: int,
         cards: Sequence[tuple[str, str, int]],
         ranks: Sequence[int] = (),
+        source: str = GIVEN,
     ) -> None:
         """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
 
@@ -737,10 +753,10 @@ class Journal(Database):
             counted += [(card, INJECTED, 1) for card, _digest, _tokens in cards]
             counted += [(card, TOKENS, tokens) for card, _digest, tokens in cards if tokens]
             self.run_each(
-                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens, source)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (session, turn, at, card, digest, rank, tokens)
+                    (session, turn, at, card, digest, rank, tokens, source)
                     for rank, (card, digest, tokens) in zip(places, cards, strict=True)
                 ],
             )
@@ -766,9 +782,15 @@ class Journal(Database):
         )
         return list(dict.fromkeys(card for (card,) in rows))
 
-    def forget_context(self, session: str, cards: Collection[str] | None = None) -> None:
-        """Note that the session's context was compacted: all or some cards are gone from it."""
+    def forget_context(
+        self, session: str, cards: Collection[str] | None = None, *, opened: bool = True
+    ) -> None:
+        """Note that the session's context was compacted: all or some cards are gone from it.
+
+        Unless ``opened`` are meant, too, those that the agent has opened stay.
+        """
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
+        forget += "" if opened else f" AND source != '{OPENED}'"
         if cards is None:
             self.run(forget, (session,))
             return
