@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
@@ -12,7 +13,6 @@ from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
-from lessons_kb.store.journal import INJECTED
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
@@ -22,8 +22,8 @@ _HEAD = (
     "{} of earlier work here, by file. Before you change anything, ask of each title: does it"
     " concern the task, yes or no? Open the file of every yes and keep to it."
 )
-_MOST = 400
-"""Titles looked at: more than 8,000 tokens hold."""
+_SHORTEST = 12
+"""Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
 
 
@@ -51,22 +51,23 @@ def build_catalogue(
     for layer in brain.layers if budget > 0 else ():
         if not outside and not f"{layer.root}{os.sep}".startswith(here.rstrip(os.sep) + os.sep):
             continue
-        injected = layer.session_journal.outcomes.most(INJECTED, limit=_MOST)
-        found, count = _read_titles(layer, brain.project, injected)
+        injected = layer.session_journal.injections.latest(most=budget // _SHORTEST)
+        found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
         total += count
+        folder = relative_path(layer.root, here)
         for one in found:
-            place = relative_path(os.path.join(layer.root, one.path), here)
+            place = f"{folder}/{one.path}" if folder else one.path
             titles.setdefault(place, (one, injected.get(one.path, 0)))
     return format_catalogue(order_by_use(titles), total=total, budget=budget, counter=counter)
 
 
 def _read_titles(
-    layer: Layer, project: str | None, injected: Mapping[str, int]
+    layer: Layer, project: str | None, most: int, injected: Collection[str]
 ) -> tuple[list[Title], int]:
     """Return the titles that may be given, the most used of many, and how many there are."""
 
     def search(one: Layer) -> tuple[list[Title], int]:
-        titles = one.catalogue.titles(project, most=_MOST, paths=[*injected])
+        titles = one.catalogue.titles(project, most=most, paths=injected)
         return titles, one.catalogue.count_titles(project)
 
     found, count = layer.read(search)
@@ -79,7 +80,8 @@ def _read_titles(
 def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str]]:
     """Return (file, title) of cards, the most used first; ``titles``: file → it, and injections.
 
-    A mistake that came back and a card that was given count alike; of equals the latest is first.
+    A mistake that came back and a card that was given of late count alike; of equals the latest is
+    first.
     """
 
     def use(place: str) -> tuple[int, str]:
@@ -87,6 +89,13 @@ def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str
         return title.occurrences + injections, title.seen
 
     return [(place, titles[place][0].title) for place in sorted(titles, key=use, reverse=True)]
+
+
+@lru_cache(maxsize=2048)
+def _format_line(place: str, title: str) -> tuple[str, int]:
+    """Return a card's line, made harmless, and about what it costs."""
+    line = f"{show_path(place)}: {shorten(defang_line(title), _MAX_TITLE)}"
+    return line, estimate_tokens(f"{line}\n")
 
 
 def format_catalogue(
@@ -107,8 +116,8 @@ def format_catalogue(
     lines: list[str] = []
     spent = counter(text(())) if titles else 0
     for place, title in titles:
-        line = f"{show_path(place)}: {shorten(defang_line(title), _MAX_TITLE)}"
-        spent += counter(f"{line}\n")
+        line, tokens = _format_line(place, title)
+        spent += tokens
         if spent > budget:
             break
         lines.append(line)

@@ -274,15 +274,6 @@ class Outcomes:
             found.setdefault(card, {})[what] = times
         return found
 
-    def most(self, what: str, *, limit: int) -> dict[str, int]:
-        """Return card → how often in all, of those of which ``what`` was counted most."""
-        rows = self._db.run(
-            "SELECT card, sum(times) FROM counts WHERE what = ? AND card != ''"
-            " GROUP BY card ORDER BY 2 DESC, card LIMIT ?",
-            (what, limit),
-        )
-        return {str(card): int(times) for card, times in rows}
-
     def span(self, card: str | None = None) -> dict[str, tuple[str, str]]:
         """Return card → the first and the last day (ISO) on which it was given."""
         rows = self._db.run(
@@ -586,6 +577,15 @@ class Injections:
         """Return the session that was given something last, and when; None if none was."""
         rows = self._db.run("SELECT session, at FROM injections ORDER BY id DESC LIMIT 1")
         return (str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def latest(self, *, most: int) -> dict[str, int]:
+        """Return card → how often it was given, the ``most`` frequent of the newest thousand."""
+        rows = self._db.run(
+            "SELECT card, count(*) FROM (SELECT card FROM injections ORDER BY id DESC LIMIT ?)"
+            " GROUP BY card ORDER BY 2 DESC, card LIMIT ?",
+            (_MAX_ROWS, most),
+        )
+        return {str(card): int(times) for card, times in rows}
 
     def turn(self, session: str) -> int:
         """Return the number of a session's latest prompt without counting one; 0 = none yet."""
