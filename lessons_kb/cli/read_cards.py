@@ -26,7 +26,7 @@ from lessons_kb.cli.output import options, print_json, print_table, say, termina
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.session.cards_read import note_shown
+from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, counted
 

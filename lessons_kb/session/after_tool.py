@@ -11,10 +11,16 @@ from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.learn.signs import error_excerpt
 from lessons_kb.model import DONE, Card, Event, Signal
-from lessons_kb.session.cards_read import find_opened, note_opened
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, TurnState
-from lessons_kb.session.turn_lessons import find_sure, give, read_limits, tell_after
+from lessons_kb.session.turn_lessons import (
+    find_opened,
+    find_sure,
+    give,
+    note_opened,
+    read_limits,
+    tell_after,
+)
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 

@@ -9,10 +9,16 @@ from lessons_kb.brain.catalogue import CATALOGUE_OPEN
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.model import SEVERITIES
-from lessons_kb.session.cards_read import find_titles
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
-from lessons_kb.session.turn_lessons import Found, Limits, find_known, give, read_limits
+from lessons_kb.session.turn_lessons import (
+    Found,
+    Limits,
+    find_known,
+    find_titles,
+    give,
+    read_limits,
+)
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 4_000_000

@@ -15,7 +15,6 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Event, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
-from lessons_kb.session.cards_read import find_titles
 from lessons_kb.session.record_event import Missed, read_missed, see
 from lessons_kb.session.state import (
     BLOCK,
@@ -25,7 +24,7 @@ from lessons_kb.session.state import (
     Hook,
     TurnState,
 )
-from lessons_kb.session.turn_lessons import find_homes, note_given
+from lessons_kb.session.turn_lessons import find_homes, find_titles, note_given
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 

@@ -6,10 +6,10 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.cards_read import find_titles
 from lessons_kb.session.outcomes import count_drafts
 from lessons_kb.session.record_event import Missed, find_origin, skip_record
 from lessons_kb.session.state import NOTHING, Answer, Hook, read_state
+from lessons_kb.session.turn_lessons import find_titles
 
 _ANSWERS = 2_000
 """Answers looked through, the newest, for the one that a fork was made after."""

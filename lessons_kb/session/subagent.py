@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lessons_kb.session import prompt
-from lessons_kb.session.cards_read import find_titles
 from lessons_kb.session.state import NOTHING, Answer, Hook, turn_state
+from lessons_kb.session.turn_lessons import find_titles
 
 
 def answer(hook: Hook) -> Answer:

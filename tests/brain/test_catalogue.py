@@ -1,7 +1,5 @@
 """The list of titles: within its budget, honest about what it leaves out, harmless."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 
@@ -32,7 +30,7 @@ COUNTERS = (estimate_tokens, len, lambda text: len(text.encode()), lambda _text:
     counter=st.sampled_from(COUNTERS),
 )
 @example(titles=[("a.md", "T" * 999)] * 9, more=0, budget=300, counter=estimate_tokens)
-def test_the_budget_holds_and_a_cut_list_says_so(titles, more, budget, counter) -> None:
+def test_the_budget_holds_and_a_cut_list_says_so(titles, more, budget, counter):
     total = len(titles) + more
     text = format_catalogue(titles, total=total, budget=budget, counter=counter)
     if not text:
@@ -48,7 +46,7 @@ def test_the_budget_holds_and_a_cut_list_says_so(titles, more, budget, counter) 
     assert all(CATALOGUE_CLOSE not in line for line in lines)
 
 
-def test_the_most_used_come_first() -> None:
+def test_the_most_used_come_first():
     rows = {"rare": (1, 0, "2026-05-01"), "given": (1, 9, ""), "came back": (5, 0, "2020-01-01")}
     rows |= {"of today": (1, 0, "2026-11-25"), "near": (1, 0, "2026-05-01")}
     titles = {
@@ -66,21 +64,21 @@ def brain():
         yield brain
 
 
-def test_the_text_is_as_it_was(brain: Brain, request: pytest.FixtureRequest) -> None:
+def test_the_text_is_as_it_was(brain, request):
     text = build_catalogue(brain, str(EXAMPLE), outside=False, most=400) + "\n"
     if request.config.getoption("--update"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_a_whole_brain_is_given_within_the_default(brain: Brain) -> None:
+def test_a_whole_brain_is_given_within_the_default(brain):
     text = build_catalogue(brain, str(EXAMPLE), outside=False, most=9_000)
     assert text.startswith(f"{CATALOGUE_OPEN}\nThe lessons ")
     cards = [card for card in brain.cards.all() if card.is_injectable and not card.project]
     assert len(text.splitlines()) == 3 + len(cards)
 
 
-def test_what_cannot_be_read_is_left_out(brain: Brain, tmp_path: pathlib.Path) -> None:
+def test_what_cannot_be_read_is_left_out(brain, tmp_path):
     assert build_catalogue(brain, str(tmp_path), outside=False, most=9_000) == ""
     text = build_catalogue(brain, str(tmp_path), outside=True, most=9_000)
     assert f"\n{EXAMPLE}/lessons/" in text
