@@ -242,7 +242,14 @@ def _agents() -> list[str]:
         )
     head = (
         *("agent", "lessons with the prompt", "before a call", "with a result"),
-        *("post-check shown", "gate asks", "gate refuses", "stops a turn", "`--via mcp`", "tokens / bytes"),
+        *(
+            "post-check shown",
+            "gate asks",
+            "gate refuses",
+            "stops a turn",
+            "`--via mcp`",
+            "tokens / bytes",
+        ),
     )
     lines += _table(head, rows)
     lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")

@@ -84,6 +84,11 @@ class Card:
     template: bool = False
     """Nobody has filled in the template yet: found by a search, never injected."""
 
+    @property
+    def is_injectable(self) -> bool:
+        """Whether it may be put in front of an agent at all."""
+        return self.status == "active" and not self.template and self.kind != NOTE
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:

@@ -51,6 +51,8 @@ class Agent:
     """Most of one text, a little below the least of the agents' own limits: Codex cuts out the
     middle of more than 10,000 bytes, Claude Code puts more than 10,000 characters into a file."""
     tokens: int = 3_200
+    reads_outside: bool = False
+    """Files outside the session's folder are read without asking the user."""
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
     lasting: bool = True
@@ -215,6 +217,7 @@ _ROWS = (
         refuse=("PreToolUse",),
         call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
+        reads_outside=True,
         within=0.5,
         hooked_tools=("apply_patch",),
         program="codex",
@@ -269,14 +272,14 @@ _ROWS = (
         name="opencode",
         # The names are those of the events our plugin sends; it adds what they carry.
         events=_pairs(
-            "start=start prompt=prompt before=before after=after failed=after stop=stop "
-            "compact=compact end=end"
+            "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
+            "stop=stop compact=compact end=end"
         ),
         renamed=_pairs(
             "chat.message=prompt tool.execute.before=before tool.execute.after=after "
             "session.idle=stop experimental.session.compacting=compact"
         ),
-        context=("start", "prompt", "before", "after", "failed", "compact"),
+        context=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
         lasting=False,  # the system prompt is built anew each time
         within=0.5,

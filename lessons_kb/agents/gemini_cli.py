@@ -30,6 +30,8 @@ def read(payload: Payload, event: str, seen: HookEvent) -> None:
     seen.session = text_of(payload, "session_id")
     seen.at = time_of(payload)
     seen.transcript = text_of(payload, "transcript_path")
+    if event == "SessionStart":
+        seen.takes_context = payload.get("source") != "resume"  # the chat has it still
     if event in _TEXTS:
         seen.text = without_hook_context(text_of(payload, _TEXTS[event]))
     if event in ("BeforeTool", "AfterTool"):

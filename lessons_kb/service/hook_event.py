@@ -84,6 +84,7 @@ def answer_event(
             refuse=name in row.refuse and not posted_by,
             explains=event.tool not in row.unexplained,
             stop=name in row.stop,
+            reads_outside=row.reads_outside,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)

@@ -116,6 +116,8 @@ class Capabilities:
     explains: bool = True
     """The question about a call shows the user its reason."""
     stop: bool = False
+    reads_outside: bool = False
+    """Files outside the session's folder are read without asking the user."""
     review: str = ""
     """What the user types in the chat to go through drafts."""
 
@@ -292,10 +294,10 @@ class Hook:
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
-AGAIN = "again"
+AGAIN, TITLES = "again", "titles"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
 declined, "again" the lessons of a session that was compacted."""
-OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN)
+OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -312,6 +314,8 @@ class TurnState:
     """The lessons that a server gave in this session, as it told them."""
     near: list[list[str]] = field(default_factory=list)
     """[shown name, confidence] of the lessons that the prompt nearly drew."""
+    titled: bool = False
+    """The titles of the cards were given, or wait."""
     late: int = 0
     """How many lessons a change or an error has brought in this turn."""
     shown: list[list[Any]] = field(default_factory=list)
@@ -419,6 +423,14 @@ class TurnState:
             return event
         self.asked = [pair for pair in self.asked if pair[0] != event.id]
         return replace(event, record={**event.record, "asked": keys})
+
+    def offer(self, titles: str) -> list[tuple[str, str]]:
+        """Return titles as a text to ``deliver``, in the place of those that wait."""
+        if not titles:
+            return []
+        self.titled = True
+        self.waiting = [pair for pair in self.waiting if pair[0] != TITLES]
+        return [(TITLES, titles)]
 
     def deliver(self, texts: Sequence[tuple[str, str]], can: Capabilities) -> str:
         """Return what goes to the model now, waiting texts last; keep what does not fit.
