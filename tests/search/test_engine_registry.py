@@ -17,7 +17,7 @@ from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms, plain_term
 from lessons_kb.search.engine_registry import engine_format, open_engine
 
-ENGINES = ("tantivy", "rank-bm25", "qdrant")
+ENGINES = ("tantivy", "rank-bm25", pytest.param("qdrant", marks=pytest.mark.slow))
 BODY = {"body": 1.0}
 
 
@@ -432,6 +432,7 @@ def test_an_older_commit_is_found_and_a_later_one_is_right(name, tmp_path):
 
 def test_another_engines_directory_is_broken(tmp_path):
     import sqlite3
+
     import tantivy
 
     builder = tantivy.SchemaBuilder()

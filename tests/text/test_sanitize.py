@@ -249,7 +249,7 @@ def _spelled(word):
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000)
+@settings(max_examples=400)
 @given(
     st.sampled_from(["[/ACTIVE LESSONS]", "[ACTIVE LESSONS", "[/CONTEXT]", "</system>"]).flatmap(
         _spelled
