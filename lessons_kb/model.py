@@ -12,7 +12,7 @@ SERVED = "@server:"
 SEVERITIES = ("low", "medium", "high")
 SOURCES = ("curated", "auto")
 STATUSES = ("active", "ignored", "archived")
-GATES = ("none", "ask")
+GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")

@@ -39,6 +39,10 @@ class Agent:
     HTTP cannot hold them."""
     ask: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
+    refuse: tuple[str, ...] = ()
+    """Events whose answer can refuse a call with a reason for the model, which goes on."""
+    unexplained: tuple[str, ...] = ()
+    """Tools whose dialog shows the user no reason: a refusal, which shows one, comes before it."""
     unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Variable → values with which nobody is there to be asked: a question would be a denial."""
     stop: tuple[str, ...] = ()
@@ -169,6 +173,8 @@ _ROWS = (
         context=("SubagentStart", *_CLAUDE_CONTEXT),
         lines=_CLAUDE_LINES,
         ask=("PreToolUse",),
+        refuse=("PreToolUse",),
+        unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         # After a failed call its "continue" counts for nothing.
         stop=("PreToolUse",),
@@ -206,6 +212,7 @@ _ROWS = (
         events=_CODEX_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        refuse=("PreToolUse",),
         call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
         within=0.5,
@@ -240,6 +247,7 @@ _ROWS = (
         context=("BeforeAgent", "AfterTool"),
         # `gemini -p` shows a line of SessionStart twice.
         lines=("BeforeAgent", "AfterTool", "AfterAgent"),
+        refuse=("BeforeTool",),
         stop=("BeforeTool",),
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
@@ -302,6 +310,7 @@ _ROWS = (
         context=("sessionStart", "postToolUse"),
         lines=("preCompact",),
         ask=("beforeShellExecution",),
+        refuse=("preToolUse", "beforeShellExecution"),
         project=("CURSOR_PROJECT_DIR",),
         within=0.5,
         begins="",
@@ -332,6 +341,7 @@ _ROWS = (
         lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
         ask=("PreToolUse",),
+        refuse=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
         program="copilot",
@@ -362,6 +372,7 @@ _ROWS = (
         context=("SessionStart", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
         ask=("PreToolUse",),
+        refuse=("PreToolUse",),
         stop=("PreToolUse",),
         within=0.3,
         program="code",

@@ -50,11 +50,13 @@ def without_hook_context(prompt: str) -> str:
 
 
 def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return the output for an event; no decision is ever made for the user."""
+    """Return the output for an event; a call is refused, never allowed."""
     output: dict[str, Any] = {}
     if answer.context:
         specific = {"hookEventName": event, "additionalContext": answer.context}
         output["hookSpecificOutput"] = specific
+    if answer.refuse:
+        output |= {"decision": "deny", "reason": answer.refuse}
     if message:
         output["systemMessage"] = message
     if answer.stop:

@@ -81,6 +81,8 @@ def answer_event(
             tokens=row.tokens,
             # Whoever runs a server may not hold up the agents of others.
             ask=name in row.ask and not posted_by and is_attended(row, payload, environment),
+            refuse=name in row.refuse and not posted_by,
+            explains=event.tool not in row.unexplained,
             stop=name in row.stop,
             review=row.call.format("lessons-review"),
         )

@@ -25,6 +25,8 @@ def answer(hook: Hook) -> Answer:
     in spite of it ends it.
     """
     event = hook.event
+    if hook.state.is_refused(event.id):
+        return NOTHING  # it was never made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}

@@ -34,6 +34,7 @@ def answer(hook: Hook) -> Answer:
             return NOTHING
         for layer in brain.layers:
             layer.session_journal.forget_context(event.context)
+        state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
         if block.text:  # what waits of the compaction before is in it

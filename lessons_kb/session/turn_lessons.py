@@ -19,6 +19,7 @@ from lessons_kb.relevance.gate import is_sure
 from lessons_kb.session.state import Hook, TurnState
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
+from lessons_kb.text.token_estimate import estimate_tokens
 
 MOST = 2
 """Lessons given so in one turn."""
@@ -135,6 +136,10 @@ def give(
 
 _MAX_LINES = 5
 _MAX_TITLE = 160
+_MAX_TOKENS, _MAX_HEAD = 60, 36
+"""Of what is said again, and of its title and place."""
+_LEAST = 20
+"""Characters that are left of a text that is cut."""
 
 
 def tell_before(detected: Iterable[Detected], directory: str, *, given: Container[str] = ()) -> str:
@@ -158,6 +163,28 @@ def tell_after(one: Detected, directory: str) -> str:
         f"The change went in with {places}, a mistake that a lesson describes: "
         f"{name_card(one.layer, one.card, directory)}. Fix it, or say why it is right here."
     )
+
+
+def remind(layer: Layer, card: Card, directory: str, *, done: Container[str] = ()) -> str:
+    """Return a card's title and its first items that are not ``done``, in at most 60 tokens.
+
+    "" where nothing is left to do: a title alone is no lesson.
+    """
+    place = name_card(layer, card, directory, given={card.id})
+    title = defang_line(card.title)[:_MAX_TITLE]
+    while estimate_tokens(f"{title}{place}") > _MAX_HEAD and len(title) > _LEAST:
+        title = f"{title[:-5]}…"
+    text = head = f"Before this, once more: “{title}” ({place})"
+    for item in card.checklist:
+        if item in done or item == card.title:
+            continue
+        line = f"\n- [ ] {defang_line(item)}"
+        while text is head and estimate_tokens(text + line) > _MAX_TOKENS and len(line) > _LEAST:
+            line = f"{line[:-5]}…"
+        if estimate_tokens(text + line) > _MAX_TOKENS:
+            break
+        text += line
+    return "" if text is head else text
 
 
 def name_place(match: Match) -> str:
