@@ -326,3 +326,19 @@ def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run, nam
     assert "not trusted" in run(folder, "list")
     (folder / name).write_text("")
     assert "now trusted" in run(folder, "trust")
+
+
+@pytest.mark.parametrize("variable", ["LESSONS_STATE_HOME", "XDG_STATE_HOME"])
+@pytest.mark.parametrize("place", [".", "docs/brain"])
+def test_a_brain_whose_project_records_the_trust_is_not_trusted(tmp_path, run, variable, place):
+    project = tmp_path / "project"
+    brain = write_card(project / place)
+    (brain / "lessons.toml").touch()
+    commit(project)
+    inside = {variable: str(project / "state")}
+    for _ in range(2):
+        said = run(project, "trust", place, **inside)
+        assert "now trusted" not in said
+        assert "set LESSONS_STATE_HOME to a folder outside" in said
+    run(project, "trust", place)
+    assert SAID in prompted(brain, "after")
