@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lsprotocol.types import (
@@ -15,7 +17,6 @@ from lsprotocol.types import (
     CodeLens,
     CodeLensParams,
     Command,
-    Diagnostic,
     Location,
     Position,
     PrepareRenameParams,
@@ -30,7 +31,7 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record, read_file
+from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.lint import find_quick_fixes
@@ -46,19 +47,18 @@ from lessons_kb.service.lsp.diagnostics import (
     try_pattern,
 )
 from lessons_kb.service.lsp.documents import (
+    AnyCard,
     CardFile,
     Documents,
     DraftFile,
     Files,
     OpenDocument,
     SourceFile,
-    Text,
-    edit_document,
-    edit_file,
     edit_to,
+    is_inside,
     parse,
     path_of,
-    splice,
+    relative,
     uri_of,
 )
 from lessons_kb.service.lsp.hover import (
@@ -72,7 +72,11 @@ from lessons_kb.text.sanitize import clean_line, counted
 BUMP, STATUS, STATS = "lessons.bump", "lessons.setStatus", "lessons.showStats"
 TEST, GUARDS, OPEN = "lessons.testPattern", "lessons.showGuards", "lessons.openCard"
 ACCEPT, DISCARD = "lessons.acceptDraft", "lessons.discardDraft"
-_SHOWN = 5
+KINDS = (CodeActionKind.QuickFix, CodeActionKind.Refactor)
+_STATUSES = {"Activate": "active", "Ignore": "ignored", "Archive": "archived"}
+_PHRASE = "TODO: a phrase of a future task"
+_MAX_PHRASE = 200
+_MAX_PLACES = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,79 +94,82 @@ class Outcome:
     result: Any = None
 
 
-def _bump(files: Files, documents: Documents, uri: str) -> Outcome:
-    file, document = _card(files, uri), documents.at(path_of(uri))
+def _bump(files: Files, uri: str) -> Outcome:
+    file, document = _get_card(files, uri)
     cards = file.brain.cards
     if document is None:
         card = cards.bump(file.name)[0]
         return Outcome(message=f"{card.id} seen {card.occurrences}×")
     new = cards.bump_text(file.layer, file.id, document.text.whole)
     return Outcome(
-        edit=edit_document(document, [edit_to(document.text, new)]),
+        edit=document.edit([edit_to(document.text, new)]),
         then=lambda: cards.note_bump(file.layer, file.id),
     )
 
 
-def _set_status(files: Files, documents: Documents, uri: str, status: str) -> Outcome:
-    file, document = _card(files, uri), documents.at(path_of(uri))
+def _set_status(files: Files, uri: str, status: str) -> Outcome:
+    file, document = _get_card(files, uri)
     if document is None:
         file.brain.cards.set_status(status, file.name)
         return Outcome(message=f"{file.id} is {status} now")
     new = edit_header(document.text.whole, {"status": status})
-    return Outcome(edit=edit_document(document, [edit_to(document.text, new)]))
+    return Outcome(edit=document.edit([edit_to(document.text, new)]))
 
 
-def _show_stats(files: Files, _documents: Documents, uri: str) -> Outcome:
-    file = _card(files, uri)
+def _show_stats(files: Files, uri: str) -> Outcome:
+    file, _document = _get_card(files, uri)
     return Outcome(message="\n".join(describe_effect(file.brain.stats.recorded(file.name))))
 
 
-def _test_pattern(files: Files, documents: Documents, uri: str, line: int) -> Outcome:
+def _test_pattern(files: Files, uri: str, line: int) -> Outcome:
     path = path_of(uri)
-    file, document = files.find(path), documents.at(path)
-    if document is None or not isinstance(file, CardFile | DraftFile):
+    file, document = files.find(path), files.documents.at(path)
+    if document is None or not isinstance(file, AnyCard):
         raise InputError("no open card; open the card whose pattern is to be tested")
-    places = try_pattern(file, find_pattern(document.text.whole, line))
+    if (pattern := find_pattern(document.text.whole, line)) is None:
+        raise InputError("no usable pattern on this line; see its diagnostic")
+    places = try_pattern(file, pattern)
     shown = [
         f"{path_of(one.uri).removeprefix(file.brain.directory)[1:]}:{one.range.start.line + 1}"
-        for one in places[:_SHOWN]
+        for one in places[:_MAX_PLACES]
     ]
-    more = ["…"] if len(places) > _SHOWN else []
-    told = counted(len(places), "match", "matches")
-    return Outcome(message=": ".join((told, ", ".join(shown + more))), result=places)
+    shown += ["…"] if len(places) > _MAX_PLACES else []
+    count = counted(len(places), "match", "matches")
+    return Outcome(message=f"{count}: {', '.join(shown)}", result=places)
 
 
-def _show_guards(files: Files, _documents: Documents, uri: str) -> Outcome:
+def _show_guards(files: Files, uri: str) -> Outcome:
     file = files.find(path_of(uri))
     cards = file.brain.find_guarding(file.path) if isinstance(file, SourceFile) else []
     return Outcome(message="\n".join(describe_cards(card for _layer, card in cards)).strip())
 
 
-def _open_card(_files: Files, _documents: Documents, uri: str) -> Outcome:
+def _open_card(_files: Files, uri: str) -> Outcome:
     return Outcome(show=path_of(uri))
 
 
-def _accept(files: Files, documents: Documents, uri: str) -> Outcome:
-    file = _draft(files, documents, uri)
+def _accept(files: Files, uri: str) -> Outcome:
+    file = _get_draft(files, uri)
     card = file.brain.drafts.accept(file.id)
     return Outcome(message=f"accepted as {card.id}", show=f"{file.layer.root}/{card.id}")
 
 
-def _discard(files: Files, documents: Documents, uri: str) -> Outcome:
-    file = _draft(files, documents, uri)
+def _discard(files: Files, uri: str) -> Outcome:
+    file = _get_draft(files, uri)
     return Outcome(message=f"discarded {file.brain.drafts.discard(file.id).title}")
 
 
-def _card(files: Files, uri: str) -> CardFile:
-    file = files.find(path_of(uri))
+def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
+    path = path_of(uri)
+    file = files.find(path)
     if not isinstance(file, CardFile):
         raise InputError("not a card of a trusted brain")
-    return file
+    return file, files.documents.at(path)
 
 
-def _draft(files: Files, documents: Documents, uri: str) -> DraftFile:
+def _get_draft(files: Files, uri: str) -> DraftFile:
     path = path_of(uri)
-    file, document = files.find(path), documents.at(path)
+    file, document = files.find(path), files.documents.at(path)
     if not isinstance(file, DraftFile):
         raise InputError("not a draft; see `lessons review --list`")
     saved = file.brain.drafts.get(file.id).text
@@ -181,79 +188,54 @@ COMMANDS: Mapping[str, Callable[..., Outcome]] = {
     ACCEPT: _accept,
     DISCARD: _discard,
 }
-"""Command → what runs it with the open documents and the arguments."""
-
-
-_STATUSES = {"Activate": "active", "Ignore": "ignored", "Archive": "archived"}
+"""Command → what runs it, given the URI of a file and the command's other arguments."""
 
 
 def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -> list[CodeLens]:
     """Return the lenses of an open document."""
     file = files.find(document.path)
-    if isinstance(file, SourceFile):
-        return _of_source(file, document) if files.show_guards else []
-    return [] if file is None else find_card_lenses(file, document)
-
-
-def find_card_lenses(file: CardFile | DraftFile, document: OpenDocument) -> list[CodeLens]:
-    """Return the lenses of a card or a draft."""
-    if isinstance(file, CardFile):
-        return [*_lenses_of_card(file, document), *_of_patterns(document)]
-    accept = _lens(0, "Accept this draft", ACCEPT, document.uri)
-    discard = _lens(0, "Discard this draft", DISCARD, document.uri)
-    return [accept, discard, *_of_patterns(document)]
-
-
-def _lenses_of_card(file: CardFile, document: OpenDocument) -> list[CodeLens]:
-    parsed = parse(file, document.text.whole)
-    if parsed.card is None or parsed.card.kind == NOTE:
+    if file is None:
         return []
-    line, uri = title_line(file, document), document.uri
-    try:
-        summary = summarise_effect(file.brain.stats.recorded(file.name))
-    except CardNotFound:
-        summary = "not saved yet"
-    status = parsed.card.status
+    commands = []
+    if not isinstance(file, SourceFile):
+        commands = find_card_commands(file, document)
+    elif files.show_guards and (found := file.brain.find_guarding(file.path)):
+        title = f"{counted(len(found), 'lesson')} {'guards' if len(found) == 1 else 'guard'}"
+        command = Command(f"{title} this file", GUARDS, arguments=[document.uri])
+        command.tooltip = "\n".join(describe_cards(card for _layer, card in found)).strip()
+        commands = [(0, command)]
     return [
-        _lens(line, summary, STATS, uri),
-        _lens(line, "Count the mistake once more", BUMP, uri),
-        *(
-            _lens(line, title, STATUS, uri, other)
-            for title, other in _STATUSES.items()
-            if other != status
-        ),
+        CodeLens(range=Range(start=Position(line, 0), end=Position(line, 0)), command=command)
+        for line, command in commands
     ]
 
 
-def _of_patterns(document: OpenDocument) -> list[CodeLens]:
-    return [
-        _lens(line, "Test this pattern", TEST, document.uri, line)
-        for line, _end, pattern in find_patterns(document.text.whole)
+def find_card_commands(file: AnyCard, document: OpenDocument) -> list[tuple[int, Command]]:
+    """Return what can be done with a card or a draft: the line that offers it, and the command."""
+    rows: list[tuple[Any, ...]] = []
+    if isinstance(file, DraftFile):
+        rows = [(0, "Accept this draft", ACCEPT), (0, "Discard this draft", DISCARD)]
+    elif (card := parse(file, document.text.whole).card) is not None and card.kind != NOTE:
+        line = title_line(file, document)
+        try:
+            summary = summarise_effect(file.brain.stats.recorded(file.name))
+        except CardNotFound:
+            summary = "not saved yet"
+        rows = [(line, summary, STATS), (line, "Count the mistake once more", BUMP)]
+        rows += [
+            (line, title, STATUS, status)
+            for title, status in _STATUSES.items()
+            if status != card.status
+        ]
+    rows += [
+        (lines.start, "Test this pattern", TEST, lines.start)
+        for lines, pattern in find_patterns(document.text.whole)
         if pattern.kind != "command"
     ]
-
-
-def _of_source(file: SourceFile, document: OpenDocument) -> list[CodeLens]:
-    cards = [card for _layer, card in file.brain.find_guarding(file.path)]
-    if not cards:
-        return []
-    verb = "guards" if len(cards) == 1 else "guard"
-    lens = _lens(0, f"{counted(len(cards), 'lesson')} {verb} this file", GUARDS, document.uri)
-    if lens.command:
-        lens.command.tooltip = "\n".join(describe_cards(cards)).strip()
-    return [lens]
-
-
-def _lens(line: int, title: str, command: str, *arguments: str | int) -> CodeLens:
-    where = Range(start=Position(line, 0), end=Position(line, 0))
-    return CodeLens(
-        range=where, command=Command(title=title, command=command, arguments=list(arguments))
-    )
-
-
-KINDS = (CodeActionKind.QuickFix, CodeActionKind.Refactor)
-_PHRASE = "TODO: a phrase of a future task"
-_MAX_PHRASE = 200
+    return [
+        (line, Command(title, command, arguments=[document.uri, *more]))
+        for line, title, command, *more in rows
+    ]
 
 
 def find_actions(
@@ -265,11 +247,11 @@ def find_actions(
         return None
     found: list[CodeAction] = []
     if isinstance(file, SourceFile):
-        found += _of_matches(files, document, params)
+        found += _find_match_actions(files, document, params)
     else:
         if isinstance(file, CardFile):
-            found += _fixes(file, document, params)
-        found += _of_card(file, document, params)
+            found += _find_fixes(file, document, params)
+        found += _find_card_actions(file, document, params)
     only = params.context.only
     return [
         one
@@ -278,99 +260,94 @@ def find_actions(
     ]
 
 
-def _fixes(
-    file: CardFile, document: OpenDocument, params: CodeActionParams
-) -> Iterator[CodeAction]:
-    text = document.text.whole
-    lines = range(params.range.start.line, params.range.end.line + 1)
-    for finding in check_card_file(file, text, whole=False):
-        if max(finding.line - 1, 0) not in lines:
-            continue
-        fixes = find_quick_fixes(text, finding, folders=file.layer.settings.folders)
-        for place, fix in enumerate(fixes):
-            one = fix.splice
-            yield _edit(
-                document,
-                fix.title,
-                splice(document.text, one.start, one.end, one.text),
-                kind=CodeActionKind.QuickFix,
-                diagnostics=[show_finding(document.text, finding)],
-                is_preferred=place == 0,
-            )
-
-
-def _of_card(
-    file: CardFile | DraftFile, document: OpenDocument, params: CodeActionParams
-) -> Iterator[CodeAction]:
-    """Yield the commands of the card's lenses, and the addition of a symptom."""
-    line = params.range.start.line
-    patterns = find_patterns(document.text.whole)
-    here = [document.uri, *(first for first, end, _one in patterns if first <= line < end)]
-    for lens in find_card_lenses(file, document):
-        command = lens.command
-        if command is None or command.command == STATS:
-            continue
-        if command.command != TEST or command.arguments == here:
-            yield CodeAction(title=command.title, kind=CodeActionKind.Refactor, command=command)
-    if (symptom := _add_symptom(file, document, params)) is not None:
-        yield _edit(document, "Add a symptom", symptom, kind=CodeActionKind.Refactor)
-
-
-def _add_symptom(
-    file: CardFile | DraftFile, document: OpenDocument, params: CodeActionParams
-) -> TextEdit | None:
-    """Return the edit that makes the selected words a symptom, or begins one."""
-    text, card = document.text, parse(file, document.text.whole).card
-    if card is None or card.kind == NOTE:
-        return None
-    chosen = text.whole[text.offset(params.range.start) : text.offset(params.range.end)]
-    phrase = " ".join(chosen.split())[:_MAX_PHRASE] or _PHRASE
-    if phrase in card.symptoms:
-        return None
-    try:
-        return edit_to(text, edit_header(text.whole, {"symptoms": (*card.symptoms, phrase)}))
-    except EditRefused:
-        return None
-
-
-def _of_matches(
+def _find_match_actions(
     files: Files, document: OpenDocument, params: CodeActionParams
 ) -> Iterator[CodeAction]:
     """Yield what can be done about the mistakes that were found at a place."""
     lines = range(params.range.start.line, params.range.end.line + 1)
     found = [one for one in matches_of(files, document) if one.where.start.line in lines]
-    for layer, card in {one.card.id: (one.layer, one.card) for one in found}.values():
-        uri, title = uri_of(f"{layer.root}/{card.id}"), clean_line(card.title)
+    for one in {one.card.id: one for one in found}.values():
+        uri, title = uri_of(f"{one.layer.root}/{one.card.id}"), clean_line(one.card.title)
         for what, command in (("Open", OPEN), ("Count once more", BUMP)):
             name = f"{what}: {title}"
-            run = Command(title=name, command=command, arguments=[uri])
+            run = Command(name, command, arguments=[uri])
             yield CodeAction(title=name, kind=CodeActionKind.QuickFix, command=run)
 
 
-def _edit(
-    document: OpenDocument,
-    title: str,
-    edit: TextEdit,
-    *,
-    kind: CodeActionKind,
-    diagnostics: list[Diagnostic] | None = None,
-    is_preferred: bool | None = None,
-) -> CodeAction:
-    change = WorkspaceEdit(document_changes=[edit_document(document, [edit])])
-    return CodeAction(
-        title=title, kind=kind, edit=change, diagnostics=diagnostics, is_preferred=is_preferred
-    )
+def _find_fixes(
+    file: CardFile, document: OpenDocument, params: CodeActionParams
+) -> Iterator[CodeAction]:
+    text = document.text
+    lines = range(params.range.start.line, params.range.end.line + 1)
+    for finding in check_card_file(file, text.whole, whole=False):
+        if max(finding.line - 1, 0) not in lines:
+            continue
+        fixes = find_quick_fixes(text.whole, finding, folders=file.layer.settings.folders)
+        for place, fix in enumerate(fixes):
+            where = text.range(fix.splice.start, fix.splice.end)
+            edit = document.edit([TextEdit(range=where, new_text=fix.splice.text)])
+            yield CodeAction(
+                title=fix.title,
+                kind=CodeActionKind.QuickFix,
+                edit=WorkspaceEdit(document_changes=[edit]),
+                diagnostics=[show_finding(text, finding)],
+                is_preferred=place == 0,
+            )
+
+
+def _find_card_actions(
+    file: AnyCard, document: OpenDocument, params: CodeActionParams
+) -> Iterator[CodeAction]:
+    """Yield the commands of the card's lenses, and the addition of the selected words to symptoms.
+
+    Without a selection a symptom is begun.
+    """
+    text, kind = document.text, CodeActionKind.Refactor
+    line = params.range.start.line
+    here = [one.start for one, _pattern in find_patterns(text.whole) if line in one]
+    for _line, command in find_card_commands(file, document):
+        if command.command == TEST and command.arguments != [document.uri, *here]:
+            continue
+        if command.command != STATS:
+            yield CodeAction(title=command.title, kind=kind, command=command)
+    card = parse(file, text.whole).card
+    if card is None or card.kind == NOTE:
+        return
+    chosen = text.whole[text.offset(params.range.start) : text.offset(params.range.end)]
+    phrase = " ".join(chosen.split())[:_MAX_PHRASE] or _PHRASE
+    if phrase in card.symptoms:
+        return
+    with suppress(EditRefused):
+        new = edit_header(text.whole, {"symptoms": (*card.symptoms, phrase)})
+        edit = WorkspaceEdit(document_changes=[document.edit([edit_to(text, new)])])
+        yield CodeAction(title="Add a symptom", kind=kind, edit=edit)
 
 
 def prepare_rename(
     files: Files, document: OpenDocument, params: PrepareRenameParams
 ) -> Range | None:
     """Return the range of the title under the cursor, None anywhere else."""
-    file = files.find(document.path)
-    if not isinstance(file, CardFile | DraftFile):
+    return _find_title(files.find(document.path), document, params.position.line)
+
+
+def _find_title(
+    file: AnyCard | SourceFile | None, document: OpenDocument, line: int
+) -> Range | None:
+    """Return where on a line the title is written, None where the file's name is the title."""
+    if not isinstance(file, AnyCard) or line != title_line(file, document):
         return None
-    found = _find_title(file, document)
-    return found if found and found.start.line == params.position.line else None
+    text, parsed = document.text, parse(file, document.text.whole)
+    is_key = "title" in parsed.key_lines
+    content = text.line(line)
+    if parsed.card is None or not (is_key or content.startswith("# ")):
+        return None
+    if parsed.card.kind == NOTE and not is_key:
+        return None
+    start = content.find(":") + 1 if is_key else len("#")
+    start += len(content[start:]) - len(content[start:].lstrip())
+    quoted = content[start : start + 1] in ("'", '"')
+    end = len(content.rstrip()) - quoted
+    return Range(start=text.position(line, start + quoted), end=text.position(line, end))
 
 
 def rename(files: Files, document: OpenDocument, params: RenameParams) -> WorkspaceEdit | None:
@@ -378,51 +355,48 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
 
     The file is renamed if it is named after the title, and then the links to it follow.
     """
-    file = files.find(document.path)
+    file, text = files.find(document.path), document.text
+    where = _find_title(file, document, params.position.line)
+    if where is None or not isinstance(file, AnyCard):
+        return None
     title = " ".join(params.new_name.split())
-    if not isinstance(file, CardFile | DraftFile):
-        return None
-    where = _find_title(file, document)
-    if where is None or where.start.line != params.position.line:
-        return None
     if not title:
         raise InputError("a title needs at least one word")
-    edits = {
-        document.path: edit_document(
-            document, [edit_to(document.text, _retitled(file, document, title))]
-        )
-    }
-    card = parse(file, document.text.whole).card
-    if not isinstance(file, CardFile) or card is None or not files.renames_files:
-        return WorkspaceEdit(document_changes=list(edits.values()))
+    parsed = parse(file, text.whole)
+    if "title" in parsed.key_lines:
+        whole = edit_header(text.whole, {"title": title})
+    else:
+        whole = text.replace(where, title).whole
+    own = document.edit([edit_to(text, whole)])
+    changes: list[TextDocumentEdit | RenameFile] = [own]
     folder, name = posixpath.split(file.id)
     stem, suffix = posixpath.splitext(name)
     new = posixpath.join(folder, slug(title) + suffix)
-    if stem != slug(card.title) or new == file.id:
-        return WorkspaceEdit(document_changes=list(edits.values()))
-    if os.path.lexists(os.path.join(file.layer.root, new)):
-        raise InputError(f"{new} exists; choose another title")
-    for path, edit in relink_files(files.documents, file.layer, {file.id: new}).items():
-        if path in edits:
-            edits[path].edits = [*edits[path].edits, *edit.edits]
-        else:
-            edits[path] = edit
-    moved = RenameFile(old_uri=document.uri, new_uri=uri_of(f"{file.layer.root}/{new}"))
-    return WorkspaceEdit(document_changes=[*edits.values(), moved])
+    moves_file = parsed.card is not None and stem == slug(parsed.card.title) and new != file.id
+    if moves_file and files.renames_files and isinstance(file, CardFile):
+        target = f"{file.layer.root}/{new}"
+        if os.path.lexists(target):
+            raise InputError(f"{new} exists; choose another title")
+        relinked = relink_files(files.documents, file.layer, {file.id: new})
+        if (links := relinked.pop(document.path, None)) is not None:
+            own.edits = [*own.edits, *links.edits]
+        moved = RenameFile(old_uri=document.uri, new_uri=uri_of(target))
+        changes += [*relinked.values(), moved]
+    return WorkspaceEdit(document_changes=changes)
 
 
 def relink_files(
     documents: Documents, layer: Layer, moves: Mapping[str, str]
 ) -> dict[str, TextDocumentEdit]:
     """Return path → the edits of links that lead to cards, or stand in cards, which move."""
-    read = _reader(documents, layer)
     found = {}
-    for name, edits in find_relinks(layer, moves, read).items():
-        path = os.path.join(layer.root, *name.split("/"))
-        document = documents.at(path)
-        text = document.text if document else Text(read(name))
-        made = [splice(text, start, end, new) for start, end, new in edits]
-        found[path] = edit_document(document, made) if document else edit_file(path, made)
+    relinks = find_relinks(layer, moves, lambda name: documents.load(layer, name).text.whole)
+    for name, edits in relinks.items():
+        document = documents.load(layer, name)
+        found[document.path] = document.edit(
+            TextEdit(range=document.text.range(start, end), new_text=new)
+            for start, end, new in edits
+        )
     return found
 
 
@@ -432,9 +406,9 @@ def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | Non
     for one in params.files:
         old, new = path_of(one.old_uri), path_of(one.new_uri)
         file = files.find(old)
-        if isinstance(file, CardFile) and new.startswith(file.layer.root + os.sep):
+        if isinstance(file, CardFile) and is_inside(new, file.layer.root):
             own = moves.setdefault(file.layer.root, (file.layer, {}))[1]
-            own[file.id] = os.path.relpath(new, file.layer.root).replace(os.sep, "/")
+            own[file.id] = relative(new, file.layer.root)
     edits = [
         edit
         for layer, own in moves.values()
@@ -446,66 +420,29 @@ def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | Non
 def keep_records(files: Files, params: RenameFilesParams) -> None:
     """Let what was counted of cards follow files that the editor has moved."""
     for one in params.files:
-        places = path_of(one.old_uri), path_of(one.new_uri)
-        brain = files.brain_of(os.path.dirname(places[1]))
+        old, new = path_of(one.old_uri), path_of(one.new_uri)
+        brain = files.brain_of(os.path.dirname(new))
         for layer in brain.layers if brain else ():
-            if all(place.startswith(layer.root + os.sep) for place in places):
-                old, new = (os.path.relpath(p, layer.root).replace(os.sep, "/") for p in places)
-                keep_record(layer, old, new)
+            if is_inside(old, layer.root) and is_inside(new, layer.root):
+                keep_record(layer, relative(old, layer.root), relative(new, layer.root))
 
 
 def find_references(
     files: Files, document: OpenDocument, params: ReferenceParams
 ) -> list[Location] | None:
     """Return where the pattern under the cursor is found, or what links to the card."""
-    file = files.find(document.path)
-    if not isinstance(file, CardFile | DraftFile):
+    file, line = files.find(document.path), params.position.line
+    if not isinstance(file, AnyCard):
         return None
-    line = params.position.line
-    for first, end, pattern in find_patterns(document.text.whole):
-        if first <= line < end:
-            return try_pattern(file, pattern)
+    if (pattern := find_pattern(document.text.whole, line)) is not None:
+        return try_pattern(file, pattern)
     if not isinstance(file, CardFile) or line != title_line(file, document):
         return None
-    read = _reader(files.documents, file.layer)
-    found = []
-    for name, link in find_links_to(file.layer, file.id, read):
-        text = Text(read(name))
-        where = Range(start=text.position_at(link.start), end=text.position_at(link.end))
-        found.append(Location(uri=uri_of(f"{file.layer.root}/{name}"), range=where))
-    return found
-
-
-def _reader(documents: Documents, layer: Layer) -> Callable[[str], str]:
-    def read(name: str) -> str:
-        document = documents.at(os.path.join(layer.root, *name.split("/")))
-        return document.text.whole if document else read_file(layer, name)
-
-    return read
-
-
-def _find_title(file: CardFile | DraftFile, document: OpenDocument) -> Range | None:
-    """Return where the title is written, None where the file's name is the title."""
-    text, parsed = document.text, parse(file, document.text.whole)
-    if parsed.card is None or (parsed.card.kind == NOTE and "title" not in parsed.key_lines):
-        return None
-    line = title_line(file, document)
-    content = text.line(line)
-    start = content.find(":") + 1 if "title" in parsed.key_lines else len("#")
-    if "title" not in parsed.key_lines and not content.startswith("# "):
-        return None
-    start += len(content[start:]) - len(content[start:].lstrip())
-    quoted = content[start : start + 1] in ("'", '"')
-    end = len(content.rstrip()) - quoted
-    return Range(start=text.position(line, start + quoted), end=text.position(line, end))
-
-
-def _retitled(file: CardFile | DraftFile, document: OpenDocument, title: str) -> str:
-    whole = document.text.whole
-    if "title" in parse(file, whole).key_lines:
-        return edit_header(whole, {"title": title})
-    where = _find_title(file, document)
-    if where is None:
-        return whole
-    start, end = (document.text.offset(at) for at in (where.start, where.end))
-    return whole[:start] + title + whole[end:]
+    load = partial(files.documents.load, file.layer)
+    return [
+        Location(
+            uri=uri_of(f"{file.layer.root}/{name}"),
+            range=load(name).text.range(link.start, link.end),
+        )
+        for name, link in find_links_to(file.layer, file.id, lambda name: load(name).text.whole)
+    ]

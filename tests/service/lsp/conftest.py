@@ -113,10 +113,6 @@ def changed(root: pathlib.Path, edit: Any) -> dict[str, str]:
     return found
 
 
-def whole_range(document: OpenDocument) -> Range:
-    return Range(start=Position(0, 0), end=document.text.end)
-
-
 @pytest.fixture
 def project(tmp_path: pathlib.Path) -> pathlib.Path:
     root = tmp_path.resolve() / "shop"

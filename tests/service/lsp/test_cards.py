@@ -159,7 +159,7 @@ def test_symbols_are_title_sections_and_checklist(editor: Editor) -> None:
 
 
 def run(editor: Editor, command: str, *arguments: object) -> commands.Outcome:
-    return COMMANDS[command](editor.files, editor.documents, *arguments)
+    return COMMANDS[command](editor.files, *arguments)
 
 
 def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(

@@ -455,7 +455,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(
             if one.get("method", "").endswith("Diagnostics")
         ]
         assert versions == sorted(versions)
-        await until(lambda: not server._running and not server._looking)
+        await until(lambda: not server._running)
         workspace.close()
 
     drive(body())

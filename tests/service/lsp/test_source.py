@@ -107,7 +107,7 @@ def test_a_lens_counts_the_lessons_that_guard_a_file(editor: Editor) -> None:
     assert "- [ ] Pass the command as a list" in lens.command.tooltip
     told = editor.ask(hover, document, START).contents.value
     assert told == lens.command.tooltip
-    outcome = COMMANDS[commands.GUARDS](editor.files, editor.documents, document.uri)
+    outcome = COMMANDS[commands.GUARDS](editor.files, document.uri)
     assert outcome.message == told
     assert editor.ask(find_lenses, editor.open("README.rst", ""), START) == []
     editor.files.show_guards = False
@@ -127,9 +127,7 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(
     opened, bumped = editor.ask(find_actions, document, at, context=context)
     title = "A file name pasted into a shell=True command"
     assert (opened.title, bumped.title) == (f"Open: {title}", f"Count once more: {title}")
-    outcome = COMMANDS[opened.command.command](
-        editor.files, editor.documents, *opened.command.arguments
-    )
+    outcome = COMMANDS[opened.command.command](editor.files, *opened.command.arguments)
     assert outcome.show == str(project / SHELL_ID)
     assert editor.ask(find_actions, document, START, context=context) == []
 
