@@ -4,7 +4,7 @@ import pathlib
 from types import SimpleNamespace
 
 import pytest
-from lsprotocol.types import Position, Range
+from lsprotocol.types import Range
 
 from lessons_kb.service.lsp.documents import Documents, Files, Text, path_of
 from lessons_kb.store import scan as trust
