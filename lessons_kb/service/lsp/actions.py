@@ -26,7 +26,6 @@ from lsprotocol.types import (
     RenameFilesParams,
     RenameParams,
     TextDocumentEdit,
-    TextEdit,
     WorkspaceEdit,
 )
 
@@ -47,16 +46,12 @@ from lessons_kb.service.lsp.diagnostics import (
     try_pattern,
 )
 from lessons_kb.service.lsp.documents import (
-    AnyCard,
     CardFile,
     Documents,
-    DraftFile,
     Files,
     OpenDocument,
     SourceFile,
-    edit_to,
     is_inside,
-    parse,
     path_of,
     relative,
     uri_of,
@@ -102,7 +97,7 @@ def _bump(files: Files, uri: str) -> Outcome:
         return Outcome(message=f"{card.id} seen {card.occurrences}×")
     new = cards.bump_text(file.layer, file.id, document.text.whole)
     return Outcome(
-        edit=document.edit([edit_to(document.text, new)]),
+        edit=document.rewrite(new),
         then=lambda: cards.note_bump(file.layer, file.id),
     )
 
@@ -113,7 +108,7 @@ def _set_status(files: Files, uri: str, status: str) -> Outcome:
         file.brain.cards.set_status(status, file.name)
         return Outcome(message=f"{file.id} is {status} now")
     new = edit_header(document.text.whole, {"status": status})
-    return Outcome(edit=document.edit([edit_to(document.text, new)]))
+    return Outcome(edit=document.rewrite(new))
 
 
 def _show_stats(files: Files, uri: str) -> Outcome:
@@ -124,7 +119,7 @@ def _show_stats(files: Files, uri: str) -> Outcome:
 def _test_pattern(files: Files, uri: str, line: int) -> Outcome:
     path = path_of(uri)
     file, document = files.find(path), files.documents.at(path)
-    if document is None or not isinstance(file, AnyCard):
+    if document is None or not isinstance(file, CardFile):
         raise InputError("no open card; open the card whose pattern is to be tested")
     if (pattern := find_pattern(document.text.whole, line)) is None:
         raise InputError("no usable pattern on this line; see its diagnostic")
@@ -150,29 +145,29 @@ def _open_card(_files: Files, uri: str) -> Outcome:
 
 def _accept(files: Files, uri: str) -> Outcome:
     file = _get_draft(files, uri)
-    card = file.brain.drafts.accept(file.id)
+    card = file.brain.drafts.accept(file.draft)
     return Outcome(message=f"accepted as {card.id}", show=f"{file.layer.root}/{card.id}")
 
 
 def _discard(files: Files, uri: str) -> Outcome:
     file = _get_draft(files, uri)
-    return Outcome(message=f"discarded {file.brain.drafts.discard(file.id).title}")
+    return Outcome(message=f"discarded {file.brain.drafts.discard(file.draft).title}")
 
 
 def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
     path = path_of(uri)
     file = files.find(path)
-    if not isinstance(file, CardFile):
+    if not isinstance(file, CardFile) or file.draft:
         raise InputError("not a card of a trusted brain")
     return file, files.documents.at(path)
 
 
-def _get_draft(files: Files, uri: str) -> DraftFile:
+def _get_draft(files: Files, uri: str) -> CardFile:
     path = path_of(uri)
     file, document = files.find(path), files.documents.at(path)
-    if not isinstance(file, DraftFile):
+    if not isinstance(file, CardFile) or not file.draft:
         raise InputError("not a draft; see `lessons review --list`")
-    saved = file.brain.drafts.get(file.id).text
+    saved = file.brain.drafts.get(file.draft).text
     if document and normal_newlines(document.text.whole) != normal_newlines(saved):
         raise InputError("the draft has changes that are not saved; save it first")
     return file
@@ -210,12 +205,12 @@ def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -
     ]
 
 
-def find_card_commands(file: AnyCard, document: OpenDocument) -> list[tuple[int, Command]]:
+def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int, Command]]:
     """Return what can be done with a card or a draft: the line that offers it, and the command."""
     rows: list[tuple[Any, ...]] = []
-    if isinstance(file, DraftFile):
+    if file.draft:
         rows = [(0, "Accept this draft", ACCEPT), (0, "Discard this draft", DISCARD)]
-    elif (card := parse(file, document.text.whole).card) is not None and card.kind != NOTE:
+    elif (card := file.parse(document.text.whole).card) is not None and card.kind != NOTE:
         line = title_line(file, document)
         try:
             summary = summarise_effect(file.brain.stats.recorded(file.name))
@@ -249,7 +244,7 @@ def find_actions(
     if isinstance(file, SourceFile):
         found += _find_match_actions(files, document, params)
     else:
-        if isinstance(file, CardFile):
+        if not file.draft:
             found += _find_fixes(file, document, params)
         found += _find_card_actions(file, document, params)
     only = params.context.only
@@ -284,8 +279,7 @@ def _find_fixes(
             continue
         fixes = find_quick_fixes(text.whole, finding, folders=file.layer.settings.folders)
         for place, fix in enumerate(fixes):
-            where = text.range(fix.splice.start, fix.splice.end)
-            edit = document.edit([TextEdit(range=where, new_text=fix.splice.text)])
+            edit = document.edit((fix.splice.start, fix.splice.end, fix.splice.text))
             yield CodeAction(
                 title=fix.title,
                 kind=CodeActionKind.QuickFix,
@@ -296,7 +290,7 @@ def _find_fixes(
 
 
 def _find_card_actions(
-    file: AnyCard, document: OpenDocument, params: CodeActionParams
+    file: CardFile, document: OpenDocument, params: CodeActionParams
 ) -> Iterator[CodeAction]:
     """Yield the commands of the card's lenses, and the addition of the selected words to symptoms.
 
@@ -310,7 +304,7 @@ def _find_card_actions(
             continue
         if command.command != STATS:
             yield CodeAction(title=command.title, kind=kind, command=command)
-    card = parse(file, text.whole).card
+    card = file.parse(text.whole).card
     if card is None or card.kind == NOTE:
         return
     chosen = text.whole[text.offset(params.range.start) : text.offset(params.range.end)]
@@ -319,7 +313,7 @@ def _find_card_actions(
         return
     with suppress(EditRefused):
         new = edit_header(text.whole, {"symptoms": (*card.symptoms, phrase)})
-        edit = WorkspaceEdit(document_changes=[document.edit([edit_to(text, new)])])
+        edit = WorkspaceEdit(document_changes=[document.rewrite(new)])
         yield CodeAction(title="Add a symptom", kind=kind, edit=edit)
 
 
@@ -331,12 +325,12 @@ def prepare_rename(
 
 
 def _find_title(
-    file: AnyCard | SourceFile | None, document: OpenDocument, line: int
+    file: CardFile | SourceFile | None, document: OpenDocument, line: int
 ) -> Range | None:
     """Return where on a line the title is written, None where the file's name is the title."""
-    if not isinstance(file, AnyCard) or line != title_line(file, document):
+    if not isinstance(file, CardFile) or line != title_line(file, document):
         return None
-    text, parsed = document.text, parse(file, document.text.whole)
+    text, parsed = document.text, file.parse(document.text.whole)
     is_key = "title" in parsed.key_lines
     content = text.line(line)
     if parsed.card is None or not (is_key or content.startswith("# ")):
@@ -357,23 +351,23 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
     """
     file, text = files.find(document.path), document.text
     where = _find_title(file, document, params.position.line)
-    if where is None or not isinstance(file, AnyCard):
+    if where is None or not isinstance(file, CardFile):
         return None
     title = " ".join(params.new_name.split())
     if not title:
         raise InputError("a title needs at least one word")
-    parsed = parse(file, text.whole)
+    parsed = file.parse(text.whole)
     if "title" in parsed.key_lines:
         whole = edit_header(text.whole, {"title": title})
     else:
         whole = text.replace(where, title).whole
-    own = document.edit([edit_to(text, whole)])
+    own = document.rewrite(whole)
     changes: list[TextDocumentEdit | RenameFile] = [own]
     folder, name = posixpath.split(file.id)
     stem, suffix = posixpath.splitext(name)
     new = posixpath.join(folder, slug(title) + suffix)
     moves_file = parsed.card is not None and stem == slug(parsed.card.title) and new != file.id
-    if moves_file and files.renames_files and isinstance(file, CardFile):
+    if moves_file and files.renames_files and not file.draft:
         target = f"{file.layer.root}/{new}"
         if os.path.lexists(target):
             raise InputError(f"{new} exists; choose another title")
@@ -393,10 +387,7 @@ def relink_files(
     relinks = find_relinks(layer, moves, lambda name: documents.load(layer, name).text.whole)
     for name, edits in relinks.items():
         document = documents.load(layer, name)
-        found[document.path] = document.edit(
-            TextEdit(range=document.text.range(start, end), new_text=new)
-            for start, end, new in edits
-        )
+        found[document.path] = document.edit(*edits)
     return found
 
 
@@ -406,7 +397,7 @@ def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | Non
     for one in params.files:
         old, new = path_of(one.old_uri), path_of(one.new_uri)
         file = files.find(old)
-        if isinstance(file, CardFile) and is_inside(new, file.layer.root):
+        if isinstance(file, CardFile) and not file.draft and is_inside(new, file.layer.root):
             own = moves.setdefault(file.layer.root, (file.layer, {}))[1]
             own[file.id] = relative(new, file.layer.root)
     edits = [
@@ -432,11 +423,11 @@ def find_references(
 ) -> list[Location] | None:
     """Return where the pattern under the cursor is found, or what links to the card."""
     file, line = files.find(document.path), params.position.line
-    if not isinstance(file, AnyCard):
+    if not isinstance(file, CardFile):
         return None
     if (pattern := find_pattern(document.text.whole, line)) is not None:
         return try_pattern(file, pattern)
-    if not isinstance(file, CardFile) or line != title_line(file, document):
+    if file.draft or line != title_line(file, document):
         return None
     load = partial(files.documents.load, file.layer)
     return [

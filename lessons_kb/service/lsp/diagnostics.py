@@ -26,15 +26,12 @@ from lessons_kb.brain.detection import (
 )
 from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
 from lessons_kb.cards.keys import canonical, read_patterns, split_header
-from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
 from lessons_kb.errors import InputError
 from lessons_kb.model import Finding, Pattern
 from lessons_kb.service.lsp.documents import (
-    AnyCard,
     CardFile,
-    DraftFile,
     Files,
     Located,
     OpenDocument,
@@ -71,7 +68,7 @@ def diagnose(
     much: both take longer than a person types.
     """
     file, text = files.find(document.path), document.text
-    if isinstance(file, CardFile):
+    if isinstance(file, CardFile) and not file.draft:
         findings = check_card_file(file, text.whole, whole=whole)
         shown = [show_finding(text, one) for one in findings]
         path = relative(document.path, file.brain.directory)
@@ -79,7 +76,7 @@ def diagnose(
             # A note may quote code, and counts as any other file of the project.
             shown += map(_show_match, _find_matches(SourceFile(brain=file.brain, path=path), text))
         return shown, NOTHING if whole or "detect" not in text.whole else PROJECT
-    if isinstance(file, DraftFile):
+    if isinstance(file, CardFile):
         return [
             Diagnostic(
                 range=text.span(0),
@@ -88,7 +85,7 @@ def diagnose(
                 code="incomplete-draft",
                 message=f"before this draft can be accepted, add {missing}",
             )
-            for missing in file.brain.drafts.find_missing(file.id, text.whole)
+            for missing in file.brain.drafts.find_missing(file.draft, text.whole)
         ], NOTHING
     if file is None or not detect:
         return [], NOTHING
@@ -107,12 +104,11 @@ def matches_of(files: Files, document: OpenDocument) -> list[Located]:
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
     """Return what `lint` says of a file of a brain that holds this text, by line."""
-    settings = file.layer.settings
-    limit = settings.index.max_file_bytes
+    limit = file.layer.settings.index.max_file_bytes
     size = len(text) if len(text) > limit else len(text.encode("utf-8", "replace"))
     if size > limit:
         return [tell_too_large(file.id, size, limit)]
-    document = parse_card(text, path=file.id, folders=settings.folders)
+    document = file.parse(text)
     found = check_document(document)
     if document.card is not None and document.card.detect:
         detecting = [(document.card, document)]
@@ -225,7 +221,7 @@ def find_pattern(text: str, line: int) -> Pattern | None:
     return next((pattern for lines, pattern in find_patterns(text) if line in lines), None)
 
 
-def try_pattern(file: AnyCard, pattern: Pattern) -> list[Location]:
+def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
     """Return where a pattern is found in the project, at most MOST_MATCHES places.
 
     Raises InputError for a pattern of commands, which are in no file.

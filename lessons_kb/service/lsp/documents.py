@@ -8,7 +8,7 @@ import pathlib
 import re
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -121,10 +121,22 @@ class OpenDocument:
     """None of a file that was read from the disk."""
     text: Text
 
-    def edit(self, edits: Iterable[TextEdit]) -> TextDocumentEdit:
-        """Return edits of it, which the editor refuses if it was changed meanwhile."""
+    def edit(self, *edits: tuple[int, int, str]) -> TextDocumentEdit:
+        """Return edits (start, end, new text), which the editor refuses if it changed meanwhile."""
         identifier = OptionalVersionedTextDocumentIdentifier(uri=self.uri, version=self.version)
-        return TextDocumentEdit(text_document=identifier, edits=list(edits))
+        made = [
+            TextEdit(range=self.text.range(start, end), new_text=new) for start, end, new in edits
+        ]
+        return TextDocumentEdit(text_document=identifier, edits=made)
+
+    def rewrite(self, new: str) -> TextDocumentEdit:
+        """Return the one edit that makes its text another, without what is alike at both ends."""
+        old = self.text.whole
+        start, end = count_alike(old, new)
+        # No position lies between a CR and its LF.
+        start -= old[:start].endswith("\r")
+        end -= end > 0 and old[-end] == "\n"
+        return self.edit((start, len(old) - end, new[start : len(new) - end]))
 
 
 class Documents(dict[str, OpenDocument]):
@@ -186,45 +198,29 @@ def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     return start, next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
 
 
-def edit_to(text: Text, new: str) -> TextEdit:
-    """Return the one edit that makes a text another, without what is alike at both ends."""
-    old = text.whole
-    start, end = count_alike(old, new)
-    # No position lies between a CR and its LF.
-    start -= old[:start].endswith("\r")
-    end -= end > 0 and old[-end] == "\n"
-    return TextEdit(range=text.range(start, len(old) - end), new_text=new[start : len(new) - end])
-
-
 _TREE_SECONDS = 10.0
 _PATIENCE = 0.2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CardFile:
-    """A Markdown file of a brain, written or to be written."""
+    """A Markdown file of a brain, written or to be written, or a draft that waits for a human."""
 
     brain: Brain
     layer: Layer
     id: str
+    """Of a draft the one that it would have."""
+    draft: str = ""
+    """Of a draft its id among the drafts."""
 
     @property
     def name(self) -> str:
         """What ``Cards.find`` knows it by."""
         return f"{self.layer.alias}:{self.id}" if len(self.brain.layers) > 1 else self.id
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DraftFile:
-    """A draft that waits for a human."""
-
-    brain: Brain
-    id: str
-
-    @property
-    def layer(self) -> Layer:
-        """The brain that it would become a card of."""
-        return self.brain.layers[0]
+    def parse(self, text: str) -> Document:
+        """Return what it says if it holds this text."""
+        return parse_card(text, path=self.id, folders=self.layer.settings.folders)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,15 +239,6 @@ class Located:
     layer: Layer
     card: Card
     where: Range
-
-
-AnyCard = CardFile | DraftFile
-
-
-def parse(file: AnyCard, text: str) -> Document:
-    """Return what a card or draft of this text says."""
-    path = file.id if isinstance(file, CardFile) else f"lessons/{file.id}.md"
-    return parse_card(text, path=path, folders=file.layer.settings.folders)
 
 
 class Files:
@@ -275,7 +262,7 @@ class Files:
         self._cards: dict[str, tuple[object, list[Card]]] = {}
         self._trees: dict[str, tuple[float, list[str]]] = {}
 
-    def find(self, path: str) -> CardFile | DraftFile | SourceFile | None:
+    def find(self, path: str) -> CardFile | SourceFile | None:
         """Return what the file at a real path is, None where it is none of our business."""
         brain = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
@@ -287,7 +274,8 @@ class Files:
             for own in self.brains():
                 drafts = own.drafts
                 if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
-                    return DraftFile(brain=own, id=name)
+                    card = f"lessons/{name}.md"
+                    return CardFile(brain=own, layer=own.layers[0], id=card, draft=name)
         # The user's own brain holds everywhere, but a library that is looked at is nobody's
         # project: a brain must be of the file's project, or the editor work there.
         if brain is None or not (

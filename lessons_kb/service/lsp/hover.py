@@ -32,7 +32,6 @@ from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import NOTE, PATTERNS, Card
 from lessons_kb.service.lsp.diagnostics import matches_of
 from lessons_kb.service.lsp.documents import (
-    AnyCard,
     CardFile,
     Cursor,
     Files,
@@ -42,7 +41,6 @@ from lessons_kb.service.lsp.documents import (
     find_cursor,
     find_header,
     find_key,
-    parse,
 )
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -62,7 +60,7 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
             lines = [f"**{name}** ({describe_form(key)})", "", key.meaning]
         start, end = (text.position(at.line, column) for column in columns)
         where = Range(start=start, end=end)
-    elif isinstance(file, CardFile) and at.line == title_line(file, document):
+    elif file and not file.draft and at.line == title_line(file, document):
         lines = describe_effect(file.brain.stats.recorded(file.name))
     if not lines:
         return None
@@ -70,9 +68,9 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
     return Hover(contents=content, range=where)
 
 
-def title_line(file: AnyCard, document: OpenDocument) -> int:
+def title_line(file: CardFile, document: OpenDocument) -> int:
     """Return the line, from 0, at which a card says its title; the first where it does not."""
-    parsed = parse(file, document.text.whole)
+    parsed = file.parse(document.text.whole)
     if "title" in parsed.key_lines:
         return parsed.key_lines["title"] - 1
     headings = find_headings(normal_newlines(parsed.body))
@@ -122,10 +120,10 @@ def find_symbols(
 ) -> list[DocumentSymbol] | None:
     """Return the outline of a card."""
     file = files.find(document.path)
-    if not isinstance(file, AnyCard):
+    if not isinstance(file, CardFile):
         return None
     text = document.text
-    parsed = parse(file, text.whole)
+    parsed = file.parse(text.whole)
     if parsed.card is None:
         return []
     body = normal_newlines(parsed.body)[:MAX_STRUCTURE]
@@ -177,7 +175,7 @@ def complete(
 ) -> CompletionList | None:
     """Return what fits at a position of a card."""
     file, text, at = files.find(document.path), document.text, params.position
-    if not isinstance(file, AnyCard):
+    if not isinstance(file, CardFile):
         return None
     cursor = find_cursor(text, at)
     typed, is_key = cursor.typed.casefold(), cursor.kind == "key"
@@ -204,7 +202,7 @@ def complete(
     return CompletionList(is_incomplete=len(fitting) > MOST, items=items)
 
 
-def _find_offers(files: Files, file: AnyCard, cursor: Cursor, text: Text) -> list[_Item]:
+def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> list[_Item]:
     kinds = CompletionItemKind
     if cursor.kind == "value":
         return _find_values(files, file, cursor)
@@ -221,7 +219,7 @@ def _find_offers(files: Files, file: AnyCard, cursor: Cursor, text: Text) -> lis
         ]
     if cursor.kind not in ("wiki", "link"):
         return []
-    here = posixpath.dirname(file.id) if isinstance(file, CardFile) else "lessons"
+    here = posixpath.dirname(file.id)
     return [
         (
             posixpath.splitext(card.id)[0]
@@ -235,7 +233,7 @@ def _find_offers(files: Files, file: AnyCard, cursor: Cursor, text: Text) -> lis
     ]
 
 
-def _find_values(files: Files, file: AnyCard, cursor: Cursor) -> list[_Item]:
+def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     kinds, key = CompletionItemKind, KEYS.get(cursor.key)
     if (cursor.parent, cursor.key) == ("detect", "language"):
         names = sorted(set(read_mapping("languages.txt")["extensions"].values()))
