@@ -23,7 +23,7 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from mcp import Client, MCPError, StdioServerParameters
 
 from lessons_kb.brain.brain import Workspace
-from lessons_kb.brain.init import trust_brain
+from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.brain.index import Index, digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import is_note
+from lessons_kb.brain.search_index import Index, digest_files
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.index import Index, T, digest_files
 from lessons_kb.brain.refresh import Refresh, Refreshing, is_current, refresh, scan_brain
+from lessons_kb.brain.search_index import Index, T, digest_files
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
@@ -31,7 +31,7 @@ from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.embeddings import Meaning
+    from lessons_kb.brain.meaning import Meaning
 
 
 REFRESHED_FILES = 64
@@ -109,7 +109,7 @@ class Layer(Index):
             self._meaning.close()
             self._meaning = None
         if self._meaning is None and settings.get("enabled"):
-            from lessons_kb.brain.embeddings import Meaning
+            from lessons_kb.brain.meaning import Meaning
 
             self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
@@ -236,7 +236,7 @@ class Layer(Index):
         return f"{self.root}: {finding.message}; {finding.fix}"
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
-        from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY
+        from lessons_kb.brain.meaning import AT_ONCE, ON_THE_WAY
 
         try:
             left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)

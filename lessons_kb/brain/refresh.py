@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from lessons_kb.brain.index import Index, digest_files
+from lessons_kb.brain.search_index import Index, digest_files
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data

@@ -27,7 +27,7 @@ from lessons_kb.brain.detection import (
 )
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
-from lessons_kb.cards.lint import ADVICE
+from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.options import (
     FAIL_ON,

@@ -23,9 +23,9 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
 )
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.doctor import MARKS, check_server
 from lessons_kb.brain.git_merge import SharingChange, share, unshare
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.health import MARKS, check_server
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.output import options, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.brain import mine as mining
+from lessons_kb.brain import mine_project as mining
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.mine import Found
+from lessons_kb.brain.mine_project import Found
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     cut_cells,

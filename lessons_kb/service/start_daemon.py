@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb import hook_client
-from lessons_kb.brain.doctor import Health
+from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.user_state import make_private, state_home, write_private

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.index import read_document
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.search_index import read_document
 from lessons_kb.brain.undo import Undoing
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.errors import CardNotFound, StorageError
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import NOTE, Card, Document, Finding

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.service.hook_event import answer_event
 
 TELEGRAM = """\

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import user_state as locate
 from tests.agents.conftest import TELEGRAM, card

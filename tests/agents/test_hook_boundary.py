@@ -345,7 +345,7 @@ def test_the_log_stays_small_and_private() -> None:
 
 
 def test_the_doctor_shows_the_last_error(project) -> None:
-    from lessons_kb.brain.doctor import check_health
+    from lessons_kb.brain.health import check_health
 
     log_trouble("codex", "Stop", "StorageError: the disk is full")
     lines = [line for line in check_health(None, str(project)) if line.what == "hooks"]

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.layer import REFRESHED_FILES
+from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.process import programs as detached
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import cache_dir

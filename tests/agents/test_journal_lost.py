@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.health import check_health
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
 from lessons_kb.store.user_state import read_troubles, state_dir

@@ -14,7 +14,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.exchange import FORMATS as FORMATS_OF_EXPORT
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.check.item_states import format_request
 from lessons_kb.model import Check, Command, Edit, Event, Evidence
 from lessons_kb.service.hook_event import answer_event, log_failure

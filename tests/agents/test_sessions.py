@@ -569,7 +569,7 @@ def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]
 
 
 def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Path) -> None:
-    from lessons_kb.brain.init import trust_brain
+    from lessons_kb.brain.make_brain import trust_brain
 
     trust_brain(str(project), revoke=True)
     payloads = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
@@ -583,7 +583,7 @@ def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Pa
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot-cli", "vscode"])
 def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) -> None:
-    from lessons_kb.brain.init import trust_brain
+    from lessons_kb.brain.make_brain import trust_brain
 
     trust_brain(str(project), revoke=True)
     script = next(script for script in SCRIPTS if script.agent == agent)(project)

@@ -13,7 +13,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.store.user_state import read_troubles
 
 pytestmark = pytest.mark.slow
@@ -191,7 +191,7 @@ def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
 COMMANDS = """\
     import pathlib
     from lessons_kb import Brain
-    from lessons_kb.brain.doctor import check_health, apply_fixes
+    from lessons_kb.brain.health import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
         brain.journal.record(Event(kind="prompt", session="s", text="token = " + "aB3" * 20))

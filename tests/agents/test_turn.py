@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import trust_brain
+from lessons_kb.brain.make_brain import trust_brain
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 SHELL = "lessons/shell-true-file-name.md"

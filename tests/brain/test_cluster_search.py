@@ -10,7 +10,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.cluster import open_cluster, sync
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.health import check_health
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
 from lessons_kb.store.settings import read_cluster_settings, read_key

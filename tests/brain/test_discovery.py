@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.discovery import look, untrusted_hint
-from lessons_kb.brain.init import make_brain, trust_brain
+from lessons_kb.brain.make_brain import make_brain, trust_brain
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.store.user_state import user_brain
 

@@ -16,7 +16,7 @@ from lessons_kb.brain.git_merge import (
     share,
     unshare,
 )
-from lessons_kb.brain.init import trust_brain
+from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cli.entry import run

@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 
 CARD = """\
 ---

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.health import check_health
 from lessons_kb.errors import DuplicateCard
 from lessons_kb.model import Card
 

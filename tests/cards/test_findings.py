@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Document

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.lint import QuickFix, check_card, find_quick_fixes
+from lessons_kb.cards.check_card import QuickFix, check_card, find_quick_fixes
 from lessons_kb.cards.parse import parse_card
 
 FOLDERS = {"lessons": "lesson"}

@@ -80,7 +80,7 @@ def answer(
 @pytest.fixture
 def brain(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """A trusted copy of the example brain; the working directory lies in it."""
-    from lessons_kb.brain.init import trust_brain
+    from lessons_kb.brain.make_brain import trust_brain
 
     root = tmp_path / "brain-example"
     shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns(".lessons"))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 
 SHELL = r"""---
 type: lesson

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.injected import SESSION_VARIABLES
+from lessons_kb.brain.make_brain import trust_brain
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)

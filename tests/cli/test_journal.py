@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.injected import SESSION_VARIABLES
+from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.cli.main import hoist_options
 from lessons_kb.store.user_state import state_dir
 

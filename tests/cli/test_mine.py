@@ -22,7 +22,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def project(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """A brain in a small repository; agents' records lie in a home of its own."""
-    from lessons_kb.brain.init import make_brain
+    from lessons_kb.brain.make_brain import make_brain
 
     home = tmp_path / "home"
     for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"):
@@ -222,7 +222,7 @@ def test_the_table_is_shown_before_the_drafts_are_written(
     def stop(*_arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lessons_kb.brain.mine.draft", stop)
+    monkeypatch.setattr("lessons_kb.brain.mine_project.draft", stop)
     assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
 
 

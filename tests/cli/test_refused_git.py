@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from tests.cli.conftest import Result
 from tests.cli.test_mine import commit, project
 

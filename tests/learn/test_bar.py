@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lessons_kb.cards.lint import is_vague
+from lessons_kb.cards.check_card import is_vague
 from lessons_kb.learn.draft_text import find_missing
 
 GOOD: dict[str, Any] = {

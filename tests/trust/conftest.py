@@ -29,7 +29,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture
 def root(tmp_path: pathlib.Path) -> pathlib.Path:
     """A folder that this user has made a brain."""
-    from lessons_kb.brain.init import make_brain
+    from lessons_kb.brain.make_brain import make_brain
 
     folder = tmp_path / "brain"
     folder.mkdir()

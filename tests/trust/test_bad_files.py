@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
+from lessons_kb.brain.health import check_health
 
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.scan import cache_dir
 
@@ -401,7 +401,7 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Cas
 
 @pytest.mark.slow
 def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
-    from lessons_kb.brain.doctor import apply_fixes, check_health
+    from lessons_kb.brain.health import apply_fixes, check_health
 
     for value in ("0", "{}", None):
         for put_right in (lambda brain: brain.refresh(rebuild=True), apply_fixes):

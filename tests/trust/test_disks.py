@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
 from lessons_kb.store import card_files

@@ -241,7 +241,7 @@ def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(
     tmp_path: pathlib.Path,
 ) -> None:
     from lessons_kb import Brain
-    from lessons_kb.brain.init import make_brain, trust_brain
+    from lessons_kb.brain.make_brain import make_brain, trust_brain
 
     ws = tmp_path / "ws"
     make_brain(str(ws))
@@ -806,7 +806,7 @@ EVENTS: Mapping[str, tuple[dict[str, Any], ...]] = {
 def test_a_silent_brain_is_named_once_a_session_in_every_agent_that_can(
     tmp_path: pathlib.Path, agent: str, own: bool
 ) -> None:
-    from lessons_kb.brain.init import make_brain
+    from lessons_kb.brain.make_brain import make_brain
 
     repo = repository(tmp_path / "repo")
     if own:

@@ -34,7 +34,7 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
     take_pieces,
 )
-from lessons_kb.brain.doctor import FIX, Health
+from lessons_kb.brain.health import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.programs import find_program, install_command
 from lessons_kb.store import settings as agent_settings

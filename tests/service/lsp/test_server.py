@@ -19,7 +19,7 @@ from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
 from lessons_kb.brain.brain import Workspace
-from lessons_kb.service.lsp.server import build_server
+from lessons_kb.service.lsp.language_server import build_server
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
 from .test_text import PIECES, Units

@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from lessons_kb.brain import why
+from lessons_kb.brain import verdicts
 from lessons_kb.render import in_words, words_by_term
 from lessons_kb.service.web.pages.browse import find_projects
 from lessons_kb.service.web.pages.view import View
@@ -27,7 +27,7 @@ def explain_prompt(view: View) -> Response:
     if not prompt.strip():
         problem = "Paste a prompt to explain." if "prompt" in form else ""
         return view.show("why.html", problem=problem, told=False, **asked)
-    told = why.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
+    told = verdicts.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
     words = words_by_term(prompt)
     given, held = (
         [

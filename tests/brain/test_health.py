@@ -10,8 +10,8 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import Health, apply_fixes, check_health, size_of
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.health import Health, apply_fixes, check_health, size_of
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.model import Event
 from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
 

@@ -53,7 +53,7 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry, mapping
-from lessons_kb.transcripts.opencode import read_part
+from lessons_kb.transcripts.opencode_messages import read_part
 from lessons_kb.transcripts.reader import CLAUDE, CODEX, COPILOT, GEMINI, MAX_LINE_BYTES, Transcript
 from lessons_kb.transcripts.specstory import read_export
 

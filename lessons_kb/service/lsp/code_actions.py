@@ -31,9 +31,9 @@ from lsprotocol.types import (
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record, read_file
+from lessons_kb.cards.check_card import find_quick_fixes
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
-from lessons_kb.cards.lint import find_quick_fixes
 from lessons_kb.cards.sections import normal_newlines
 from lessons_kb.errors import CardNotFound, EditRefused, InputError
 from lessons_kb.model import NOTE

@@ -16,7 +16,7 @@ from pygls.protocol.language_server import lsp_method
 
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.lsp.actions import (
+from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
     KINDS,
     Outcome,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lessons_kb.brain.index import Index, read_document
+from lessons_kb.brain.search_index import Index, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
