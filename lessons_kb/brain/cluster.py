@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import is_note
-from lessons_kb.brain.search_index import Index, digest_files
+from lessons_kb.brain.search_index import SearchIndex, digest_files
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.engine_protocol import CardTerms, Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_EXTRA, open_qdrant
-from lessons_kb.store.catalogue import Entry
+from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
 from lessons_kb.store.user_state import identify
 from lessons_kb.text.server_address import parse_address
@@ -46,7 +46,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 Hits = list[tuple[int, float]]
 
 
-def open_cluster(index: Index, location: str, *, key: str = "", create: bool) -> QdrantEngine:
+def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bool) -> QdrantEngine:
     """Open the collection of a brain at ``location``, a folder or the URL of a server.
 
     ``create`` makes it where it is missing, and anew where it is of another version. Raises
@@ -111,7 +111,7 @@ class _Local:
 class ClusterSearch:
     """The cluster of one brain. Never raises: ``trouble`` says why the local index answers."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: SearchIndex) -> None:
         self._index = index
         self._settings: ClusterSettings | None = None
         self._engine: QdrantEngine | None = None
@@ -349,7 +349,7 @@ def _labels_of(held: Mapping[int, Mapping[str, Any]], number: int) -> tuple[str,
     return (labels["id"], labels["kind"], labels["hash"]) if labels else None
 
 
-def _label(entry: Entry) -> dict[str, Any]:
+def _label(entry: CatalogueEntry) -> dict[str, Any]:
     """Return what a server may filter by."""
     card = entry.card
     if card is None:

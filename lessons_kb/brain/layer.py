@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Unpack
 
 from lessons_kb.brain.refresh import Refresh, Refreshing, is_current, refresh, scan_brain
-from lessons_kb.brain.search_index import Index, T, digest_files
+from lessons_kb.brain.search_index import SearchIndex, T, digest_files
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
-from lessons_kb.store.catalogue import Entry, is_network
+from lessons_kb.store.catalogue import CatalogueEntry, is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
@@ -44,7 +44,7 @@ FIRST_PATIENCE_SECONDS = 1.0
 """How long where nothing is indexed: without what the other writes there is no answer."""
 
 
-class Layer(Index):
+class Layer(SearchIndex):
     """One brain among those searched together: its index, kept fresh, and its journals."""
 
     def __init__(self, root: str, *, alias: str, cache: str) -> None:
@@ -61,7 +61,7 @@ class Layer(Index):
         self._touched = 0
         """Files that this process has written since the last refresh."""
         self._find_edited: Callable[[], frozenset[str] | None] | None = None
-        self._read_edits: dict[str, tuple[str, Entry]] = {}
+        self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
 
     @classmethod
@@ -198,7 +198,7 @@ class Layer(Index):
                 return None
             if not (self._knows_settings(state) and is_current(state)):
                 return None
-            read: dict[str, tuple[str, Entry]] = {}
+            read: dict[str, tuple[str, CatalogueEntry]] = {}
             for path in edited:
                 if signature := find_signature(self.root, path):
                     known = self._read_edits.get(path)

@@ -23,7 +23,14 @@ from lessons_kb.search.edited_cards import Overlay
 from lessons_kb.search.engine_protocol import Engine, Reader
 from lessons_kb.search.engine_registry import local_engine, open_engine
 from lessons_kb.store.card_files import read_bytes
-from lessons_kb.store.catalogue import Catalogue, Detector, Entry, State, get_inode, is_disk_trouble
+from lessons_kb.store.catalogue import (
+    Catalogue,
+    CatalogueEntry,
+    Detector,
+    State,
+    get_inode,
+    is_disk_trouble,
+)
 from lessons_kb.store.file_watcher import GENERATION_NAME, measure_folder
 from lessons_kb.store.files import read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
@@ -32,7 +39,7 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 
 
-def digest_files(root: str, paths: list[str], settings: Settings) -> list[Entry]:
+def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
     """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
     return [_digest_file(root, path, settings) for path in paths]
 
@@ -68,15 +75,15 @@ def build_detectors(card: Card) -> tuple[Detector, ...]:
     )
 
 
-def _digest_file(root: str, path: str, settings: Settings) -> Entry:
+def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
-        return Entry(
+        return CatalogueEntry(
             path=path, digest="", card=None, terms={}, findings=(report_unreadable(path, error),)
         )
     card, bad = document.card, check_globs(document)
-    entry = Entry(
+    entry = CatalogueEntry(
         path=path,
         digest=hashlib.blake2b(data, digest_size=16).hexdigest(),
         card=card,
@@ -114,7 +121,7 @@ _CACHED_CARDS = 20_000
 """Cards kept in memory by a process that asks again and again."""
 
 
-class Index:
+class SearchIndex:
     """Catalogue and engine of one brain, at the last commit of any process."""
 
     def __init__(self, root: str, *, cache: str) -> None:
@@ -145,7 +152,7 @@ class Index:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
-        self._edited: dict[int, Entry] = {}
+        self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
 
     @property
@@ -249,12 +256,12 @@ class Index:
             return self.search_elsewhere(engine) if self.search_elsewhere else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
-    def show(self, entries: Iterable[Entry]) -> None:
+    def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
 
         What is not an edited card of this commit is left out.
         """
-        edited: dict[int, Entry] = {}
+        edited: dict[int, CatalogueEntry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)

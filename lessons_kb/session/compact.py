@@ -11,7 +11,7 @@ from lessons_kb.model import SEVERITIES
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
-from lessons_kb.session.turn_lessons import Found, Limits, find_known, give, read_limits
+from lessons_kb.session.turn_lessons import Found, LessonLimits, find_known, give, read_limits
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 4_000_000
@@ -53,7 +53,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _find_active(hook: Hook, limits: Limits) -> list[Found]:
+def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     """Return the lessons that the session still has in its context, the worst first."""
     found: list[Found] = []
     for layer, known in find_known(hook, limits).items():

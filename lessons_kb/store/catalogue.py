@@ -117,7 +117,7 @@ class Detector:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
     path: str
@@ -249,7 +249,7 @@ class Catalogue:
         self,
         state: State,
         *,
-        entries: Sequence[tuple[int, Entry]] = (),
+        entries: Sequence[tuple[int, CatalogueEntry]] = (),
         removed: Collection[int] = (),
         afresh: bool = False,
     ) -> State:
@@ -465,7 +465,7 @@ def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
-def _rows_of(entries: Sequence[tuple[int, Entry]]) -> dict[str, list[tuple[Any, ...]]]:
+def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
     """Return table → the rows of some entries, without their checksums."""
     return {
         "docs": [

@@ -15,7 +15,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.brain.search_index import digest_files
-from lessons_kb.store.catalogue import Entry
+from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.locks import hold_writer
 
 MANY = 4 * REFRESHED_FILES
@@ -122,7 +122,7 @@ def test_what_a_checkout_changes_is_read_by_another_process(
 ) -> None:
     read: list[str] = []
 
-    def digest(root: str, paths: list[str], *rest: Any) -> list[Entry]:
+    def digest(root: str, paths: list[str], *rest: Any) -> list[CatalogueEntry]:
         read.extend(paths)
         return digest_files(root, paths, *rest)
 

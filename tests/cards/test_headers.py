@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lessons_kb.cards.keys import (
     MAX_HEADER,
-    Entry,
     Header,
+    HeaderEntry,
     Span,
     Split,
     canonical,
@@ -192,7 +192,7 @@ def cut(span: Span, lines: list[str]) -> str:
     return "\n".join([lines[first][start:], *lines[first + 1 : last], lines[last][:stop]])
 
 
-def seen(entry: Entry, lines: list[str]) -> Seen:
+def seen(entry: HeaderEntry, lines: list[str]) -> Seen:
     assert lines[entry.line][entry.column :].strip("\"' ").startswith(entry.key)
     written = tuple(cut(span, lines) for span in entry.spans)
     place = (entry.line, entry.end)

@@ -13,8 +13,8 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.catalogue import (
     Catalogue,
+    CatalogueEntry,
     Detector,
-    Entry,
     State,
     card_from_json,
     card_to_json,
@@ -41,8 +41,8 @@ CARD = Card(
 )
 
 
-def entry(path: str, card: Card | None = CARD, **changes: object) -> Entry:
-    return Entry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
+def entry(path: str, card: Card | None = CARD, **changes: object) -> CatalogueEntry:
+    return CatalogueEntry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def test_symbols_are_title_sections_and_checklist(editor: Editor) -> None:
     assert items[0].range.start.line == editor.at(document, "- [ ] Pass").line
 
 
-def run(editor: Editor, command: str, *arguments: object) -> commands.Outcome:
+def run(editor: Editor, command: str, *arguments: object) -> commands.CommandResult:
     return COMMANDS[command](editor.files, editor.documents, *arguments)
 
 
