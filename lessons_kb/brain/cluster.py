@@ -7,6 +7,7 @@ does: then neither an old copy nor another brain of the same name can answer.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import queue
 import re
@@ -177,12 +178,11 @@ class ClusterSearch:
             finally:
                 self._asking.release()
 
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(self._asking.release)
             local = self._read_local()
             threading.Thread(target=work, name="cluster", daemon=True).start()
-        except BaseException:
-            self._asking.release()
-            raise
+            on_failure.pop_all()
         try:
             found = answers.get(timeout=settings.seconds)
         except queue.Empty:

@@ -203,16 +203,15 @@ class _Run:
             settings=as_data(settings),
         )
         directory = self.index.engine_directory(fresh)
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(remove_any, directory)
             os.makedirs(directory)
             with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
                 file.write(b"%d" % generation)
             with contextlib.closing(self._engine(fresh, create=True)) as engine:
                 fresh = replace(fresh, engine=engine.stamp())
             fresh = self.index.catalogue.commit(fresh, afresh=True)
-        except BaseException:
-            remove_any(directory)
-            raise
+            on_failure.pop_all()
         self.index.accept(fresh)
         for folder in find_generations(self.index.cache):
             if folder != directory:

@@ -48,8 +48,8 @@ def format_scalar(
 ) -> str:
     r"""Return a value as YAML on one line.
 
-    ``style`` is the letter of the scalar it replaces (see ``HeaderEntry.styles``): quotes are kept, a
-    plain text stays plain where that is safe. ``typed`` marks a number or a date, which stands
+    ``style`` is the letter of the scalar it replaces (see ``HeaderEntry.styles``): quotes are kept,
+    a plain text stays plain where that is safe. ``typed`` marks a number or a date, which stands
     without quotes unless its predecessor had some; ``flow`` a place inside brackets.
     """
     text = str(value)

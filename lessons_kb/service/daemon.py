@@ -161,7 +161,7 @@ class _Daemon:
             self._look_again()
         except OSError:
             pass  # the client left
-        except Exception as error:
+        except Exception as error:  # one request is lost; the daemon goes on answering others
             self._last_error = f"{type(error).__name__}: {error}"
             log_trouble("daemon", "request", self._last_error)
         finally:

@@ -180,7 +180,7 @@ class LessonsServer(LanguageServer):
                 self.show(str(error), types.MessageType.Warning)
             else:
                 self.tell_once(str(error))
-        except Exception as error:
+        except Exception as error:  # one answer is lost; the editor keeps its server
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
 
