@@ -25,9 +25,8 @@ from mcp import Client, MCPError, StdioServerParameters
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
-from lessons_kb.service.mcp.server import INSTRUCTIONS
+from lessons_kb.service.mcp.server import INSTRUCTIONS, build_server
 
 pytestmark = pytest.mark.slow
 
@@ -698,7 +697,7 @@ def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace: W
     import socket
 
     from lessons_kb.errors import InputError
-    from lessons_kb.service.mcp import serve_http
+    from lessons_kb.service.mcp.http import serve_http
 
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as taken:

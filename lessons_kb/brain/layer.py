@@ -42,6 +42,10 @@ PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
 FIRST_PATIENCE_SECONDS = 1.0
 """How long where nothing is indexed: without what the other writes there is no answer."""
+ENCODED_AT_ONCE = 32
+"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
+ENCODED_ON_THE_WAY = 2
+"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
 
 
 class Layer(SearchIndex):
@@ -236,10 +240,8 @@ class Layer(SearchIndex):
         return f"{self.root}: {finding.message}; {finding.fix}"
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
-        from lessons_kb.brain.meaning import AT_ONCE, ON_THE_WAY
-
         try:
-            left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)
+            left = meaning.refresh(limit=ENCODED_ON_THE_WAY if bounded else ENCODED_AT_ONCE)
         except StorageError as error:
             return replace(done, stale=done.stale or str(error))
         waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""

@@ -33,10 +33,6 @@ from lessons_kb.search.embeddings import (
     widen,
 )
 
-AT_ONCE = 32
-"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
-ON_THE_WAY = 2
-"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
 _BATCH = 16
 _MAX_SYMPTOMS = 8
 

@@ -76,8 +76,8 @@ def mcp(
         raise InputError(
             f"the MCP server needs the `mcp` package: {install_agent.how_to_get_sdk()}"
         )
-    from lessons_kb.service.mcp import build_server, serve_http
-    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE
+    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE, serve_http
+    from lessons_kb.service.mcp.server import build_server
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
