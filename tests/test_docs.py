@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.util
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -12,7 +15,9 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+import lessons_kb
 from lessons_kb.cli.main import COMMANDS
+from lessons_kb.config import DEFAULTS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -71,6 +76,44 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+ROOMS = "|".join(one.name for one in pkgutil.iter_modules(lessons_kb.__path__))
+DOTTED = re.compile(rf"`(?:lessons_kb\.)?((?:{ROOMS})(?:\.\w+)+)[`(]")
+PACKAGE = Path(lessons_kb.__file__).parent
+
+
+def holds(value: object, names: list[str]) -> bool:
+    return not names or (hasattr(value, names[0]) and holds(getattr(value, names[0]), names[1:]))
+
+
+def is_ours(name: str) -> bool:
+    """Whether a module has it, a brain (``brain.journal``) or the settings (``check.seconds``)."""
+    names = name.split(".")
+    found = [holds(DEFAULTS, names), names[0] == "brain" and holds(lessons_kb.Brain, names[1:])]
+    for end in range(1, len(names) + 1):
+        with contextlib.suppress(ModuleNotFoundError):
+            module = importlib.import_module(".".join(["lessons_kb", *names[:end]]))
+            found.append(holds(module, names[end:]))
+    return any(found)
+
+
+def test_what_is_named_in_backticks_exists() -> None:
+    read = [*PAGES, ROOT / "SECURITY.md", ROOT / "pyproject.toml"]
+    read += [
+        path for folder in (PACKAGE, DOCS, ROOT / "benchmarks") for path in folder.rglob("*.py")
+    ]
+    named = {(path.name, name) for path in read for name in DOTTED.findall(path.read_text("utf-8"))}
+    assert len(named) > 10
+    assert {(file, name) for file, name in named if not is_ours(name)} == set()
+
+
+@pytest.mark.parametrize("page", sorted(PACKAGE.glob("data/*.txt")), ids=lambda page: page.name)
+def test_a_table_of_data_says_who_reads_it(page: Path) -> None:
+    head = page.read_text("utf-8")[:500].replace("\n# ", " ").partition("Read by ")[2]
+    for name in re.findall(r"[a-z_]+(?:/[a-z_]+)+\.py", head):
+        reader = (PACKAGE / name.removeprefix("lessons_kb/")).read_text("utf-8")
+        assert f'"{page.stem}' in reader, name
 
 
 def glossary_terms() -> list[str]:

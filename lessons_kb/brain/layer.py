@@ -327,7 +327,8 @@ class Watching:
     """Refreshes each brain whenever its files change, from a thread of its own, until ``stop``.
 
     ``say`` is told each refresh that changed something, in one line. While nothing waits, searches
-    of this process are spared the scan, and if ``shared`` those of others: ``store.watcher_lease``.
+    of this process are spared the scan, and if ``shared`` those of others: see
+    ``store.file_watcher.Lease``.
     """
 
     def __init__(

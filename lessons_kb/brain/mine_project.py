@@ -1,4 +1,4 @@
-"""The noun ``brain.mine``: lessons that a project's past holds, in its sessions and its history."""
+"""Lessons that a project's past holds, in its sessions and its history."""
 
 from __future__ import annotations
 

@@ -528,7 +528,7 @@ class Injection:
     card: str
     """Id in its brain."""
     digest: str
-    """Of the card as it was then; see ``brain.memory.card_digest``."""
+    """Of the card as it was then; see ``brain.injected.card_digest``."""
     rank: int
     tokens: int
     in_context: bool

@@ -23,7 +23,7 @@ from lessons_kb.service.web.metrics import FOLDER_VARIABLE
 
 
 def run_workers(config: Config, listening: socket, roots: Mapping[str, str]) -> None:
-    """Answer with ``config.workers`` processes until told to stop, and index what changes."""
+    """Answer with so many processes as ``config`` says until told to stop; index what changes."""
     layers = [Layer.open(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[FOLDER_VARIABLE] = folder
