@@ -18,6 +18,7 @@ from markdown_it import MarkdownIt
 import lessons_kb
 from lessons_kb.cli.main import COMMANDS
 from lessons_kb.config import DEFAULTS
+from lessons_kb.store.settings import JudgeSettings
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -90,7 +91,8 @@ def holds(value: object, names: list[str]) -> bool:
 def is_ours(name: str) -> bool:
     """Whether a module has it, a brain (``brain.journal``) or the settings (``check.seconds``)."""
     names = name.split(".")
-    found = [holds(DEFAULTS, names), names[0] == "brain" and holds(lessons_kb.Brain, names[1:])]
+    others = {"brain": lessons_kb.Brain, "check": JudgeSettings}
+    found = [holds(DEFAULTS, names), holds(others.get(names[0]), names[1:])]
     for end in range(1, len(names) + 1):
         with contextlib.suppress(ModuleNotFoundError):
             module = importlib.import_module(".".join(["lessons_kb", *names[:end]]))

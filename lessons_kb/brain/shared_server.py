@@ -349,15 +349,8 @@ def _ask(
             take_card(one, name=name, gate=settings.gate, detect=settings.detect)
             for one in json.loads(data)["lessons"][:_MAX_LESSONS]
         ], stale
-    except (
-        ValueError,
-        TypeError,
-        LookupError,
-        AttributeError,
-        ArithmeticError,
-        RecursionError,
-    ) as e:
-        raise Unanswered(_GARBAGE) from e
+    except _NO_LESSONS as error:
+        raise Unanswered(_GARBAGE) from error
 
 
 @lru_cache(maxsize=1)

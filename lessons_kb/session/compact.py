@@ -8,7 +8,6 @@ from dataclasses import replace
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.model import SEVERITIES
-from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import Found, LessonLimits, find_known, give, read_limits
@@ -41,8 +40,6 @@ def answer(hook: Hook) -> Answer:
             state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
         context = state.deliver(texts, can)
-        if not can.lines:
-            state.named += map(shown_name, block.lessons)
     return hook.say(brain, context=context, block=block)
 
 
@@ -65,11 +62,11 @@ def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     return sorted(found, key=lambda pair: (-SEVERITIES.index(pair[1].severity), pair[1].id))
 
 
-def catch_up(hook: Hook) -> None:
-    """Let what a compaction took that no event told of wait for the answer to this event."""
-    event, can = hook.event, hook.can
-    if not can.context or not event.transcript:
-        return
+def catch_up(hook: Hook) -> Answer:
+    """Return what a compaction took that no event told of, to stand before this event's answer."""
+    event = hook.event
+    if not hook.can.context or not event.transcript:
+        return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None
     data, start = read_tail(event.transcript, offset, limit=_MAX_BYTES)
     place = data.rfind(event.rewritten)
@@ -84,6 +81,7 @@ def catch_up(hook: Hook) -> None:
         for card, _digest in known
     ):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)
-        hook.can = replace(can, context=False, lines=False)
-        answer(hook)
-        hook.event, hook.can = event, can
+        said = answer(hook)
+        hook.event = event
+        return said
+    return NOTHING

@@ -8,16 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.check.item_states import MAX_EVIDENCE, check_items, read_texts
+from lessons_kb.check.item_states import MAX_EVIDENCE, find_unaddressed_items
 from lessons_kb.model import Card
 
 
 def card(*items, name="a"):
     return Card(id=f"lessons/{name}.md", kind="lesson", title=name, checklist=items)
-
-
-def find_unaddressed_items(answer, cards, evidence=()):
-    return check_items(cards, answer, read_texts(evidence))
 
 
 def check(item, answer="", *evidence):

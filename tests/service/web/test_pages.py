@@ -184,7 +184,7 @@ def test_a_form_counts_only_from_a_page_of_this_server(
     assert rita.post("/login", data={"token": "x"}).status_code == 403
     assert rita.get(path).status_code == 200, "it still waits"
     assert rita.post(path, data=given, headers={"origin": HERE}).is_success, "an older browser"
-    assert rita.get(path).status_code == 404
+    assert rita.get(path).status_code == 409, "it says what was decided"
 
 
 def test_every_page_forbids_the_browser_everything_else(rita, propose) -> None:

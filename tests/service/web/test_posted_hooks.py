@@ -172,7 +172,7 @@ def test_what_a_session_did_elsewhere_orders_no_drafts_here(
     def note(*arguments: Any, **_options: Any) -> None:
         started.append(arguments)
 
-    for place in ("process.detached.start_index", "session.waiting_drafts.start_drafts"):
+    for place in ("brain.layers.start_index", "session.outcomes.start_drafts"):
         monkeypatch.setattr(f"lessons_kb.{place}", note)
     whole_session(client, folder)
     assert started == []
