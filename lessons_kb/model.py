@@ -159,7 +159,7 @@ class Hit:
     @property
     def matches_path(self) -> bool:
         """Whether the card's globs match a file at hand, whatever the words of the prompt."""
-        return any(name == "path" for name, _ in self.factors)
+        return "path" in dict(self.factors)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

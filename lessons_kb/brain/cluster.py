@@ -25,7 +25,7 @@ from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageErro
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.engine_protocol import CardTerms, Engine, order_hits, sum_up
-from lessons_kb.search.engine_registry import CLUSTER_EXTRA, open_qdrant
+from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
 from lessons_kb.store.user_state import identify
@@ -39,7 +39,7 @@ KEY_VARIABLE = "LESSONS_SYNC_KEY"
 """Of the environment; an argument would be seen by every process of the machine."""
 RETRY_SECONDS = 30.0
 """After a failure the local index answers alone for so long."""
-ENGINE = "qdrant"
+
 BATCH = 200
 """Files a commit: a run that is killed repeats at most these."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -147,7 +147,7 @@ class ClusterSearch:
 
     def _find_settings(self) -> ClusterSettings | None:
         """Return the user's settings, None where no cluster is to be asked now."""
-        if self._index.settings.index.engine != ENGINE:
+        if self._index.settings.index.engine != CLUSTER_ENGINE:
             return None
         if self._settings is None:
             try:

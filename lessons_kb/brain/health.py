@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from lessons_kb.brain.cluster import ENGINE, ClusterSearch
+from lessons_kb.brain.cluster import ClusterSearch
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
@@ -23,6 +23,7 @@ from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
+from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store import file_watcher as cleanup
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
@@ -135,7 +136,7 @@ def _measure_index(layer: Layer) -> int:
 
 def check_cluster(layer: Layer) -> Iterator[Health]:
     """Tell whether a brain that is to be searched in a cluster is, and what keeps it from that."""
-    if layer.settings.index.engine != ENGINE:
+    if layer.settings.index.engine != CLUSTER_ENGINE:
         return
     cluster = ClusterSearch(layer)
     if trouble := layer.read(lambda _layer: cluster.find_trouble()):

@@ -7,18 +7,19 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.refresh import Refresh, Refreshing, is_current, refresh, scan_brain
+from lessons_kb.brain.refresh import Refresh, Refreshing, refresh, scan_brain
 from lessons_kb.brain.search_index import SearchIndex, T, digest_files
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import CatalogueEntry, is_network
-from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease
+from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
 from lessons_kb.store.scan import (
@@ -107,7 +108,7 @@ class Layer(SearchIndex):
     @property
     def meaning(self) -> Meaning | None:
         """Vectors of the files; None unless ``[semantic]`` is enabled."""
-        state = self.state
+        state = self._state or self.state
         settings = {} if state is None else state.settings.get("semantic", {})
         if self._meaning is not None and as_data(self._meaning.settings) != settings:
             self._meaning.close()
@@ -118,24 +119,25 @@ class Layer(SearchIndex):
             self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
 
-    def refresh(self, *, first: int | None = None, **how: Unpack[Refreshing]) -> Refresh:
+    def refresh(self, *, leased: bool = True, **how: Unpack[Refreshing]) -> Refresh:
         """Bring the index up to date with the files; see `brain.refresh.refresh`.
 
-        ``first`` is the limit where nothing is indexed, or nothing that can be used: only what is
-        read will be found. The last commit stays, and ``stale`` says why, where the disk refuses
-        what nobody asked for by ``rebuild`` or ``progress``. Damage found on the way leads to a
-        rebuild, never to an error; without a limit it is looked for, once in a process, before
-        the first search.
+        ``leased`` takes a watcher's word that nothing changed. The last commit stays, and
+        ``stale`` says why, where the disk refuses what nobody asked for by ``rebuild`` or
+        ``progress``. Damage found on the way leads to a rebuild, never to an error; without a
+        limit it is looked for, once in a process, before the first search.
         """
         limit = how.get("limit")
-        how["leased"] = how.get("leased", True) and not self._touched
+        leased = leased and not self._touched and not how.get("rebuild")
 
         def work() -> Refresh:
-            if limit is None and self.state is not None:
+            state = self.state
+            if state is not None and limit is None:
                 self.verify_catalogue()
-            usable = self.state is not None and is_current(self.state)
-            how["limit"] = limit if usable or first is None else first
-            return refresh(self, **how)
+            if state is None or not (leased and self.current and is_leased(self.cache)):
+                return refresh(self, **how)
+            self.silent = state.silent
+            return Refresh(files=count_files(state.manifest))
 
         with self.lock:
             self._limit = limit
@@ -146,8 +148,8 @@ class Layer(SearchIndex):
                     raise
                 done = Refresh(files=count_files(self._state.manifest), stale=str(error))
             self._touched = self._touched if done.stale else 0
-            if self.meaning is not None:
-                done = self._encode_some(done, self.meaning, bounded=limit is not None)
+            if (meaning := self.meaning) is not None:
+                done = self._encode_some(done, meaning, bounded=limit is not None)
             self.stale = done.stale
             return done
 
@@ -164,7 +166,8 @@ class Layer(SearchIndex):
         What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
         waiting for the disk would take as long as the rest of the answer.
         """
-        indexed = self.state is not None and self.state.manifest
+        state = self.state
+        indexed = state.manifest if state is not None else ""
         if indexed and self.behind:
             self.stale = self.behind
             return Refresh(files=count_files(indexed), stale=self.behind)
@@ -194,31 +197,30 @@ class Layer(SearchIndex):
 
         A new card, and that one is gone, is seen when the watcher commits it, a moment later.
         """
-
-        def work() -> Refresh | None:
-            edited = self._find_edited() if self._find_edited is not None else None
-            state = self.state
-            if not edited or state is None or self._touched:
-                return None
-            if not (self._knows_settings(state) and is_current(state)):
-                return None
-            read: dict[str, tuple[str, CatalogueEntry]] = {}
-            for path in edited:
-                if signature := find_signature(self.root, path):
-                    known = self._read_edits.get(path)
-                    if known is None or known[0] != signature:
-                        known = signature, digest_files(self.root, [path], self.settings)[0]
-                    read[path] = known
-            self._read_edits = read
-            self.show(entry for _signature, entry in read.values())
-            self.silent, self.stale = state.silent, ""
-            return Refresh(files=count_files(state.manifest), changed=len(read))
-
+        edited = self._find_edited() if self._find_edited is not None else None
         with self.lock:
-            shown = self._rebuilding(work)
-            if shown is None:
+            shown = self._rebuilding(partial(self._read_edited, edited)) if edited else None
+            if shown is None and self._edited:
                 self.show(())
             return shown
+
+    def _read_edited(self, edited: Collection[str]) -> Refresh | None:
+        state = self.state
+        if state is None or self._touched:
+            return None
+        if not (self._knows_settings(state) and self.current):
+            return None
+        read: dict[str, tuple[str, CatalogueEntry]] = {}
+        for path in edited:
+            if signature := find_signature(self.root, path):
+                known = self._read_edits.get(path)
+                if known is None or known[0] != signature:
+                    known = signature, digest_files(self.root, [path], self.settings)[0]
+                read[path] = known
+        self._read_edits = read
+        self.show(entry for _signature, entry in read.values())
+        self.silent, self.stale = state.silent, ""
+        return Refresh(files=count_files(state.manifest), changed=len(read))
 
     def touch(self) -> None:
         """Note that this process has just written a card: no watcher knows of it yet."""
@@ -254,9 +256,11 @@ class Layer(SearchIndex):
         """
 
         def again() -> T:
-            if self.state is None:
+            state = self.state
+            if state is None:
                 self.refresh() if self._limit is None else self.refresh_some()
-            if self.state is None:
+                state = self.state
+            if state is None:
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment: all of one work sees one commit.
             outer, self._reading = self._reading, True

@@ -190,7 +190,8 @@ class Layers:
         """
         if fresh:
             self.refresh_soon()
-        settings = self.layers[0].settings.preflight
+        nearest = self.layers[0].settings
+        settings = nearest.preflight
         if budget is not None:
             settings = replace(settings, budget=max(budget, 0))
         if context is not None:
@@ -212,7 +213,7 @@ class Layers:
             counter=counter,
             max_chars=max_chars,
             in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
-            closings=REQUEST if self.layers[0].settings.check.closings else "",
+            closings=REQUEST if nearest.check.closings else "",
             alone=bool(context) if alone is None else alone,
             sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
         )
@@ -284,7 +285,7 @@ def freshen(brain: Layers) -> tuple[Layers, str]:
             continue
         if done.stale and not layer.is_watched:
             start_index(layer.root, layer.cache)
-        if layer.state is None:
+        if done.stale and layer.state is None:
             waiting = f"{layer.alias}: {done.stale}"
         else:
             ready.append(layer)

@@ -74,14 +74,18 @@ class Nearness:
     def add_to(
         self,
         scores: Mapping[int, float],
-        is_eligible: Callable[[int], bool],
+        between: tuple[float, float],
         *,
         terms: Mapping[str, float],
         frequencies: Mapping[str, int],
         size: int,
     ) -> dict[int, float]:
-        """Return number → what meaning adds to the BM25 scores, of the nearest files too."""
-        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if is_eligible(n)]
+        """Return number → what meaning adds to the BM25 scores, of the nearest files too.
+
+        Of those, the ones with numbers ``between`` two.
+        """
+        least, most = between
+        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if least < n < most]
         found = {number: self.of(number) for number in scores}
         found |= {n: cosine for n, cosine in near[:NEAREST] if cosine >= FARTHEST}
         above = {n: cosine - self._mean for n, cosine in found.items() if cosine is not None}

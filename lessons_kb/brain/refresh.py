@@ -13,21 +13,19 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from lessons_kb.brain.search_index import SearchIndex, digest_files
+from lessons_kb.brain.search_index import SearchIndex, digest_files, versions
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import map_batches
 from lessons_kb.search.engine_protocol import Engine
-from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
+from lessons_kb.search.engine_registry import local_engine, open_engine
 from lessons_kb.store import scan as scans
-from lessons_kb.store.catalogue import FORMAT, CatalogueEntry, State, remove_any
-from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations, is_leased
+from lessons_kb.store.catalogue import CatalogueEntry, State, remove_any
+from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import Scan
 from lessons_kb.store.settings import read_ignored, read_settings
-from lessons_kb.text.analyzer import ANALYZER_VERSION
-from lessons_kb.version import __version__
 
 BATCH = 2_000
 """Files a commit: a run killed half-way repeats at most these, and each commit costs 50 ms."""
@@ -60,7 +58,7 @@ class Refreshing(TypedDict, total=False):
     workers: int
     progress: Callable[[int, int], None] | None
     rebuild: bool
-    leased: bool
+    first: int | None
     only: Collection[str] | None
     waiting: Callable[[str], None] | None
 
@@ -73,30 +71,28 @@ def refresh(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
     rebuild: bool = False,
-    leased: bool = True,
+    first: int | None = None,
     only: Collection[str] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> Refresh:
     """Bring the index up to date with the files.
 
-    ``limit`` bounds the files read, ``patience`` the seconds waited for another writer, and
-    ``waiting`` is told which; where either bound cuts, ``stale`` says so. ``progress`` is told
-    (files done, files to do). ``leased`` takes a watcher's word that nothing changed; ``only``
-    names all files that did, where a watcher knows them.
+    ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
+    ``patience`` the seconds waited for another writer, and ``waiting`` is told which; where either
+    bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do). ``only`` names
+    all files that changed, where a watcher knows them.
     """
     began = time.monotonic()
     state = index.state
-    if state is not None and not rebuild and is_current(state):
-        if leased and is_leased(index.cache):
-            index.silent = state.silent
-            return Refresh(files=scans.count_files(state.manifest))
-        if only is None:
-            settings = settings_from_dict(state.settings)
-            seen = scan_brain(index.root, settings, state.ignored, last=state)
-            index.silent = seen.silent
-            found = seen.manifest, seen.silent, seen.beyond
-            if found == (state.manifest, state.silent, state.beyond):
-                return Refresh(files=len(seen.files))
+    if state is None or not index.current:
+        limit = limit if first is None else first
+    elif not rebuild and only is None:
+        settings = settings_from_dict(state.settings)
+        seen = scan_brain(index.root, settings, state.ignored, last=state)
+        index.silent = seen.silent
+        found = seen.manifest, seen.silent, seen.beyond
+        if found == (state.manifest, state.silent, state.beyond):
+            return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
         if refused and (rebuild or progress is not None):
@@ -107,17 +103,6 @@ def refresh(
         some = None if only is None or rebuild else run.run_on(only)
         done = some or run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
-
-
-def is_current(state: State) -> bool:
-    """Tell whether this code can use what that state describes."""
-    return state.versions == versions(local_engine(state.settings["index"]["engine"]))
-
-
-def versions(engine: str) -> str:
-    """Return every version the index depends on as one text."""
-    parts = (__version__, FORMAT, ANALYZER_VERSION, engine, engine_format(engine))
-    return " ".join(str(part) for part in parts)
 
 
 def scan_brain(
@@ -160,7 +145,7 @@ class _Run:
             self.index.verify_catalogue()  # what is built upon must be whole
         old = settings_from_dict(state.settings) if state else settings
         same_rules = old.index == settings.index and old.folders == settings.folders
-        if rebuild or state is None or not (same_rules and is_current(state)):
+        if rebuild or state is None or not (same_rules and self.index.current):
             state = self._new_generation(state, settings)
         state = replace(state, settings=as_data(settings), ignored=ignored)
 
@@ -177,7 +162,7 @@ class _Run:
         """Do the work for files that are known and still there, None if that is not all to do."""
         state, root = self.index.state, self.index.root
         head = scans.settings_signature(root)
-        if state is None or not is_current(state) or not state.manifest.startswith(head):
+        if state is None or not self.index.current or not state.manifest.startswith(head):
             return None
         settings = settings_from_dict(state.settings)
         self.index.verify_catalogue()
@@ -197,7 +182,7 @@ class _Run:
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
         fresh = State(
-            versions=versions(local_engine(settings.index.engine)),
+            versions=versions(settings.index.engine),
             generation=generation,
             manifest="",
             settings=as_data(settings),

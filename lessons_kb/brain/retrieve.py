@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.learn.lesson_effect import may_harm, weigh
@@ -15,7 +16,6 @@ from lessons_kb.search.engine_protocol import (
     count_phrases,
     count_terms,
     find_terms,
-    plain_term,
 )
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
@@ -59,28 +59,27 @@ def find(layer: Layer, query: Query) -> Retrieved:
     settings = layer.settings
     terms = analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
-    notes, cards_too = NOTE in query.kinds, any(kind in KINDS for kind in query.kinds)
+    notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)
     if not (state.cards and cards_too) and not (state.notes and notes):
         return Retrieved(hits=(), frequencies=frequencies, size=size)
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     # ``body`` holds what every other field holds: most words of a log stand in no card at all.
     in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
     weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-
-    def is_eligible(number: int) -> bool:  # before anything is read of a card
-        return notes if number < 0 else cards_too
-
-    guarding = set(filter(is_eligible, layer.guarding(query.paths))) if query.paths else set()
+    # Notes have numbers below zero: they are told apart before anything is read of them.
+    least, most = (-inf if notes else 0), (inf if cards_too else 0)
+    guarded = layer.guarding(query.paths) if query.paths else ()
+    guarding = {n for n in guarded if least < n < most}
     nearness = layer.meaning.near(query.text) if layer.meaning else None
     limit, asked = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(in_cards, weights, asked)
-        scores = {n: score for n, score in scored if is_eligible(n)}
+        scores = {n: score for n, score in scored if least < n < most}
         scores |= dict.fromkeys(guarding.difference(scores), 0.0)
         more: dict[int, float] = {}
         if nearness is not None:
             more = nearness.add_to(
-                scores, is_eligible, terms=reduced, frequencies=frequencies, size=size
+                scores, (least, most), terms=reduced, frequencies=frequencies, size=size
             )
         cards = layer.cards(scores | more)
         candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
@@ -136,7 +135,7 @@ def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]
     Those of the language that the analyzer knows are gone; of others, one is known by its share.
     """
     return [
-        (plain_term(first), plain_term(second))
+        (first, second)
         for first, second in find_neighbours(text)[:_MOST_PAIRS]
         if max(guessed.get(first, 0.0), guessed.get(second, 0.0)) < _FUNCTION_WORD
     ]
@@ -150,7 +149,7 @@ def _read_documents(
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
     """Return id → the terms found by field, the lengths of fields, how many pairs stand there."""
     documents = engine.documents(numbers.values())
-    asked = [(term, plain_term(term)) for term in terms]
+    asked = [(term, term) for term in terms]  # without white space: the analyzer leaves none
     found, lengths, phrases = {}, {}, {}
     for card, number in numbers.items():
         if (document := documents.get(number)) is not None:

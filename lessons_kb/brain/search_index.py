@@ -21,9 +21,15 @@ from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.search.edited_cards import Overlay
 from lessons_kb.search.engine_protocol import Engine, Reader
-from lessons_kb.search.engine_registry import local_engine, open_engine
+from lessons_kb.search.engine_registry import (
+    CLUSTER_ENGINE,
+    engine_format,
+    local_engine,
+    open_engine,
+)
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
+    FORMAT,
     Catalogue,
     CatalogueEntry,
     Detector,
@@ -35,8 +41,9 @@ from lessons_kb.store.file_watcher import GENERATION_NAME, measure_folder
 from lessons_kb.store.files import read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
-from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.version import __version__
 
 
 def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
@@ -103,6 +110,12 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     )
 
 
+def versions(engine: str) -> str:
+    """Return every version that an index depends on as one text; ``engine`` as settings name it."""
+    local = local_engine(engine)
+    return f"{__version__} {FORMAT} {ANALYZER_VERSION} {local} {engine_format(local)}"
+
+
 def report_unreadable(path: str, error: StorageError) -> Finding:
     """Return the finding for a file that cannot be read."""
     fix = "grant yourself read access, or remove the file"
@@ -127,6 +140,7 @@ class SearchIndex:
     def __init__(self, root: str, *, cache: str) -> None:
         self.root = root
         self.cache = cache
+        self._path = os.path.join(cache, CATALOGUE_NAME)
         self.lock = RLock()
         """Held by whoever uses catalogue or engine: both are shared between threads."""
         self.silent: tuple[str, ...] = ()
@@ -138,6 +152,8 @@ class SearchIndex:
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._state: State | None = None
+        self.current = False
+        """Whether this code can use what ``_state`` describes."""
         self._settings: Settings | None = None
         """Those of ``_state``."""
         self._seen = -1
@@ -192,10 +208,6 @@ class SearchIndex:
         return self._catalogue
 
     @property
-    def _path(self) -> str:
-        return os.path.join(self.cache, CATALOGUE_NAME)
-
-    @property
     def state(self) -> State | None:
         """What holds at the last commit of any process; within ``read``, at its beginning.
 
@@ -207,12 +219,13 @@ class SearchIndex:
             if self._is_replaced():
                 self._let_go()
             try:
-                version = self.catalogue.version()
+                catalogue = self._catalogue or self.catalogue
+                version = catalogue.version()
                 if self._state is None or version != self._seen:
-                    if self.catalogue.size() <= _SMALL_BYTES:
+                    if catalogue.size() <= _SMALL_BYTES:
                         self.verify_catalogue()
                     self._seen = version
-                    self._accept(self.catalogue.state())
+                    self._accept(catalogue.state())
             except (sqlite3.DatabaseError, IndexBroken) as error:
                 self._discard_after(error)
         return self._state
@@ -253,7 +266,9 @@ class SearchIndex:
         if engine is None:
             return None
         if not self._edited:
-            return self.search_elsewhere(engine) if self.search_elsewhere else engine
+            elsewhere = self.search_elsewhere
+            clustered = elsewhere and self.settings.index.engine == CLUSTER_ENGINE
+            return elsewhere(engine) if elsewhere and clustered else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:
@@ -277,8 +292,10 @@ class SearchIndex:
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers as of the last commit; called within ``read``."""
         found = _look_up(self._cards, self.catalogue.cards, numbers)
-        edited = {number: self._edited[number].card for number in found if number in self._edited}
-        return found | {number: card for number, card in edited.items() if card}
+        for number, entry in self._edited.items():
+            if number in found and entry.card:
+                found[number] = entry.card
+        return found
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return what ``Catalogue.guarding`` does, edits included; called within ``read``."""
@@ -307,8 +324,10 @@ class SearchIndex:
     def backgrounds(self, numbers: Collection[int]) -> dict[int, float]:
         """Return number → the background of its card, as `cards` does the cards."""
         found = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
-        edited = {n: self._edited[n].background for n in numbers if n in self._edited}
-        return found | {n: background for n, background in edited.items() if background is not None}
+        for number, entry in self._edited.items():
+            if number in numbers and entry.background is not None:
+                found[number] = entry.background
+        return found
 
     def read_body(self, path: str) -> str:
         """Return the text of a file behind its header, "" if it vanished meanwhile."""
@@ -374,6 +393,7 @@ class SearchIndex:
         self._edited = {}
         self._state = state
         self._settings = None
+        self.current = bool(state and state.versions == versions(state.settings["index"]["engine"]))
 
 
 def _look_up(

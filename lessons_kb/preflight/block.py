@@ -131,11 +131,12 @@ class _Block:
         places = self.settings.max_lessons
         best = 0.0
         for hit in hits:
-            best = max(best, hit.confidence if hit.passed else 0.0)
-            far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
             if not hit.passed:
                 self.withheld.append(hit)
-            elif far and not hit.matches_path:
+                continue
+            best = max(best, hit.confidence)
+            far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
+            if far and not hit.matches_path:
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )

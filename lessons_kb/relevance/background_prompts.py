@@ -33,6 +33,7 @@ FADING = 0.7
 SPREAD = 1.25
 """A card ten times as long holds more than ten times as many common words: topics widen."""
 _POWERS = tuple(FADING**place for place in range(256))
+"""Of further ones nothing is left."""
 PASSAGE = 150
 """Terms of the passages in which the shares of common terms were counted."""
 RARE = 0.0005
@@ -43,30 +44,14 @@ _FIRST_BIGRAM = "\u0e00"
 
 def share_of(term: str) -> float:
     """Return the share of passages of PASSAGE terms that hold a term."""
-    share = get_share(term)
-    if share is not None:
+    if (share := get_share(term)) is not None:
         return share
     return RARE_PIECE if term.isdigit() or term > _FIRST_BIGRAM else RARE
 
 
-def measure_nats(
-    terms: Iterable[str], shares: Mapping[str, float], length: int
-) -> dict[str, float]:
-    """Return how many nats it would take to find each of these terms by chance.
-
-    A term that stands in the share p of passages of PASSAGE terms stands in a card of ``length``
-    terms with probability 1 - (1 - p) ** (length / PASSAGE), were words strewn evenly.
-    """
-    passages = (max(length, 1) / PASSAGE) ** SPREAD
-    return {term: -log(-expm1(log1p(-shares[term]) * passages)) for term in terms}
-
-
-def fade(nats: list[float]) -> float:
+def fade(nats: Iterable[float]) -> float:
     """Return the sum of some evidence, the strongest first, each further piece counting less."""
-    nats.sort(reverse=True)
-    if len(nats) > len(_POWERS):
-        return sum([value * FADING**place for place, value in enumerate(nats)])
-    return float(sum(map(mul, nats, _POWERS)))
+    return float(sum(map(mul, sorted(nats, reverse=True), _POWERS)))
 
 
 _PROMPTS = "background_prompts.txt"
@@ -246,13 +231,13 @@ def _find_unknown(words: Mapping[str, bool]) -> set[str]:
     """
     by_script: dict[str, set[str]] = defaultdict(set)
     for word in words:
-        by_script[find_script_of_word(word)].add(word)
+        by_script[LATIN if word.isascii() else find_script_of_word(word)].add(word)
     latin, other = by_script[LATIN], by_script[OTHER]
     if find_script(words) != LATIN:
         return other
     telling = [word for word in latin if words[word]]
     unlisted = [word for word in telling if not _is_listed(word)]
-    least = _SOME if any(len(word) <= _SHORT for word in unlisted) else _MOST
+    least = _SOME if min(map(len, unlisted), default=_SHORT + 1) <= _SHORT else _MOST
     return other | latin if len(unlisted) >= least * (len(telling) + _DOUBT) else other
 
 

@@ -17,16 +17,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import exp, log, log1p
+from math import exp, expm1, log, log1p
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Hit
 from lessons_kb.relevance.background_prompts import (
     PASSAGE,
+    SPREAD,
     UNKNOWN,
     fade,
     is_known_language,
-    measure_nats,
     measure_rarity,
     share_of,
 )
@@ -153,24 +153,26 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     the brain and the lengths of prompt and card are accounted for, so that hits of two brains
     compare.
     """
-    listed = _Query(evidence)
-    guessing = _Query(evidence, guessed=evidence.guessed) if evidence.guessed else listed
+    listed = _Query(evidence, _NONE)
+    guessing = _Query(evidence, evidence.guessed) if evidence.guessed else listed
     judged = []
     for hit in hits:
-        card = hit.card
-        texts = (card.title, card.why, *card.symptoms, *card.checklist)
-        query = guessing if evidence.guessed and not is_known_language(texts) else listed
+        card, query, guards = hit.card, listed, hit.matches_path
+        if evidence.guessed:
+            texts = (card.title, card.why, *card.symptoms, *card.checklist)
+            query = listed if is_known_language(texts) else guessing
         fields = evidence.found.get(card.id, {})
         shared = query.surprises.keys() & set().union(*fields.values())
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
-        confidence = _weigh(hit, fields, matched, query)
+        confidence = _ONLY_FILES if guards else 0.0
+        if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= _EVERYDAY:
+            confidence = max(confidence, _weigh(hit, fields, matched, query, guards=guards))
         if meant := any(map(listed.is_like, card.examples)):
             confidence = max(confidence, _EXAMPLE)
         unlike = any(map(listed.is_like, card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
-        rare = [term for term in matched if query.surprises[term] >= _TELLING]
-        reason = _put_into_words(matched, rare, query.covered(matched), passed=passed)
-        if hit.matches_path:
+        reason = _put_into_words(matched, query, passed=passed)
+        if guards:
             reason = "guards a file at hand" + (f"; {reason}" if evidence.terms else "")
         if meant:
             reason = "nearly one of its examples"
@@ -191,38 +193,34 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
 class _Query:
     """What is the same for every hit of a query in a language."""
 
-    def __init__(self, evidence: GateEvidence, *, guessed: Mapping[str, float] = _NONE) -> None:
+    def __init__(self, evidence: GateEvidence, guessed: Mapping[str, float]) -> None:
         self.evidence = evidence
         self.guessed = guessed
-        self.shares = {term: guessed.get(term) or share_of(term) for term in evidence.terms}
-        self.surprises = {term: -log(share) for term, share in self.shares.items()}
-        terms = evidence.terms.items()
-        self.asked = sum(weight * self.surprises[term] for term, weight in terms) or 1.0
+        self.absences: dict[str, float] = {}
+        """Term → log of the share of passages without it."""
+        self.surprises: dict[str, float] = {}
+        self.weights: dict[str, float] = {}
+        self.information: dict[str, float] = {}
+        sharing = 0
+        for term, weight in evidence.terms.items():
+            share = guessed.get(term) or share_of(term)
+            frequency = evidence.frequencies.get(term, 0)
+            self.absences[term] = log1p(-share)
+            self.surprises[term] = -log(share)
+            self.weights[term] = weight * idf(frequency, evidence.size)
+            self.information[term] = weight * self.surprises[term]
+            sharing += frequency
+        self.asked = sum(self.information.values()) or 1.0
         # A card that shares no word, for it is in another language, is no rival.
-        sharing = sum(evidence.frequencies.get(term, 0) for term in evidence.terms)
         rivals = max(min(evidence.rivals or evidence.size, sharing), _FEW)
         self.rivals = log(rivals / (_MANY + rivals))
-        self.weights = {
-            term: weight * idf(evidence.frequencies.get(term, 0), evidence.size)
-            for term, weight in evidence.terms.items()
-        }
         self.length = log(max(len(evidence.terms), _FEWEST))
         parts = [self.weights.keys() & part for part in evidence.parts]
         windows: list[Collection[str]] = [evidence.terms.keys()]
         if parts != [self.weights.keys()]:  # else the one part is all of it
             windows += [*parts, *(one | other for one, other in pairwise(parts))]
-        self.windows = [(window, sum([self.weights[t] for t in window])) for window in windows]
+        self.windows = [(one, sum(map(self.weights.__getitem__, one))) for one in windows]
         """Each part of the query, each two neighbours, and all of it, with the sum of weights."""
-
-    def rarity(self, term: str) -> float:
-        """Return how rare a term is in prompts about other things, in nats.
-
-        Few of those are in another language than English: of their words the share tells more.
-        """
-        rarity = measure_rarity(term)
-        if term in self.guessed or find_script_of_word(term) in BIGRAM_SCRIPTS:
-            return min(rarity, self.surprises[term])
-        return rarity
 
     def is_like(self, text: str) -> bool:
         """Tell whether a text is nearly the query: most of their information is the same."""
@@ -232,58 +230,66 @@ class _Query:
         shared = sum([nats for term, nats in asked.items() if term in self.surprises])
         return shared > _ALIKE * sum(both.values())
 
-    def covered(self, matched: Iterable[str]) -> float:
-        """Return the share of the query's information that these terms make up."""
-        terms = self.evidence.terms
-        return sum([terms[term] * self.surprises[term] for term in matched]) / self.asked
-
 
 def _weigh(
-    hit: Hit, fields: Mapping[str, Iterable[str]], matched: Sequence[str], query: _Query
+    hit: Hit,
+    fields: Mapping[str, Iterable[str]],
+    matched: Sequence[str],
+    query: _Query,
+    *,
+    guards: bool,
 ) -> float:
     """Return the confidence in a hit: of its best window, or of all of the query."""
-    card = hit.card.id
-    least = _ONLY_FILES if hit.matches_path else 0.0
-    if hit.bm25 <= 0 or not matched or query.surprises[matched[0]] < _EVERYDAY:
-        return least
-    counts = dict.fromkeys(matched, 1.0)
+    card, evidence = hit.card.id, query.evidence
+    told: Collection[str] = matched
     if hit.card.symptoms:
         # It says itself when it matters: words that stand only in its prose count less. A card
         # without any is known by nothing but its prose.
-        told = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
-        counts |= {term: _IN_PROSE for term in matched if term not in told}
-    found = sum([query.weights[term] for term in matched]) or 1.0
-    length = query.evidence.lengths.get(card, {}).get("body", PASSAGE)
-    body = measure_nats(matched, query.shares, length)
-    rarities = {term: query.rarity(term) * counts[term] for term in matched}
+        told = set().union(*[fields.get(name, ()) for name in _TELLING_FIELDS])
     subject = _weigh_title(hit.card.title)
+    length = evidence.lengths.get(card, {}).get("body", PASSAGE)
+    passages = (max(length, 1) / PASSAGE) ** SPREAD
+    terms = []
+    for term in matched:
+        count = 1.0 if term in told else _IN_PROSE
+        # A term that stands in the share p of passages of PASSAGE terms stands in this card with
+        # probability 1 - (1 - p) ** passages, were words strewn evenly.
+        chance = -log(-expm1(query.absences[term] * passages))
+        rarity = measure_rarity(term)
+        # Few background prompts are in another language than English: of their words the share
+        # tells more.
+        foreign = not term.isascii() and find_script_of_word(term) in BIGRAM_SCRIPTS
+        if foreign or term in query.guessed:
+            rarity = min(rarity, query.surprises[term])
+        nats = query.surprises[term] * count, chance * count, rarity * count
+        terms.append((term, query.weights[term], *nats, subject.get(term, 0.0)))
+    found = sum(map(query.weights.__getitem__, matched)) or 1.0
     best = -_LIMIT
     for window, whole in query.windows:
-        here = {term: counts[term] for term in matched if term in window}
-        if not here or whole <= 0 or query.surprises[next(iter(here))] < _EVERYDAY:
+        here = [one for one in terms if one[0] in window]
+        if not here or whole <= 0 or query.surprises[here[0][0]] < _EVERYDAY:
             continue
+        _terms, weights, anywhere, chances, rarities, subjects = zip(*here, strict=True)
         # What a term adds to the score is taken to be in proportion to its weight.
-        answered = hit.bm25 / (K1 + 1) * sum([query.weights[t] for t in here]) / found / whole
-        chance = fade([body[term] * count for term, count in here.items()])
-        anywhere = sum([query.surprises[term] * count for term, count in here.items()])
+        answered = hit.bm25 / (K1 + 1) * sum(weights) / found / whole
         odds = (
             _ANSWERED * log(answered / (_HALF + answered))
-            + _SURPRISE * chance
-            + _LACKING * max(_ENOUGH - anywhere, 0)
-            + _RARITY * fade([rarities[term] for term in here])
-            + _SUBJECT * sum([subject.get(term, 0.0) for term in here])
+            + _SURPRISE * fade(chances)
+            + _LACKING * max(_ENOUGH - sum(anywhere), 0)
+            + _RARITY * fade(rarities)
+            + _SUBJECT * sum(subjects)
         )
         best = max(best, odds)
     odds = (
         _BIAS
         + best
         + _RIVALS * query.rivals
-        + _PHRASES * log1p(query.evidence.phrases.get(card, 0))
-        + _BACKGROUND * query.evidence.background.get(card, UNKNOWN)
+        + _PHRASES * log1p(evidence.phrases.get(card, 0))
+        + _BACKGROUND * evidence.background.get(card, UNKNOWN)
         + _LENGTH * query.length
-        + (_GUARDED if hit.matches_path else 0)
+        + (_GUARDED if guards else 0)
     )
-    return max(least, round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4))
+    return round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4)
 
 
 @lru_cache(maxsize=10_000)
@@ -294,13 +300,13 @@ def _weigh_title(title: str) -> Mapping[str, float]:
     return {term: value / whole for term, value in nats.items()}
 
 
-def _put_into_words(
-    matched: Sequence[str], rare: Sequence[str], covered: float, *, passed: bool
-) -> str:
+def _put_into_words(matched: Sequence[str], query: _Query, *, passed: bool) -> str:
     if not matched:
         return "shares no word with the prompt"
+    names = ", ".join(matched[:_SHOWN])
+    rare = [term for term in matched[:_SHOWN] if query.surprises[term] >= _TELLING]
     if not rare and not passed:
-        return f"only common words matched ({', '.join(matched[:_SHOWN])})"
-    kind, shown = ("rare terms", rare) if rare else ("terms", matched)
+        return f"only common words matched ({names})"
+    covered = sum(map(query.information.__getitem__, matched)) / query.asked
     share = f"{'' if passed else 'only '}{covered:.0%} of the prompt's information"
-    return f"covers {share}; {kind}: {', '.join(shown[:_SHOWN])}"
+    return f"covers {share}; " + (f"rare terms: {', '.join(rare)}" if rare else f"terms: {names}")

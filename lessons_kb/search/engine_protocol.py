@@ -16,7 +16,8 @@ K1 = 1.2
 B = 0.75
 """How much a long field is held against a card."""
 
-_DIGITS = 5
+DIGITS = ".5g"
+"""How a score counts for order: sums of floats differ in their last digits."""
 
 CardTerms = Mapping[str, str]
 """Field → its terms in order, each between two blanks: to look for a few of them in such a text
@@ -26,11 +27,6 @@ takes a tenth of the time of a set made of it. Empty fields are left out."""
 def idf(n: int, size: int) -> float:
     """Return the idf of Lucene for a term that stands in ``n`` of ``size`` documents."""
     return log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
-
-
-def rounded(score: float) -> float:
-    """Return a score as it counts for order: sums of floats differ in their last digits."""
-    return float(f"{score:.{_DIGITS}g}")
 
 
 class Reader(Protocol):
@@ -128,12 +124,13 @@ def count_terms(card: CardTerms) -> dict[str, int]:
 
 def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return field → those of the terms that stand in it; ``terms`` as (term, `plain_term`)."""
-    asked = [(term, f" {plain} ") for term, plain in terms]
-    return {
-        field: here
-        for field, text in card.items()
-        if (here := tuple([term for term, plain in asked if plain in text]))
-    }
+    found: dict[str, tuple[str, ...]] = {}
+    for term, plain in terms:
+        spaced = f" {plain} "
+        for field, text in card.items():
+            if spaced in text:
+                found[field] = (*found.get(field, ()), term)
+    return found
 
 
 def count_phrases(card: CardTerms, pairs: Iterable[tuple[str, str]]) -> int:
@@ -152,14 +149,17 @@ def find_best(
     most = limit + 8
     while True:
         found = fetch(most)
-        if len(found) < most or rounded(found[-1][1]) < rounded(found[limit - 1][1]):
+        if len(found) < most:
+            return found
+        if float(format(found[-1][1], DIGITS)) < float(format(found[limit - 1][1], DIGITS)):
             return found
         most *= 4
 
 
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best hits first, those of equal score by number."""
-    return sorted(hits, key=lambda hit: (-rounded(hit[1]), hit[0]))[:limit]
+    ordered = sorted([(-float(format(score, DIGITS)), n, score) for n, score in hits])
+    return [(n, score) for _key, n, score in ordered[:limit]]
 
 
 def check_stamp(found: str, expected: str) -> None:

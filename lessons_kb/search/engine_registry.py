@@ -11,6 +11,7 @@ from lessons_kb.search.tantivy_engine import TantivyEngine
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
 
+CLUSTER_ENGINE = "qdrant"
 CLUSTER_EXTRA = "cluster"
 """What `qdrant` needs beyond the package."""
 _FORMATS = {"tantivy": 4, "rank-bm25": 1, "qdrant": 2}
@@ -29,7 +30,7 @@ def open_engine(name: str, directory: str, *, create: bool) -> Engine:
         from lessons_kb.search.rank_bm25_engine import RankBM25Engine
 
         return RankBM25Engine(directory, create=create)
-    if name == "qdrant":
+    if name == CLUSTER_ENGINE:
         return open_qdrant(directory, create=create)
     raise InputError(f"unknown engine {name!r}; choose one of {', '.join(_FORMATS)}")
 
@@ -55,7 +56,7 @@ def local_engine(name: str) -> str:
 
     What a cluster holds is not beside them: the default engine answers while it cannot.
     """
-    return "tantivy" if name == "qdrant" else name
+    return "tantivy" if name == CLUSTER_ENGINE else name
 
 
 def engine_format(name: str) -> int:

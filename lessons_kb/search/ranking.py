@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log, log2, prod
+from operator import itemgetter
 
 from lessons_kb.config import Ranking
 from lessons_kb.model import Card, Hit, Query
-from lessons_kb.search.engine_protocol import idf, rounded
+from lessons_kb.search.engine_protocol import DIGITS, idf
 
+_FACTORS = ("occurrence", "severity", "source", "evidence", "scope", "path")
+"""In the order of multiplication."""
 _MOST_DOUBLINGS = 10
 """Beyond 1,024 occurrences a card grows no louder: counters can run away."""
 
@@ -30,17 +33,49 @@ def rank(
     names tags, without one of them. Equal scores are ordered by occurrences, then by the later
     ``last_seen``, then by id.
     """
+    severities = {"low": ranking.severity_low, "high": ranking.severity_high}
+    evidences = {
+        "evidenced": ranking.evidenced,
+        "anecdotal": ranking.anecdotal,
+        "disputed": ranking.disputed,
+    }
+    project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
+    tags = set(map(str.casefold, query.tags))
     scored = []
     for card, bm25 in candidates:
-        if _is_eligible(card, query):
-            factors = _measure_factors(card, query, ranking, path_matches)
-            scored.append((bm25 * prod([value for _, value in factors]), bm25, factors, card))
-    scored.sort(key=lambda one: one[3].id)
-    scored.sort(key=lambda one: one[3].last_seen or "", reverse=True)
-    scored.sort(key=lambda one: (-rounded(one[0]), -one[3].occurrences))
+        if card.status != "active" or card.kind not in query.kinds:
+            continue
+        if card.project is not None and card.project.casefold() != project:
+            continue
+        if stage and card.stages and stage not in map(str.casefold, card.stages):
+            continue
+        if tags and tags.isdisjoint(map(str.casefold, card.topics)):
+            continue
+        doublings = min(log2(max(card.occurrences, 1)), _MOST_DOUBLINGS)
+        same_project = ranking.same_project if card.project else 1.0
+        same_stage = ranking.same_stage if stage and card.stages else 1.0
+        factors = (
+            1 + ranking.occurrence * doublings,
+            severities.get(card.severity, ranking.severity_medium),
+            ranking.auto if card.source == "auto" else ranking.curated,
+            evidences.get(card.evidence or "", 1.0),
+            same_project * same_stage,
+            ranking.path_match if card.id in path_matches else 1.0,
+        )
+        score = bm25 * prod(factors)
+        order = -float(format(score, DIGITS)), -card.occurrences
+        scored.append((order, card.last_seen or "", card.id, card, bm25, score, factors))
+    scored.sort(key=itemgetter(2))
+    scored.sort(key=itemgetter(1), reverse=True)
+    scored.sort(key=itemgetter(0))
     return [
-        Hit(card=card, score=score, bm25=bm25, factors=factors)
-        for score, bm25, factors, card in scored[: max(query.limit, 0)]
+        Hit(
+            card=card,
+            score=score,
+            bm25=bm25,
+            factors=tuple([one for one in zip(_FACTORS, factors, strict=True) if one[1] != 1]),
+        )
+        for _order, _seen, _id, card, bm25, score, factors in scored[: max(query.limit, 0)]
     ]
 
 
@@ -56,53 +91,9 @@ def reduce_terms(
     """
     weights = {term: 1 + log(count) for term, count in Counter(terms).items()}
     known = [term for term in weights if frequencies.get(term, 0)]
-    if len(known) > limit:
-
-        def information(term: str) -> float:
-            return idf(frequencies[term], size) * weights[term]
-
-        known = sorted(known, key=information, reverse=True)[:limit]
-    kept = set(known)
-    return {
-        term: weight
-        for term, weight in weights.items()
-        if term in kept or not frequencies.get(term, 0)
-    }
-
-
-def _is_eligible(card: Card, query: Query) -> bool:
-    return (
-        card.status == "active"
-        and card.kind in query.kinds
-        and (card.project is None or _shares([card.project], [query.project or ""]))
-        and not (query.stage and card.stages and not _shares([query.stage], card.stages))
-        and not (query.tags and not _shares(query.tags, card.topics))
-    )
-
-
-def _shares(some: Iterable[str], others: Iterable[str]) -> bool:
-    return not {name.casefold() for name in some}.isdisjoint(name.casefold() for name in others)
-
-
-def _measure_factors(
-    card: Card, query: Query, ranking: Ranking, paths: Collection[str]
-) -> tuple[tuple[str, float], ...]:
-    """Return the factors other than 1, in the order of multiplication."""
-    severities = {"low": ranking.severity_low, "high": ranking.severity_high}
-    evidences = {
-        "evidenced": ranking.evidenced,
-        "anecdotal": ranking.anecdotal,
-        "disputed": ranking.disputed,
-    }
-    doublings = min(log2(max(card.occurrences, 1)), _MOST_DOUBLINGS)
-    same_project = ranking.same_project if card.project else 1.0
-    same_stage = ranking.same_stage if query.stage and card.stages else 1.0
-    factors = (
-        ("occurrence", 1 + ranking.occurrence * doublings),
-        ("severity", severities.get(card.severity, ranking.severity_medium)),
-        ("source", ranking.auto if card.source == "auto" else ranking.curated),
-        ("evidence", evidences.get(card.evidence or "", 1.0)),
-        ("scope", same_project * same_stage),
-        ("path", ranking.path_match if card.id in paths else 1.0),
-    )
-    return tuple([factor for factor in factors if factor[1] != 1])
+    if len(known) <= limit:
+        return weights
+    nats = {term: idf(frequencies[term], size) * weights[term] for term in known}
+    for term in sorted(known, key=nats.__getitem__, reverse=True)[limit:]:
+        del weights[term]
+    return weights

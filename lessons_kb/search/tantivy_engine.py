@@ -67,6 +67,7 @@ class TantivyEngine:
     """
 
     # Of the commit that is seen; `reload` begins them anew.
+    _size: int
     _documents: dict[int, CardTerms]
     _frequencies: dict[str, int]
     _clauses: dict[tuple[str, str, float], tuple[tantivy.Occur, Query] | None]
@@ -141,7 +142,7 @@ class TantivyEngine:
             found = find_best(fetch, limit)
             keys = searcher.fast_field_values(_KEY, [address for address, _ in found])
         scored = zip(keys, found, strict=True)
-        return order_hits([(_number(key), score) for key, (_, score) in scored], limit)
+        return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
 
     def _build_clause(
         self, searcher: tantivy.Searcher, field: str, term: str, boost: float
@@ -157,12 +158,12 @@ class TantivyEngine:
         if len(self._frequencies) > _KEPT:
             self._frequencies = {}
         known, asked = self._frequencies, list(terms)
-        with self._translating():
-            searcher = self._index.searcher()
-            size = searcher.num_docs
-            for term in asked:
-                if term not in known:
-                    known[term] = min(searcher.doc_freq("body", plain_term(term)), size)
+        if missing := [term for term in asked if term not in known]:
+            with self._translating():
+                searcher = self._index.searcher()
+                for term in missing:
+                    found = searcher.doc_freq("body", plain_term(term))
+                    known[term] = min(found, searcher.num_docs)
         return {term: known[term] for term in asked}
 
     def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
@@ -193,13 +194,12 @@ class TantivyEngine:
                 found = searcher.search(query, len(missing), count=False).hits
                 keys = searcher.fast_field_values(_KEY, [address for _, address in found])
                 for key, (_, address) in zip(keys, found, strict=True):
-                    known[_number(key)] = read_terms(_read_texts(searcher.doc(address)))
+                    known[int(key or 0)] = read_terms(_read_texts(searcher.doc(address)))
         return {number: known[number] for number in distinct if number in known}
 
     def size(self) -> int:
         """Return the number of live cards."""
-        with self._translating():
-            return int(self._index.searcher().num_docs)
+        return self._size
 
     def needs_compaction(self) -> bool:
         """Tell whether so much is deleted that the idf is off, or a new index lies in pieces."""
@@ -264,12 +264,13 @@ class TantivyEngine:
             keys = searcher.fast_field_values(_KEY, addresses)
             writer.delete_all_documents()
             for key, address in zip(keys, addresses, strict=True):
-                writer.add_document(_document(_number(key), _read_texts(searcher.doc(address))))
+                writer.add_document(_document(int(key or 0), _read_texts(searcher.doc(address))))
 
     def reload(self) -> None:
         """See what other processes have committed since."""
         with self._translating():
             self._index.reload()
+            self._size = int(self._index.searcher().num_docs)
         self._documents, self._frequencies, self._clauses, self._means = {}, {}, {}, {}
 
     def close(self) -> None:
@@ -351,10 +352,6 @@ def _find_mean(explanation: Mapping[str, Any]) -> float:
     if explanation["description"].startswith("avgdl"):
         return float(explanation["value"])
     return max(map(_find_mean, explanation.get("details") or ()), default=0.0)
-
-
-def _number(key: float | None) -> int:
-    return int(key or 0)
 
 
 def _check_sum(name: str, data: bytes) -> None:

@@ -8,9 +8,9 @@ import os
 import sqlite3
 import time
 from _thread import RLock
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import is_network
@@ -19,7 +19,6 @@ from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import make_private, state_dir
 from lessons_kb.text.sanitize import shell_word
 
-T = TypeVar("T")
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 
@@ -89,11 +88,12 @@ class Database:
             if self._inside:
                 yield
                 return
-            self._do(lambda db: db.execute("BEGIN IMMEDIATE"))
+            self._do("BEGIN IMMEDIATE")
             self._inside = True
             try:
                 yield
-                self._do(lambda db: db.execute("COMMIT") if db.in_transaction else None)
+                if self._db.in_transaction:
+                    self._do("COMMIT")
             finally:
                 with contextlib.suppress(sqlite3.Error):
                     if self._db.in_transaction:
@@ -102,20 +102,20 @@ class Database:
 
     def run(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Run one statement to its end and return its rows."""
-        return self._do(lambda db: db.execute(sql, parameters).fetchall())
+        return self._do(sql, parameters)[0]
 
     def value(self, sql: str, parameters: Parameters = (), *, default: Any = None) -> Any:
         """Run one statement and return the first cell, ``default`` where there is none."""
-        rows = self.run(sql, parameters)
+        rows = self._do(sql, parameters)[0]
         return rows[0][0] if rows else default
 
     def run_each(self, sql: str, rows: Sequence[Parameters]) -> None:
         """Run one statement for each of ``rows``."""
-        self._do(lambda db: db.executemany(sql, rows))
+        self._do(sql, rows, many=True)
 
     def change(self, sql: str, parameters: Parameters = ()) -> int:
         """Run one statement to its end and return how many rows it changed."""
-        return self._do(lambda db: db.execute(sql, parameters).rowcount)
+        return self._do(sql, parameters)[1]
 
     def forget(self, table: str, key: str, before: float, *, most: int) -> int:
         """Delete up to ``most`` rows whose ``at`` is older than a moment; return how many went.
@@ -128,18 +128,24 @@ class Database:
         )
         return self.change(sql, (before, most))
 
-    def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _do(
+        self, sql: str, parameters: Any = (), *, many: bool = False, again: bool = False
+    ) -> tuple[list[tuple[Any, ...]], int]:
+        """Run a statement to its end; return its rows and how many it changed.
+
+        Where the file fails it is done ``again``, in what stands in for it.
+        """
         with self._lock:
             if self.trouble and not self._inside and time.monotonic() >= self._retry_at:
                 self._retry()
             try:
-                return work(self._db)
+                cursor = (self._db.executemany if many else self._db.execute)(sql, parameters)
+                return cursor.fetchall(), cursor.rowcount
             except sqlite3.Error as error:
+                if again:
+                    raise _storage_error(self.path, error) from None
                 self._replace(error)
-            try:
-                return work(self._db)
-            except sqlite3.Error as error:
-                raise _storage_error(self.path, error) from None
+            return self._do(sql, parameters, many=many, again=True)
 
     def _retry(self) -> None:
         """Use the file again if it takes a write at once; else note why it does not now."""

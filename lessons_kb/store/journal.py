@@ -16,7 +16,7 @@ from lessons_kb.model import Event, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure
 from lessons_kb.store.user_state import make_private, state_dir
-from lessons_kb.text.redact import excerpt, redact_short
+from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000
 MAX_OUTPUT_CHARS = 8_000
@@ -42,7 +42,10 @@ _KNOWN = " ".join(
         "at BETWEEN :at - :within AND :at + :within) ELSE false END",
     )
 )
-
+_INSERT = (
+    f"INSERT INTO events ({', '.join(_COLUMNS)})"
+    f" SELECT {', '.join(f':{name}' for name in _COLUMNS)} WHERE NOT {_KNOWN}"
+)
 _OTHER_PROMPT = (
     "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
 )
@@ -81,15 +84,19 @@ class Events:
     def write(self, prepared: Event, *, within: float = 0.0) -> bool:
         """Write what ``prepare`` returned: looking for secrets takes no other writer's time."""
         event = prepared if prepared.at else replace(prepared, at=time.time())
-        row = {name: _storable(getattr(event, name)) for name in _COLUMNS}
+        row: dict[str, Any] = {"within": within}
+        for name in _COLUMNS:
+            value = getattr(event, name)
+            if isinstance(value, (tuple, dict)):
+                value = json.dumps(value, ensure_ascii=False, default=str)
+            if isinstance(value, str):  # no lone surrogates in SQLite
+                value = value.encode("utf-8", "replace").decode()
+            row[name] = value
         if len(row["record"]) > MAX_RECORD_CHARS:
             row["record"] = '{"left_out": "too large"}'
         if event.id and event.kind == "prompt" and self._db.run(_OTHER_PROMPT, row):
             row["id"] += f"+{zlib.crc32(row['text'].encode()):08x}"
-        names = ", ".join(_COLUMNS)
-        marks = ", ".join(f":{name}" for name in _COLUMNS)
-        sql = f"INSERT INTO events ({names}) SELECT {marks} WHERE NOT {_KNOWN}"
-        return self._db.change(sql, {**row, "within": within}) > 0
+        return self._db.change(_INSERT, row) > 0
 
     def tell(self, event: Event, what: str, told: Any) -> None:
         """Let the record of an event that was appended say ``what``, and nothing else.
@@ -99,7 +106,12 @@ class Events:
         clean = json.dumps(prepare_record({what: told}), ensure_ascii=False)
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
-            (_storable(clean), event.session[:_MAX_NAME_CHARS], event.at, event.kind),
+            (
+                clean.encode("utf-8", "replace").decode(),
+                event.session[:_MAX_NAME_CHARS],
+                event.at,
+                event.kind,
+            ),
         )
 
     def find(self, **filters: Unpack[EventFilters]) -> list[Event]:
@@ -170,23 +182,8 @@ def prepare(event: Event) -> Event:
 
 def prepare_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record as it is written."""
-
-    def clean(value: Any) -> Any:
-        if isinstance(value, str):
-            return excerpt(value, MAX_OUTPUT_CHARS)
-        if isinstance(value, dict):
-            return {redact_short(str(key)): clean(item) for key, item in value.items()}
-        return [clean(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-    return {redact_short(str(key)): clean(item) for key, item in record.items()}
-
-
-def _storable(value: Any) -> Any:
-    if isinstance(value, (tuple, dict)):
-        value = json.dumps(value, ensure_ascii=False, default=str)
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")  # no lone surrogates in SQLite
-    return value
+    clean: dict[str, Any] = redact_data(record, MAX_OUTPUT_CHARS)
+    return clean
 
 
 def _event(row: tuple[Any, ...]) -> Event:
@@ -731,30 +728,30 @@ class Journal(Database):
         ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
         Counted by day: injections, tokens, and the sessions that a card is new to.
         """
-        places = ranks or range(1, len(cards) + 1)
+        day, known = _day(at), set[str]()
+        injected, counted = [], []
         with self.transaction():
-            counted = [(card, SESSIONS, 1) for card in self._new_to(session, cards)]
-            counted += [(card, INJECTED, 1) for card, _digest, _tokens in cards]
-            counted += [(card, TOKENS, tokens) for card, _digest, tokens in cards if tokens]
+            if session:
+                sql = "SELECT DISTINCT card FROM injections WHERE session = ?"
+                known = {card for (card,) in self.run(sql, (session,))}
+                if cards and not known:
+                    counted.append((ALL, SESSIONS, day, 1))
+            for rank, (card, digest, tokens) in zip(
+                ranks or range(1, len(cards) + 1), cards, strict=True
+            ):
+                injected.append((session, turn, at, card, digest, rank, tokens))
+                counted.append((card, INJECTED, day, 1))
+                if tokens:
+                    counted.append((card, TOKENS, day, tokens))
+                if session and card not in known:
+                    known.add(card)
+                    counted.append((card, SESSIONS, day, 1))
             self.run_each(
                 "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (session, turn, at, card, digest, rank, tokens)
-                    for rank, (card, digest, tokens) in zip(places, cards, strict=True)
-                ],
+                injected,
             )
-            day = _day(at)
-            self.run_each(_COUNT, [(card, what, day, n) for card, what, n in counted])
-
-    def _new_to(self, session: str, cards: Sequence[tuple[str, str, int]]) -> list[str]:
-        """Return the cards that a session is given for the first time, ALL with its first one."""
-        if not session or not cards:
-            return []
-        rows = self.run("SELECT DISTINCT card FROM injections WHERE session = ?", (session,))
-        known = {card for (card,) in rows}
-        new = dict.fromkeys(card for card, _digest, _tokens in cards if card not in known)
-        return [*new, *(() if known else (ALL,))]
+            self.run_each(_COUNT, counted)
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block, of this session or of any, by rank."""

@@ -96,8 +96,11 @@ def find_neighbours(text: str) -> list[tuple[str, str]]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     words = filter(None, map(_TERMS.__getitem__, re.findall(_COMPOUND, text)))
-    pairs = ((one[-1], other[0]) for one, other in pairwise(words))
-    return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+    found: dict[tuple[str, str], None] = {}
+    for one, other in pairwise(words):
+        if one[-1] != other[0]:
+            found[one[-1], other[0]] = None
+    return list(found)
 
 
 class _Terms(dict[str, tuple[str, ...]]):

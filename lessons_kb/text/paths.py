@@ -57,19 +57,18 @@ def find_paths(text: str) -> tuple[str, ...]:
         )
     found: dict[str, None] = {}
     for token in dict.fromkeys(text.translate(_TO_BLANKS).split()):
-        if len(token) <= MAX_PATH:
-            found |= dict.fromkeys(filter(None, map(_path_of, _pieces(token))))
-            if len(found) >= MAX_PATHS:
-                break
+        is_word = not ("/" in token or "." in token or "\\" in token)
+        if len(token) > MAX_PATH or (is_word and token.rstrip(_TRAILING) not in FILE_NAMES):
+            continue
+        pieces = (token,) if is_word else _pieces(token)
+        found |= dict.fromkeys(filter(None, map(_path_of, pieces)))
+        if len(found) >= MAX_PATHS:
+            break
     return tuple(found)[:MAX_PATHS]
 
 
 def _pieces(token: str) -> Iterator[str]:
     """Take a word apart where calls, links, line numbers and keys are glued to a path."""
-    if not ("/" in token or "." in token or "\\" in token):
-        if token.rstrip(_TRAILING) in FILE_NAMES:
-            yield token
-        return
     host, at, _ = token.partition(":")[0].partition("@")
     if "://" in token or (at and host and "/" not in host and ":" in token):
         return  # a URL, git@host:owner/name

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator
 from functools import cache, lru_cache, partial
@@ -47,6 +48,8 @@ _MARK_ROOM = 60
 _PASSES = 5
 """A secret taken out may bare the one before it; a text without any costs one pass."""
 
+_APART = "\n" * 9
+"""Between two texts: no rule looks so far back."""
 _TAKEN = "\0"
 """What the view shows in the place of a secret already taken out."""
 _ESCAPED = 0xE000
@@ -87,14 +90,32 @@ def redact_short(text: str) -> str:
     return redact(text)
 
 
-def redact_data(value: Any) -> Any:
-    """Return JSON data, every text of it redacted, keys too."""
+def redact_data(value: Any, limit: int = sys.maxsize) -> Any:
+    """Return JSON data, every text of it redacted, keys too, and cut by `excerpt`."""
+    texts: list[str] = []
+    left = [value]
+    for one in left:
+        if isinstance(one, str):
+            texts.append(one)
+        elif isinstance(one, dict):
+            left += (*one, *one.values())
+        elif isinstance(one, (list, tuple)):
+            left += one
+    together = _APART.join(texts)  # most data hold no secret: one look at all of it tells
+    return (
+        value
+        if len(together) <= limit and redact(together) == together
+        else _redact_each(value, limit)
+    )
+
+
+def _redact_each(value: Any, limit: int) -> Any:
     if isinstance(value, str):
-        return redact_short(value) if len(value) <= _SAMPLE else redact(value)
+        return redact_short(value) if len(value) <= _SAMPLE else excerpt(value, limit)
     if isinstance(value, dict):
-        return {redact_short(str(key)): redact_data(item) for key, item in value.items()}
+        return {redact_short(str(key)): _redact_each(item, limit) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [redact_data(item) for item in value]
+        return [_redact_each(item, limit) for item in value]
     return value
 
 
@@ -202,7 +223,7 @@ def _merged(spans: list[Span], view: str) -> list[Span]:
 def _by_form(view: str) -> Iterator[Span]:
     """Find what its form gives away, and what is too random for a name."""
     forms, hints, find_hints = _forms()
-    for number in sorted({hints[hint] for hint in find_hints(view.encode())}):
+    for number in sorted({hints[hint] for hint in find_hints(view.encode()) or ()}):
         kind, bits, compiled = forms[number]
         pattern = compiled()
         for found in pattern.finditer(view):
@@ -508,7 +529,7 @@ def _filled(pattern: str) -> str:
 
 
 @cache
-def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int]]]:
+def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int] | None]]:
     """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
 
     A hint is a pattern between slashes, or a word; without capitals it stands in a text in any

@@ -1,7 +1,5 @@
 """``lessons eval`` and ``python -m benchmarks`` give the same figures."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import gate, metrics, quality
@@ -26,7 +24,7 @@ QUERIES = {
 FOREIGN = ("write a poem", "the payment of the handler")
 
 
-def test_the_figures_agree() -> None:
+def test_the_figures_agree():
     docs = tuple(Doc(id=str(n), title="", text=text) for n, text in enumerate(TEXTS))
     queries = tuple(Prompt(id=text, text=text) for text in QUERIES)
     given = RetrievalSet(name="x", docs=docs, queries=queries, relevant=QUERIES)

@@ -1,7 +1,5 @@
 """The measure of mining: what is linked, and what a ranking is worth."""
 
-from __future__ import annotations
-
 from benchmarks.mine import Lesson, link, measure
 from lessons_kb.learn.mining import CommitFacts
 

@@ -1,7 +1,5 @@
 """Less work for markdown-it must not change what it says: held against it on any body."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -9,12 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lessons_kb.cards.sections import (
-    find_headings,
-    find_items,
-    first_paragraph,
-    plain_text,
-)
+from lessons_kb.cards.sections import find_headings, find_items, first_paragraph, plain_text
 
 PIECES = [
     "# One", "## Two", "### Three", "##", "#", "## Two ##", "##no", " ## one", "   ## three",
@@ -30,7 +23,7 @@ CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
 _COMMONMARK = MarkdownIt("commonmark").disable("reference")
 
 
-def whole_headings(body: str) -> list[tuple[str, int, int]]:
+def whole_headings(body):
     return [
         (token.tag, *token.map)
         for token in _COMMONMARK.parse(body)
@@ -48,7 +41,7 @@ def whole_headings(body: str) -> list[tuple[str, int, int]]:
 @example("- a\n\n  ```\n## b")
 @example("text\n---\n## b")
 @example("---\n## a\n---")
-def test_headings_are_those_of_the_whole_body(body: str) -> None:
+def test_headings_are_those_of_the_whole_body(body):
     found = [(f"h{h.level}", h.line, h.end) for h in find_headings(body)]
     assert found == whole_headings(body)
 
@@ -60,7 +53,7 @@ def test_headings_are_those_of_the_whole_body(body: str) -> None:
 @example("-x\n- y")
 @example("*em* x\n- a")
 @example("<div>\n- a")
-def test_items_are_those_of_the_whole_part(part: str) -> None:
+def test_items_are_those_of_the_whole_part(part):
     tokens = _COMMONMARK.parse(part)
     expected = [
         (plain_text(CHECKBOX.sub("", tokens[place + 2].content)), token.map[0])
@@ -75,7 +68,7 @@ def test_items_are_those_of_the_whole_part(part: str) -> None:
 @example("text\n## x")
 @example("text\n===\n\nmore")
 @example("text\n- item")
-def test_first_paragraph_is_that_of_the_whole_part(part: str) -> None:
+def test_first_paragraph_is_that_of_the_whole_part(part):
     tokens = _COMMONMARK.parse(part)
     texts = (
         plain_text(CHECKBOX.sub("", tokens[place + 1].content))

@@ -1,12 +1,10 @@
 """Quick fixes: the finding goes, everything else stays byte for byte."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.check_card import QuickFix, check_card, find_quick_fixes
+from lessons_kb.cards.check_card import check_card, find_quick_fixes
 from lessons_kb.cards.parse import parse_card
 
 FOLDERS = {"lessons": "lesson"}
@@ -14,92 +12,51 @@ BODY = "\n# Title\n\n## Root Cause\n\nIt was so.\n\n## Prevention Checklist\n\n-
 SYMPTOMS = "symptoms: [a b]\n"
 
 
-def fixes(text: str, rule: str) -> list[QuickFix]:
+def fixes(text, rule):
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     (finding,) = [one for one in check_card(document) if one.rule == rule]
     return find_quick_fixes(text, finding, folders=FOLDERS)
 
 
-def card(header: str, body: str = BODY) -> str:
+def card(header, body=BODY):
     return f"---\n{header}---\n{body}"
 
 
-@pytest.mark.parametrize(
-    ("rule", "before", "after"),
-    [
-        ("unknown-key", card("severty: high\n" + SYMPTOMS), card("severity: high\n" + SYMPTOMS)),
-        (
-            "unknown-key",
-            card("symptom:\n  - x\n" + SYMPTOMS),
-            card("symptoms:\n  - x\n" + SYMPTOMS),
-        ),
-        (
-            "duplicate-key",
-            card("severity: low  # a\nseverity: high\n" + SYMPTOMS),
-            card("severity: high\n" + SYMPTOMS),
-        ),
-        (
-            "wrong-value",
-            card("severity: hihg # c\n" + SYMPTOMS),
-            card("severity: high # c\n" + SYMPTOMS),
-        ),
-        ("wrong-value", card("occurrences: many\n" + SYMPTOMS), card(SYMPTOMS)),
-        (
-            "unquoted-colon",
-            card("symptoms:\n  - Error: no such file\n"),
-            card('symptoms:\n  - "Error: no such file"\n'),
-        ),
-        (
-            "header-not-yaml",
-            card("title: a: b\n" + SYMPTOMS),
-            card('title: "a: b"\n' + SYMPTOMS),
-        ),
-        (
-            "header-not-yaml",
-            card("symptoms:\n  - `git` fails\n"),
-            card('symptoms:\n  - "`git` fails"\n'),
-        ),
-        ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
-        (
-            "odd-path",
-            card("paths: [src\\a.py]\n" + SYMPTOMS),
-            card("paths: [src/a.py]\n" + SYMPTOMS),
-        ),
-        ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
-        (
-            "no-checklist",
-            card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."),
-            card(
-                SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n"
-            ),
-        ),
-        (
-            "no-cause",
-            card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"),
-            card(
-                SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n"
-            ),
-        ),
-        (
-            "placeholder",
-            card(SYMPTOMS, BODY + "- TODO\n"),
-            card(SYMPTOMS, BODY),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("rule", "before", "after"), [
+    ("unknown-key", card("severty: high\n" + SYMPTOMS), card("severity: high\n" + SYMPTOMS)),
+    ("unknown-key", card("symptom:\n  - x\n" + SYMPTOMS), card("symptoms:\n  - x\n" + SYMPTOMS)),
+    ("duplicate-key", card("severity: low  # a\nseverity: high\n" + SYMPTOMS),
+     card("severity: high\n" + SYMPTOMS)),
+    ("wrong-value", card("severity: hihg # c\n" + SYMPTOMS), card("severity: high # c\n" +
+     SYMPTOMS)),
+    ("wrong-value", card("occurrences: many\n" + SYMPTOMS), card(SYMPTOMS)),
+    ("unquoted-colon", card("symptoms:\n  - Error: no such file\n"),
+     card('symptoms:\n  - "Error: no such file"\n')),
+    ("header-not-yaml", card("title: a: b\n" + SYMPTOMS), card('title: "a: b"\n' + SYMPTOMS)),
+    ("header-not-yaml", card("symptoms:\n  - `git` fails\n"),
+     card('symptoms:\n  - "`git` fails"\n')),
+    ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
+    ("odd-path", card("paths: [src\\a.py]\n" + SYMPTOMS), card("paths: [src/a.py]\n" + SYMPTOMS)),
+    ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
+    ("no-checklist", card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."), card(SYMPTOMS,
+     "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n")),
+    ("no-cause", card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"), card(SYMPTOMS,
+     "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n")),
+    ("placeholder", card(SYMPTOMS, BODY + "- TODO\n"), card(SYMPTOMS, BODY)),
+])  # fmt: skip
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_the_first_fix_is_what_was_meant(rule: str, before: str, after: str, eol: str) -> None:
+def test_the_first_fix_is_what_was_meant(rule, before, after, eol):
     before, after = before.replace("\n", eol), after.replace("\n", eol)
     assert fixes(before, rule)[0].apply(before) == after
 
 
-def test_every_choice_is_offered_and_removal_last() -> None:
+def test_every_choice_is_offered_and_removal_last():
     titles = [fix.title for fix in fixes(card("severity: urgent\n" + SYMPTOMS), "wrong-value")]
     assert sorted(titles[:-1]) == ["Write `high`", "Write `low`", "Write `medium`"]
     assert titles[-1] == "Remove `severity`"
 
 
-def test_a_finding_of_another_text_has_no_fix() -> None:
+def test_a_finding_of_another_text_has_no_fix():
     text = card("severty: high\n" + SYMPTOMS)
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     finding = next(one for one in check_card(document) if one.rule == "unknown-key")
@@ -139,9 +96,7 @@ LINES = st.sampled_from(
     eol=st.sampled_from(("\n", "\r\n", "\r")),
     open_=st.booleans(),
 )
-def test_whatever_the_text_a_fix_settles_its_finding(
-    lines: list[str], eol: str, open_: bool
-) -> None:
+def test_whatever_the_text_a_fix_settles_its_finding(lines, eol, open_):
     text = eol.join([*(["---"] if open_ else []), *lines])
     document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
     for finding in check_card(document):

@@ -1,7 +1,5 @@
 """Rows of galangal's mistakes as lessons."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -22,11 +20,11 @@ ROW = {
 }
 
 
-def one(**changes: object):
+def one(**changes):
     return read_mistakes([{**ROW, **changes}], name="mistakes.db")
 
 
-def test_a_row_keeps_what_it_knew() -> None:
+def test_a_row_keeps_what_it_knew():
     (lesson,) = one().lessons
     assert lesson.title == "Forgot null check on user object"
     assert lesson.stages == ("DEV",)
@@ -40,19 +38,19 @@ def test_a_row_keeps_what_it_knew() -> None:
 @pytest.mark.parametrize(
     "told", ["2026-09-21T10:00:00Z", "2026-09-21 09:00:00", "2026-09-21", b"1790000000"]
 )
-def test_a_time_may_be_told_in_seconds_or_as_iso(told: object) -> None:
+def test_a_time_may_be_told_in_seconds_or_as_iso(told):
     found = one(last_timestamp=told)
     assert (found.lessons[0].last_seen, found.notes) == ("2026-09-21", ())
 
 
-def test_long_feedback_is_the_fix_and_its_bullets_the_checklist() -> None:
+def test_long_feedback_is_the_fix_and_its_bullets_the_checklist():
     feedback = "It failed in three places.\n\n- Guard the lookup\n- Test the missing user\n"
     sections = dict(one(feedback=feedback).lessons[0].sections)
     assert sections["Prevention Checklist"] == "- [ ] Guard the lookup\n- [ ] Test the missing user"
     assert "three places" in sections["Fix"]
 
 
-def test_a_description_that_was_cut_is_told_from_its_feedback() -> None:
+def test_a_description_that_was_cut_is_told_from_its_feedback():
     feedback = (
         "The migration dropped a column that the old release still reads. Roll out in two steps."
     )
@@ -60,43 +58,40 @@ def test_a_description_that_was_cut_is_told_from_its_feedback() -> None:
     assert lesson.title == "The migration dropped a column that the old release still reads"
 
 
-def test_the_origin_is_the_row_whatever_happened_to_it_since() -> None:
+def test_the_origin_is_the_row_whatever_happened_to_it_since():
     again = one(occurrence_count=9, last_task="x", feedback="Other words")
     assert one().lessons[0].origin == again.lessons[0].origin
     assert one().lessons[0].origin != one(id=8).lessons[0].origin
 
 
-@pytest.mark.parametrize(
-    ("changes", "note"),
-    [
-        ({"file_patterns": "nonsense"}, "file_patterns is not a JSON list"),
-        ({"example_tasks": "{}"}, "example_tasks is not a JSON list"),
-        ({"occurrence_count": "many"}, "occurrence_count is not a number"),
-        ({"last_timestamp": 1e30}, "last_timestamp is not a time"),
-        ({"last_timestamp": "soon"}, "last_timestamp is not a time"),
-    ],
-)
-def test_a_wrong_value_is_named_and_the_row_kept(changes: dict[str, object], note: str) -> None:
+@pytest.mark.parametrize(("changes", "note"), [
+    ({"file_patterns": "nonsense"}, "file_patterns is not a JSON list"),
+    ({"example_tasks": "{}"}, "example_tasks is not a JSON list"),
+    ({"occurrence_count": "many"}, "occurrence_count is not a number"),
+    ({"last_timestamp": 1e30}, "last_timestamp is not a time"),
+    ({"last_timestamp": "soon"}, "last_timestamp is not a time"),
+])  # fmt: skip
+def test_a_wrong_value_is_named_and_the_row_kept(changes, note):
     found = one(**changes)
     assert len(found.lessons) == 1
     assert found.notes[0].startswith(f"mistakes.db row 7: {note}")
 
 
-def test_what_is_not_known_is_named() -> None:
+def test_what_is_not_known_is_named():
     found = read_mistakes([ROW], name="m.db", columns=[*COLUMNS, "embedding", "mood"])
     assert found.notes == ("m.db: unknown column mood; ignored",)
 
 
-def test_a_row_without_description_is_passed_over() -> None:
+def test_a_row_without_description_is_passed_over():
     assert one(description=" ").passed_over[0].reason == "no description"
 
 
-def test_a_table_of_another_kind_is_refused() -> None:
+def test_a_table_of_another_kind_is_refused():
     with pytest.raises(InputError, match="no column description but name"):
         read_mistakes([], name="m.db", columns=["name"])
 
 
-def test_rows_of_bytes_and_nothing_are_read() -> None:
+def test_rows_of_bytes_and_nothing_are_read():
     found = read_mistakes([{"description": b"It broke"}], name="m.db", columns=["description"])
     assert found.lessons[0].title == "It broke"
     assert found.lessons[0].occurrences == 1

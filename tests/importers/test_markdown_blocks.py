@@ -1,7 +1,5 @@
 """Foreign Markdown cut into blocks: never fails, never loses a line's number."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +31,7 @@ Below
 """
 
 
-def test_each_piece_has_its_kind_and_line() -> None:
+def test_each_piece_has_its_kind_and_line():
     found = [(block.kind, block.line) for block in read_blocks(TEXT)]
     assert found == [
         ("heading", 1),
@@ -46,12 +44,12 @@ def test_each_piece_has_its_kind_and_line() -> None:
     ]
 
 
-def test_an_item_holds_its_continuation_and_code() -> None:
+def test_an_item_holds_its_continuation_and_code():
     item = read_blocks(TEXT)[2]
     assert item.text == "first\ngoes on\n\n```\n# no heading\n- no item\n```"
 
 
-def test_a_row_knows_its_columns() -> None:
+def test_a_row_knows_its_columns():
     assert read_blocks(TEXT)[5].cells == (
         ("#", "1"),
         ("claim", "uses `a|b` | c"),
@@ -59,27 +57,24 @@ def test_a_row_knows_its_columns() -> None:
     )
 
 
-def test_a_table_of_plain_text_needs_no_rule_and_no_outer_pipes() -> None:
+def test_a_table_of_plain_text_needs_no_rule_and_no_outer_pipes():
     rows = read_blocks("# | Claim | State\n1 | It leaks | Evidenced\n2 | It lies | Disputed\n")
     assert [row.cells[1] for row in rows] == [("claim", "It leaks"), ("claim", "It lies")]
 
 
-@pytest.mark.parametrize(
-    ("line", "cells"),
-    [
-        ("| a | b |", ["a", "b"]),
-        ("a | b", ["a", "b"]),
-        ("| a | |", ["a", ""]),
-        ("| ` | b |", ["\u02cb", "b"]),
-        ("||", [""]),
-    ],
-)
-def test_a_row_is_cut_at_its_pipes(line: str, cells: list[str]) -> None:
+@pytest.mark.parametrize(("line", "cells"), [
+    ("| a | b |", ["a", "b"]),
+    ("a | b", ["a", "b"]),
+    ("| a | |", ["a", ""]),
+    ("| ` | b |", ["\u02cb", "b"]),
+    ("||", [""]),
+])  # fmt: skip
+def test_a_row_is_cut_at_its_pipes(line, cells):
     assert split_row(line) == cells
 
 
 @given(st.text(alphabet=st.sampled_from("#-*|`~ =\n\tab1.)[]"), max_size=200))
-def test_any_text_can_be_read(text: str) -> None:
+def test_any_text_can_be_read(text):
     blocks = read_blocks(text)
     lines = [block.line for block in blocks]
     assert lines == sorted(lines)

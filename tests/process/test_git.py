@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import select
 import subprocess
@@ -305,17 +303,10 @@ def hostile(repo):
     return repo
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "diff.external",
-        "diff.x.command",
-        "diff.x.textconv",
-        "filter.x.clean",
-        "filter.x.process",
-        "core.fsmonitor",
-    ],
-)
+@pytest.mark.parametrize("key", [
+    "diff.external", "diff.x.command", "diff.x.textconv", "filter.x.clean", "filter.x.process",
+    "core.fsmonitor",
+])  # fmt: skip
 def test_no_program_of_the_configuration_runs(hostile, trap, key):
     git(hostile, "config", key, trap.program)
     assert trap.springs(hostile, "diff", "HEAD")

@@ -1,7 +1,5 @@
 """How readily prompts about other things draw a card."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 

@@ -1,7 +1,5 @@
 """Words of languages that the table of shares does not know."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.relevance.background_prompts import guess_shares, is_known_language
@@ -78,14 +76,11 @@ def test_hyphens_join_words_of_prose():
     assert guess(text).keys() >= {"est", "ce", "estc"}
 
 
-@pytest.mark.parametrize(
-    ("text", "common", "rare"),
-    [
-        ("这是什么问题，请修复数据库的弹性文件", "问题", "弹性"),
-        ("この画面の表示がおかしいので、弾性を直してください", "この", "弾性"),
-        ("이거 지금 안 되는데 로그인 화면에서 왜 그런지 확인하고 콘덴서 고쳐줘", "지금", "콘덴"),
-    ],
-)
+@pytest.mark.parametrize(("text", "common", "rare"), [
+    ("这是什么问题，请修复数据库的弹性文件", "问题", "弹性"),
+    ("この画面の表示がおかしいので、弾性を直してください", "この", "弾性"),
+    ("이거 지금 안 되는데 로그인 화면에서 왜 그런지 확인하고 콘덴서 고쳐줘", "지금", "콘덴"),
+])  # fmt: skip
 def test_pairs_of_characters_are_as_common_as_in_other_prompts(text, common, rare):
     guessed = guess(text)
     shares = {term: guessed.get(term, get_share(term)) for term in (common, rare)}
@@ -105,14 +100,9 @@ def test_the_language_of_a_card():
     assert not is_known_language(("", ""))
 
 
-@pytest.mark.parametrize(
-    "title",
-    [
-        "US-012: Confirmación de Logout",
-        "6. Tickets de trabajo",
-        "Checklist Avant Commit",
-        "Reste à la charge de CE plan (US-1.1)",
-    ],
-)
+@pytest.mark.parametrize("title", [
+    "US-012: Confirmación de Logout", "6. Tickets de trabajo", "Checklist Avant Commit",
+    "Reste à la charge de CE plan (US-1.1)",
+])  # fmt: skip
 def test_a_heading_alone_does_not_tell_a_cards_language(title):
     assert not is_known_language((title, "", title))

@@ -1,7 +1,5 @@
 """Where the marks stand."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,19 +20,19 @@ WEEKS = [f"2026-{month:02}-{day:02}" for month in (3, 4, 5) for day in range(1, 
 amounts = st.lists(st.integers(0, 10**7), max_size=26)
 
 
-def number(text: str) -> float:
+def number(text):
     return float(text.rstrip("%"))
 
 
 @pytest.mark.parametrize(
     ("most", "end"), [(0, 1), (1, 1), (2, 2), (3, 5), (9, 10), (10, 10), (11, 20), (501, 1000)]
 )
-def test_an_axis_ends_at_a_round_number(most: int, end: int) -> None:
+def test_an_axis_ends_at_a_round_number(most, end):
     assert round_up(most) == end
 
 
 @given(amounts)
-def test_no_bar_leaves_its_chart(seen: list[int]) -> None:
+def test_no_bar_leaves_its_chart(seen):
     chart = draw_amounts(WEEKS[: len(seen)], seen, name="n", title="t")
     assert len(chart.bars) == sum(amount > 0 for amount in seen)
     for bar in chart.bars:
@@ -44,7 +42,7 @@ def test_no_bar_leaves_its_chart(seen: list[int]) -> None:
 
 
 @given(amounts.filter(any))
-def test_bars_are_as_high_as_what_they_stand_for(seen: list[int]) -> None:
+def test_bars_are_as_high_as_what_they_stand_for(seen):
     chart = draw_amounts(WEEKS[: len(seen)], seen, name="n", title="t")
     top = int(chart.scale[0].replace(",", ""))
     shown = [number(bar.height) for bar in chart.bars]
@@ -52,7 +50,7 @@ def test_bars_are_as_high_as_what_they_stand_for(seen: list[int]) -> None:
     assert shown == pytest.approx(meant, abs=0.06)
 
 
-def test_an_unknown_week_is_a_gap_in_the_line() -> None:
+def test_an_unknown_week_is_a_gap_in_the_line():
     chart = draw_shares(WEEKS[:5], [0.5, 1.0, None, 0.25, 0.0], name="n", title="t")
     assert [dot.y for dot in chart.dots] == ["60.0", "0.0", "90.0", "120.0"]
     assert [(line.x1, line.x2) for line in chart.lines] == [
@@ -61,13 +59,13 @@ def test_an_unknown_week_is_a_gap_in_the_line() -> None:
     ]
 
 
-def test_weeks_are_named_evenly_apart() -> None:
+def test_weeks_are_named_evenly_apart():
     named = [draw_amounts(WEEKS[:n], [1] * n, name="n", title="t").weeks for n in range(5)]
     assert [len(labels) for labels in named] == [0, 1, 2, 3, 2]
     assert named[3] == tuple(WEEKS[:3])
 
 
-def test_a_chart_is_told_in_words() -> None:
+def test_a_chart_is_told_in_words():
     assert describe_amounts(WEEKS[:3], [4, 9, 2]) == (
         "15 in 3 weeks; the peak, 9, in the week from 2026-03-02; "
         "2 in the last week, from 2026-03-03."
@@ -81,12 +79,12 @@ def test_a_chart_is_told_in_words() -> None:
 
 
 @given(st.integers(0, 50), st.integers(1, 50))
-def test_a_whisker_holds_its_dot(times: int, of: int) -> None:
+def test_a_whisker_holds_its_dot(times, of):
     whisker = place_whisker(rate(times, of), top=1.0)
     assert whisker is not None
     assert 0 <= number(whisker.low) <= number(whisker.mean) <= number(whisker.high) <= 100
 
 
-def test_nothing_counted_is_no_whisker() -> None:
+def test_nothing_counted_is_no_whisker():
     assert place_whisker(rate(0, 0), top=1.0) is None
     assert share_width(3, 0) == "0.00%"

@@ -1,10 +1,7 @@
 """A history whose truth is known: the page must say of each lesson what it truly does."""
 
-from __future__ import annotations
-
 import pathlib
 import re
-from collections.abc import Callable
 
 import pytest
 
@@ -12,9 +9,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_the_page_tells_who_helps_and_who_harms(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, page: Callable[..., str]
-) -> None:
+def test_the_page_tells_who_helps_and_who_harms(tmp_path, monkeypatch, page):
     monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks.history import NATURES, judge, play
 

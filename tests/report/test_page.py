@@ -6,16 +6,13 @@ import base64
 import hashlib
 import pathlib
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.learn.lesson_effect import Effect, Overview
 from lessons_kb.report.page import describe
 from lessons_kb.text.sanitize import clean_line
 
@@ -27,7 +24,7 @@ Attributes = dict[str, str | None]
 class Reader(HTMLParser):
     """Reads a page as a browser does, and insists that every element is closed in its turn."""
 
-    def __init__(self, page: str) -> None:
+    def __init__(self, page):
         super().__init__(convert_charrefs=True)
         self.elements: list[tuple[str, Attributes]] = []
         self.texts: list[str] = []
@@ -36,30 +33,30 @@ class Reader(HTMLParser):
         self.close()
         assert not self._open
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
         assert len(dict(attrs)) == len(attrs), f"{tag} names an attribute twice"
         if tag not in VOID:
             self._open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self._open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if self._open and self._open[-1] != "style" and data.strip():
             self.texts.append(" ".join(data.split()))
 
-    def values(self, name: str) -> list[str]:
+    def values(self, name):
         return [attrs[name] or "" for _tag, attrs in self.elements if name in attrs]
 
-    def shape(self) -> list[tuple[str, tuple[str, ...]]]:
+    def shape(self):
         return [(tag, tuple(attrs)) for tag, attrs in self.elements]
 
 
-def test_golden(page: Callable[..., str], small: Overview, request: pytest.FixtureRequest) -> None:
+def test_golden(page, small, request):
     shown = re.sub(r"<style>.*?</style>", "<style>…</style>", page(small), flags=re.DOTALL)
     shown = re.sub(r"sha256-[^']+", "sha256-…", shown) + "\n"
     if request.config.getoption("--update"):
@@ -68,7 +65,7 @@ def test_golden(page: Callable[..., str], small: Overview, request: pytest.Fixtu
     assert shown == GOLDEN.read_text("utf-8")
 
 
-def test_every_name_on_the_page_is_there_once(page: Callable[..., str], small: Overview) -> None:
+def test_every_name_on_the_page_is_there_once(page, small):
     read = Reader(page(small))
     ids = read.values("id")
     assert len(set(ids)) == len(ids)
@@ -78,9 +75,7 @@ def test_every_name_on_the_page_is_there_once(page: Callable[..., str], small: O
     assert set(targets) <= set(ids)
 
 
-def test_each_chart_has_a_title_and_is_told_in_words(
-    page: Callable[..., str], small: Overview
-) -> None:
+def test_each_chart_has_a_title_and_is_told_in_words(page, small):
     read = Reader(page(small))
     charts = [attrs for tag, attrs in read.elements if tag == "svg" and "aria-hidden" not in attrs]
     assert len(charts) == 3
@@ -92,7 +87,7 @@ def test_each_chart_has_a_title_and_is_told_in_words(
     )
 
 
-def test_the_page_asks_nothing_of_anybody(page: Callable[..., str], small: Overview) -> None:
+def test_the_page_asks_nothing_of_anybody(page, small):
     text = page(small)
     read = Reader(text)
     for address in (*read.values("href"), *read.values("src")):
@@ -104,9 +99,7 @@ def test_the_page_asks_nothing_of_anybody(page: Callable[..., str], small: Overv
     assert not [name for _tag, attrs in read.elements for name in attrs if name.startswith("on")]
 
 
-def test_the_policy_lets_in_the_style_sheet_and_nothing_else(
-    page: Callable[..., str], small: Overview
-) -> None:
+def test_the_policy_lets_in_the_style_sheet_and_nothing_else(page, small):
     text = page(small)
     style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     assert len(style) == 1
@@ -115,9 +108,7 @@ def test_the_policy_lets_in_the_style_sheet_and_nothing_else(
     assert not Reader(text).values("style")
 
 
-def test_a_title_that_is_a_script_is_shown_as_text(
-    page: Callable[..., str], small: Overview
-) -> None:
+def test_a_title_that_is_a_script_is_shown_as_text(page, small):
     text = page(small)
     assert "<script" not in text
     assert "<script>alert(1)</script>" in Reader(text).texts
@@ -133,8 +124,8 @@ words = st.text(max_size=60) | st.sampled_from(
 @settings(max_examples=60)
 @given(title=words, name=words, brain=words, scope=words, href=words)
 def test_whatever_a_text_holds_the_page_keeps_its_shape(
-    page: Any, effect: Any, overview: Any, title: str, name: str, brain: str, scope: str, href: str
-) -> None:
+    page, effect, overview, title, name, brain, scope, href
+):
     plain = effect(1, title="plain", injected=3, sessions=3)
     odd = replace(plain, card=replace(plain.card, title=title or "x", project=name, id=name or "x"))
     made = [
@@ -155,25 +146,21 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
     assert made[1].values("href").count(href) >= made[0].values("href").count("l")
 
 
-def test_an_empty_brain_is_told_how_to_begin(page: Callable[..., str], overview: Any) -> None:
+def test_an_empty_brain_is_told_how_to_begin(page, overview):
     text = " ".join(Reader(page(overview(notes=0))).texts)
     assert "This brain is empty." in text
     assert "No cards yet." in text
     assert "Over time" not in text
 
 
-def test_a_scope_that_no_card_fits_is_no_empty_brain(
-    page: Callable[..., str], overview: Any
-) -> None:
+def test_a_scope_that_no_card_fits_is_no_empty_brain(page, overview):
     text = " ".join(Reader(page(overview(), scope="stage NONE")).texts)
     assert "No cards match. Only stage NONE." in text
     assert "to see every card" in text
     assert "empty" not in text
 
 
-def test_an_empty_journal_draws_nothing(
-    page: Callable[..., str], overview: Any, effect: Any
-) -> None:
+def test_an_empty_journal_draws_nothing(page, overview, effect):
     read = Reader(page(overview(effect(1), effect(2))))
     text = " ".join(read.texts)
     assert "2 cards, none of them injected yet." in text
@@ -184,7 +171,7 @@ def test_an_empty_journal_draws_nothing(
     assert "nan" not in text.lower()
 
 
-def test_one_card_is_one_card(page: Callable[..., str], overview: Any, effect: Any) -> None:
+def test_one_card_is_one_card(page, overview, effect):
     one = effect(1, injected=1, sessions=1, tokens=80, addressed=1)
     text = " ".join(Reader(page(overview(one, sessions=1))).texts)
     assert "1 card. In 1 session, lessons were injected once. Of 1 checklist item checked" in text
@@ -192,14 +179,14 @@ def test_one_card_is_one_card(page: Callable[..., str], overview: Any, effect: A
     assert not re.search(r"\b1 (?:cards|sessions|times|items)\b", text)
 
 
-def test_the_lead_says_what_came_back(overview: Any, effect: Any) -> None:
+def test_the_lead_says_what_came_back(overview, effect):
     assert describe(overview(effect(1))) == "1 card, not injected yet."
     once = effect(1, injected=2, sessions=2, recurred=1)
     assert describe(overview(once)).endswith("A mistake came back once.")
     assert describe(overview(effect(1, injected=2, sessions=2))).endswith("No mistake came back.")
 
 
-def test_proposals_stand_under_what_to_do(page: Callable[..., str], small: Overview) -> None:
+def test_proposals_stand_under_what_to_do(page, small):
     texts = Reader(page(small)).texts
     proposed = {e.proposal for e in small.effects} - {""}
     assert proposed == {"archive", "promote"}
@@ -209,10 +196,8 @@ def test_proposals_stand_under_what_to_do(page: Callable[..., str], small: Overv
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 20])
-def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(
-    page: Callable[..., str], overview: Any, effect: Any, rows: int
-) -> None:
-    def many(first: Effect, count: int) -> list[Effect]:
+def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(page, overview, effect, rows):
+    def many(first, count):
         return [
             replace(first, card=replace(first.card, id=f"{first.card.id}-{n}"))
             for n in range(count)
@@ -227,9 +212,7 @@ def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(
     assert "12,000 cards." in told
 
 
-def test_a_title_holds_no_secret(
-    page: Callable[..., str], overview: Callable[..., Overview], effect: Callable[..., Effect]
-) -> None:
+def test_a_title_holds_no_secret(page, overview, effect):
     secret = "nfp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
     shown = page(overview(effect(title=f"Deployed with {secret}")), brain=secret)
     assert secret not in shown

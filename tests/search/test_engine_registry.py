@@ -1,7 +1,5 @@
 """Every engine keeps the same promises, and agrees with BM25 written down plainly."""
 
-from __future__ import annotations
-
 import math
 import os
 import random

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -11,11 +9,7 @@ import time
 import pytest
 
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.store import (
-    card_files,
-    file_watcher,
-    trash,
-)
+from lessons_kb.store import card_files, file_watcher, trash
 from lessons_kb.store.file_watcher import RESCAN
 
 PATIENCE = 10

@@ -1,8 +1,5 @@
 """Where WAL must not be used: read from the table of mounts."""
 
-from __future__ import annotations
-
-import pathlib
 import sqlite3
 import sys
 
@@ -39,9 +36,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 @linux_only
 @pytest.mark.parametrize(("path", "network"), CASES.items())
-def test_the_innermost_mount_decides(
-    path: str, network: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_innermost_mount_decides(path, network, tmp_path, monkeypatch):
     table = tmp_path / "mountinfo"
     table.write_text(TABLE)
     monkeypatch.setattr(mounts, "_MOUNTS", str(table))
@@ -49,12 +44,12 @@ def test_the_innermost_mount_decides(
 
 
 @linux_only
-def test_no_table_means_no_network(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_table_means_no_network(tmp_path, monkeypatch):
     monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "missing"))
     assert mounts.is_network("/home/x") is False
 
 
-def _journal_mode(path: str) -> str:
+def _journal_mode(path):
     db = sqlite3.connect(path)
     (mode,) = db.execute("PRAGMA journal_mode").fetchone()
     db.close()
@@ -63,9 +58,7 @@ def _journal_mode(path: str) -> str:
 
 @linux_only
 @pytest.mark.parametrize(("kind", "mode"), [("nfs4", "delete"), ("ext4", "wal")])
-def test_catalogue_and_journal_keep_no_wal_on_a_network(
-    kind: str, mode: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_catalogue_and_journal_keep_no_wal_on_a_network(kind, mode, tmp_path, monkeypatch):
     table = tmp_path / "mountinfo"
     table.write_text(f"1 0 0:1 / / rw - {kind} somewhere rw\n")
     monkeypatch.setattr(mounts, "_MOUNTS", str(table))

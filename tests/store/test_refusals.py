@@ -1,22 +1,14 @@
-from __future__ import annotations
-
 import contextlib
 import errno
 import os
-import pathlib
 import subprocess
 import sys
 
 import pytest
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store import (
-    card_files,
-    trash,
-)
-from lessons_kb.store import (
-    files as disk,
-)
+from lessons_kb.store import card_files, trash
+from lessons_kb.store import files as disk
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
 
@@ -44,16 +36,13 @@ def refused(error):
     return text
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (errno.ENOSPC, "disk is full"),
-        (errno.EDQUOT, "quota"),
-        (errno.EROFS, "read-only"),
-        (errno.EACCES, "no permission"),
-        (errno.EIO, "check the disk"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words"), [
+    (errno.ENOSPC, "disk is full"),
+    (errno.EDQUOT, "quota"),
+    (errno.EROFS, "read-only"),
+    (errno.EACCES, "no permission"),
+    (errno.EIO, "check the disk"),
+])  # fmt: skip
 @pytest.mark.parametrize("call", ["open", "write", "fsync"])
 def test_what_the_system_refuses_is_one_line_and_nothing_is_lost(
     root, card, monkeypatch, call, code, words
@@ -161,7 +150,7 @@ def test_a_folder_that_cannot_be_changed(root, card):
     assert only_the_card(root)
 
 
-def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> None:
+def test_a_card_that_its_owner_made_read_only_stays(tmp_path):
     (tmp_path / "a.md").write_text("by hand")
     (tmp_path / "a.md").chmod(0o444)
     with pytest.raises(StorageError, match=r"^a\.md: read-only; run `chmod u\+w /.*/a\.md`$"):
@@ -170,7 +159,7 @@ def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> N
     assert card_files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
 
 
-def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path: pathlib.Path) -> None:
+def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path):
     (tmp_path / "lessons").write_text("")
     with pytest.raises(StorageError, match=r"a part of the path is not a folder"):
         card_files.create(str(tmp_path), "lessons/a.md", b"x")

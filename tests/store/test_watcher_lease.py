@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import os
-import pathlib
-from collections.abc import Iterator
 
 import pytest
 
@@ -10,18 +6,18 @@ from lessons_kb.store.file_watcher import Lease, drop_lease, is_leased
 
 
 @pytest.fixture
-def root(tmp_path: pathlib.Path) -> str:
+def root(tmp_path):
     (tmp_path / "brain").mkdir()
     return str(tmp_path / "brain")
 
 
 @pytest.fixture
-def cache(tmp_path: pathlib.Path) -> str:
+def cache(tmp_path):
     return str(tmp_path)
 
 
 @pytest.fixture
-def lease(cache: str, root: str) -> Iterator[Lease]:
+def lease(cache, root):
     made = Lease(cache, root)
     made.settle()
     made.renew()
@@ -29,7 +25,7 @@ def lease(cache: str, root: str) -> Iterator[Lease]:
     made.end()
 
 
-def test_it_is_believed_until_it_is_dropped(cache: str, lease: Lease) -> None:
+def test_it_is_believed_until_it_is_dropped(cache, lease):
     assert is_leased(cache)
     assert not is_leased(f"{cache}/other")
     assert lease.holds()
@@ -39,7 +35,7 @@ def test_it_is_believed_until_it_is_dropped(cache: str, lease: Lease) -> None:
     assert lease.is_taken()
 
 
-def test_what_was_dropped_comes_back_after_a_refresh_only(cache: str, lease: Lease) -> None:
+def test_what_was_dropped_comes_back_after_a_refresh_only(cache, lease):
     drop_lease(cache)
     lease.renew()
     assert not is_leased(cache)
@@ -48,7 +44,7 @@ def test_what_was_dropped_comes_back_after_a_refresh_only(cache: str, lease: Lea
     assert is_leased(cache)
 
 
-def test_each_watch_has_its_own(cache: str, root: str, lease: Lease) -> None:
+def test_each_watch_has_its_own(cache, root, lease):
     other = Lease(cache, root)
     other.settle()
     other.renew()
@@ -58,14 +54,14 @@ def test_each_watch_has_its_own(cache: str, root: str, lease: Lease) -> None:
     assert not is_leased(cache)
 
 
-def test_a_sign_on_the_way_counts(cache: str, lease: Lease) -> None:
+def test_a_sign_on_the_way_counts(cache, lease):
     lease.settle()
     lease.drop()
     lease.renew()
     assert not is_leased(cache)
 
 
-def test_it_vouches_for_no_other_folder_of_that_name(cache: str, root: str, lease: Lease) -> None:
+def test_it_vouches_for_no_other_folder_of_that_name(cache, root, lease):
     os.rename(root, f"{root} before")
     assert not is_leased(cache)
     os.mkdir(root)
@@ -74,9 +70,7 @@ def test_it_vouches_for_no_other_folder_of_that_name(cache: str, root: str, leas
     assert lease.is_taken()
 
 
-def test_one_given_while_the_folder_was_gone_counts_for_nothing(
-    cache: str, root: str, lease: Lease
-) -> None:
+def test_one_given_while_the_folder_was_gone_counts_for_nothing(cache, root, lease):
     os.rmdir(root)
     lease.settle()
     lease.renew()

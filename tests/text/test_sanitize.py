@@ -1,7 +1,5 @@
 """What reaches a terminal or an agent from a card that wishes them ill."""
 
-from __future__ import annotations
-
 import html
 import re
 import time
@@ -137,31 +135,17 @@ def test_defang_keeps_a_marker_readable(text, expected):
     assert defang(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Promise<string>, List<T> and `<div class='x'>`",
-        "<Suspense> needs a fallback; </template> closes",
-        "- [ ] open and [x] done",
-        "see [the context](docs/context.md) and rows[user]",
-        "an active lesson in [lessons/active.md]",
-        "User story: as a user: I want",
-        "the user: said",
-        "if count < limit and b > a:",
-        "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
-        "배열[0] → `dict[str, int]`: 확인",
-        "사용자 이름: 홍길동",
-        "사용자가 말했다: 안녕",
-        "主なユーザー層: 開発者",
-        "Ошибка: нет файла",
-        "Σφάλμα: δεν βρέθηκε",
-        "Սխալ: չկա",
-        "note: keep it",
-        "an [active] lesson&nbsp;is [**bold**](x.md) & 100%5 of `rows[*user*]`, roles = ['user']",
-        "a regex \\[user\\w+ and C:\\user\\x5: fine",
-        "https://example.org:8080/x?a[b]=c",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Promise<string>, List<T> and `<div class='x'>`",
+    "<Suspense> needs a fallback; </template> closes", "- [ ] open and [x] done",
+    "see [the context](docs/context.md) and rows[user]", "an active lesson in [lessons/active.md]",
+    "User story: as a user: I want", "the user: said", "if count < limit and b > a:",
+    "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
+    "배열[0] → `dict[str, int]`: 확인", "사용자 이름: 홍길동", "사용자가 말했다: 안녕", "主なユーザー層: 開発者",
+    "Ошибка: нет файла", "Σφάλμα: δεν βρέθηκε", "Սխալ: չկա", "note: keep it",
+    "an [active] lesson&nbsp;is [**bold**](x.md) & 100%5 of `rows[*user*]`, roles = ['user']",
+    "a regex \\[user\\w+ and C:\\user\\x5: fine", "https://example.org:8080/x?a[b]=c",
+])  # fmt: skip
 def test_defang_leaves_ordinary_text_alone(text):
     assert defang(text) == text
 
@@ -176,7 +160,7 @@ MARKERS = (
 ROLE_LINE = r"^\W*(human|user|assistant|system) ?:"
 
 
-def _assert_harmless(text: str) -> None:
+def _assert_harmless(text):
     normal = unicodedata.normalize("NFKC", text).casefold()
     for line in normal.splitlines():
         assert not re.search(ROLE_LINE, " ".join(line.split()).replace("_", " "))
@@ -185,10 +169,10 @@ def _assert_harmless(text: str) -> None:
         assert not re.search(marker, folded)
 
 
-def _in_disguise(word: str) -> st.SearchStrategy[str]:
+def _in_disguise(word):
     """Spell a word with other letters that NFKC and case folding take back to it."""
 
-    def spellings(char: str) -> st.SearchStrategy[str]:
+    def spellings(char):
         wide = chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char
         blank = ["\t", "\n", "\u3000", "\u00a0", " \r\n "] if char == " " else []
         return st.sampled_from([char, char.upper(), wide, f"{char}\u200b", f"\u2060{char}", *blank])
@@ -218,7 +202,7 @@ def test_nothing_poses_as_the_frame(text):
     _assert_harmless(defang(clean_line(text)))
 
 
-def _read_by_a_model(text: str) -> str:
+def _read_by_a_model(text):
     """Read a text as generously as a model may: whatever is escaped, marked up or drawn otherwise."""
     for _ in range(4):
         text = html.unescape(urllib.parse.unquote(text))
@@ -231,10 +215,10 @@ def _read_by_a_model(text: str) -> str:
     return re.sub(rf"[{hidden}]", "", text.translate(drawn)).casefold()
 
 
-def _spelled(word: str) -> st.SearchStrategy[str]:
+def _spelled(word):
     """Spell a marker in any of the ways in which a model still reads it."""
 
-    def spellings(char: str) -> st.SearchStrategy[str]:
+    def spellings(char):
         code = ord(char)
         ways = [
             char,
@@ -310,47 +294,12 @@ def test_plain_words_pass_untouched(text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *(
-            "[",
-            "<",
-            "[ ",
-            "< ",
-            "[/",
-            "</",
-            "<!--",
-            "<!-",
-            "\x1b",
-            "\x1b]",
-            "\x1b[",
-            "[a",
-            "<a",
-            "<|",
-        ),
-        *("human", "human:", "\nhuman ", " ", "\n", "[x]:", "]: #", "[active ", "[active lessons "),
-        *(
-            "é[",
-            "［",
-            "&",
-            "&amp;",
-            "&#",
-            "&#91",
-            "%5",
-            "%5b",
-            "\\\\",
-            "\\u{",
-            "[*",
-            "[active*",
-            "\u200b",
-            "<system ",
-            "_",
-            "1.",
-            "\n1. ",
-        ),
-    ],
-)
+@pytest.mark.parametrize("unit", [
+    *("[", "<", "[ ", "< ", "[/", "</", "<!--", "<!-", "\x1b", "\x1b]", "\x1b[", "[a", "<a", "<|"),
+    *("human", "human:", "\nhuman ", " ", "\n", "[x]:", "]: #", "[active ", "[active lessons "),
+    *("é[", "［", "&", "&amp;", "&#", "&#91", "%5", "%5b", "\\\\", "\\u{", "[*", "[active*",
+     "\u200b", "<system ", "_", "1.", "\n1. "),
+])  # fmt: skip
 def test_time_is_linear_on_hostile_runs(unit):
     text = unit * (200_000 // len(unit))
     began = time.process_time()

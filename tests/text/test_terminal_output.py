@@ -1,7 +1,5 @@
 """What a terminal would have left of an output."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -25,20 +23,20 @@ CASES = {
 
 
 @pytest.mark.parametrize(("text", "shown"), CASES.items())
-def test_only_what_is_seen_is_left(text: str, shown: str) -> None:
+def test_only_what_is_seen_is_left(text, shown):
     assert plain(text) == shown
 
 
 @pytest.mark.slow
 @given(st.text(st.sampled_from([*"\x1b[]m;0\x07\\\r\n\t ab(?"]), max_size=60))
-def test_nothing_but_text_is_left(text: str) -> None:
+def test_nothing_but_text_is_left(text):
     left = plain(text)
     assert "\r" not in left
     assert "\x1b" not in left
 
 
 @pytest.mark.parametrize("piece", ["\x1b[", "\x1b]", "\x1b", "\r", "\x1b[0;"])
-def test_time_is_linear(piece: str) -> None:
+def test_time_is_linear(piece):
     started = time.process_time()
     plain(piece * 100_000)
     assert time.process_time() - started < 30
