@@ -218,6 +218,14 @@ def test_a_proposal_is_a_draft_and_no_card(call, brain):
     assert call("lessons_preflight", prompt="close the client that a test opened")["block"] == ""
 
 
+def test_a_card_that_was_read_counts_as_given(call, brain, monkeypatch):
+    monkeypatch.setenv("LESSONS_SESSION", "s1")
+    call("lessons_get", id=CARD)
+    asked = {"prompt": "Let people run shell commands from our telegram bot", "session": "s1"}
+    assert call("lessons_preflight", **asked)["block"] == ""
+    assert CARD in json.dumps(call("lessons_preflight", **asked | {"session": "s2"}))
+
+
 def test_a_proposal_says_how_the_mistake_looks(call):
     about = {
         "title": "Never call a shell with text of a user",

@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
@@ -25,6 +26,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
 from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit
+from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
 
@@ -488,11 +490,18 @@ class Tools:
                 found["skipped"] = skipped
             return found
 
-    def lessons_get(self, id: CardId, directory: str | None = None) -> CardText:  # noqa: A002
+    def lessons_get(
+        self,
+        id: CardId,  # noqa: A002
+        context: Context[Any],
+        directory: str | None = None,
+    ) -> CardText:
         """Read one whole card."""
         with _said():
             brain = self._workspace.find(directory)
             card, text = read_card(brain, id)
+            found = brain.cards.find(id)
+            note_shown(brain, session_of_call(context, None), found, at=time.time())
             return CardText(
                 id=defang_line(card.id),
                 kind=card.kind,
