@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 from lessons_kb.brain.brain import Workspace
-from lessons_kb.brain.init import make_brain, trust_brain
+from lessons_kb.brain.make_brain import make_brain, trust_brain
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.user_state import read_troubles, state_dir
 
@@ -65,9 +65,18 @@ class Said(dict):
     @property
     def asked(self):
         """Why the user is asked before a call, "" where nobody is asked."""
+        return self._decided("ask")
+
+    @property
+    def refused(self):
+        """Why a call is refused, "" where it is not."""
+        return self._decided("deny")
+
+    def _decided(self, decision):
         specific = self.get("hookSpecificOutput", {})
-        assert specific.get("permissionDecision") in (None, "ask")
-        return specific.get("permissionDecisionReason", "")
+        assert specific.get("permissionDecision") in (None, "ask", "deny")
+        decides = specific.get("permissionDecision") == decision
+        return specific["permissionDecisionReason"] if decides else ""
 
     @property
     def line(self):

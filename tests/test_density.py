@@ -10,6 +10,8 @@ import json
 import pathlib
 import tokenize
 
+import pytest
+
 HERE = pathlib.Path(__file__).parent
 FILES = sorted((HERE.parent / "lessons_kb").rglob("*.py"))
 FIGURES = HERE / "golden" / "density.json"
@@ -92,6 +94,7 @@ def _figures():
     }
 
 
+@pytest.mark.slow
 def test_no_figure_of_density_gets_worse(request):
     found = _figures()
     if request.config.getoption("--update"):

@@ -22,9 +22,8 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from mcp import Client, MCPError, StdioServerParameters
 
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
-from lessons_kb.service.mcp.server import INSTRUCTIONS
+from lessons_kb.service.mcp.server import INSTRUCTIONS, build_server
 from tests.kit import Workspace, trust_brain
 
 pytestmark = pytest.mark.slow
@@ -217,6 +216,14 @@ def test_a_proposal_is_a_draft_and_no_card(call, brain):
     assert "- [ ] The fixture closes what it opened" in text
     assert sorted(brain.rglob("*.md")) == before
     assert call("lessons_preflight", prompt="close the client that a test opened")["block"] == ""
+
+
+def test_a_card_that_was_read_counts_as_given(call, brain, monkeypatch):
+    monkeypatch.setenv("LESSONS_SESSION", "s1")
+    call("lessons_get", id=CARD)
+    asked = {"prompt": "Let people run shell commands from our telegram bot", "session": "s1"}
+    assert call("lessons_preflight", **asked)["block"] == ""
+    assert CARD in json.dumps(call("lessons_preflight", **asked | {"session": "s2"}))
 
 
 def test_a_proposal_says_how_the_mistake_looks(call):
@@ -684,7 +691,7 @@ def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected
 
 
 def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace):
-    from lessons_kb.service.mcp import serve_http
+    from lessons_kb.service.mcp.http import serve_http
 
     said = []
     with socket.create_server(("127.0.0.1", 0)) as taken:

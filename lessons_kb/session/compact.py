@@ -1,16 +1,24 @@
-"""When the context was compacted: its lessons and files once more."""
+"""When the context was compacted: its lessons, files and the titles of the cards once more."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 
+from lessons_kb.brain.catalogue import CATALOGUE_OPEN
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
-from lessons_kb.session.turn_lessons import Found, Limits, find_known, give, read_limits
+from lessons_kb.session.turn_lessons import (
+    Found,
+    LessonLimits,
+    find_known,
+    find_titles,
+    give,
+    read_limits,
+)
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 4_000_000
@@ -19,7 +27,7 @@ _LONG = 200_000
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the files of the session and its active lessons again."""
+    """Return the files of the session, its active lessons and the titles again."""
     event, can, brain = hook.event, hook.can, hook.brain
     if not event.id and (size := _size(event.transcript)):
         # Two within a moment are two, if the record has grown meanwhile.
@@ -27,6 +35,7 @@ def answer(hook: Hook) -> Answer:
     events = prepared([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)
+    titles = find_titles(hook) if can.lasting else ""  # what is built anew each time stays
     with hook.transaction() as state:
         before = hook.journal.events.last_number()
         signals = see(hook, state, events)
@@ -34,11 +43,13 @@ def answer(hook: Hook) -> Answer:
             return NOTHING
         for layer in brain.layers:
             layer.session_journal.forget_context(event.context)
+        state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
         if block.text:  # what waits of the compaction before is in it
             state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
+        texts += state.offer(titles)
         context = state.deliver(texts, can)
     return hook.say(brain, context=context, block=block)
 
@@ -50,12 +61,12 @@ def _size(path: str) -> int:
         return 0
 
 
-def _find_active(hook: Hook, limits: Limits) -> list[Found]:
+def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     """Return the lessons that the session still has in its context, the worst first."""
     found: list[Found] = []
     for layer, known in find_known(hook, limits).items():
         cards = find_cards(layer, {card for card, _digest in known})
-        cards = [card for card in cards if card.status == "active" and not card.template]
+        cards = [card for card in cards if card.is_injectable]
         # Harmful ones may not be given where the settings say so.
         withheld = find_harmful(layer, cards) if layer.settings.effect.withhold_harmful else ()
         found += [(layer, card) for card in cards if card.id not in withheld]
@@ -75,11 +86,12 @@ def catch_up(hook: Hook) -> Answer:
         with hook.transaction() as state:
             state.transcript = event.transcript
             state.offset = start + (place + 1 if place >= 0 else whole)
-    if place >= 0 and any(
-        f"{card})".encode() not in data[place:]
-        for known in find_known(hook, read_limits(hook.brain)).values()
-        for card, _digest in known
-    ):
+    if place < 0:
+        return NOTHING
+    known = find_known(hook, read_limits(hook.brain)).values()
+    marks = [f"{card})" for cards in known for card, _digest in cards]
+    marks += [CATALOGUE_OPEN] if hook.state.titled else []
+    if any(mark.encode() not in data[place:] for mark in marks):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)
         said = answer(hook)
         hook.event = event

@@ -13,7 +13,7 @@ from lessons_kb.model import Event, Signal
 from lessons_kb.session.state import Hook, HookEvent, TurnState, read_state
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import prepare, prepare_record
-from lessons_kb.transcripts.codex import read_number, read_origin
+from lessons_kb.transcripts.codex_rollouts import read_number, read_origin
 from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
 from lessons_kb.transcripts.reader import read_answer
 from lessons_kb.transcripts.reader import read_tail as read_entries
@@ -219,6 +219,8 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
     cwd = event.cwd if event.keeps_directory else event.directory
     events: list[Event] = []
     for result in results:
+        if hook.state.is_refused(result.id):
+            continue  # by us: it says nothing of the agent or the user
         failed = result.ended in (FAILED, CANCELLED)
         told = {"id": result.id, "at": result.at or hook.now}
         if result.id and result.kind == INTERRUPT:

@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 from lessons_kb import Brain
 from tests.agents.test_gate import guarded
 
@@ -14,18 +12,26 @@ TELEGRAM = "Add a Telegram command that runs a shell script on the server"
 ITEM = "Reject every chat id that is not on the allowlist"
 
 
-@pytest.mark.parametrize("file", ["bot/app.py", "migrations/001.sql"])
-def test_a_guarded_file(claude, file):
-    first = claude.edit(file)
-    assert ITEM in first.context or first.asked
-    assert claude.edit(file, environment=AGAIN) == first
-    assert claude.edit(file, 2, environment=AGAIN) == {}
+def test_a_guarded_file(claude):
+    first = claude.edit("bot/app.py")
+    assert ITEM in first.context
+    assert claude.edit("bot/app.py", environment=AGAIN) == first
+    assert claude.edit("bot/app.py", 2, environment=AGAIN) == {}
 
 
-def test_a_lesson_that_came_with_the_prompt_is_not_repeated(claude):
+def test_a_question(claude):
+    first = claude.run("rm migrations/001.sql")
+    assert first.asked
+    assert claude.run("rm migrations/001.sql", environment=AGAIN) == first
+    assert claude.run("rm migrations/001.sql", 2, environment=AGAIN) == {}
+
+
+def test_a_lesson_that_came_with_the_prompt_is_said_again_in_short(claude):
     assert ITEM in claude.prompt(TELEGRAM).context
-    assert claude.edit("bot/app.py") == {}
-    assert claude.edit("bot/app.py", environment=AGAIN) == {}
+    first = claude.edit("bot/app.py")
+    assert first.context.startswith("Before this, once more:")
+    assert claude.edit("bot/app.py", environment=AGAIN) == first
+    assert claude.edit("bot/app.py", 2, environment=AGAIN) == {}
 
 
 def test_a_prompt(claude):

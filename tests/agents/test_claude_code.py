@@ -78,10 +78,10 @@ def test_a_card_that_was_just_put_away_asks_no_more(claude, project):
     path = next(project.rglob("telegram-allowlist.md"))
     path.write_text(path.read_text().replace("paths:", "gate: ask\npaths:", 1))
     claude.prompt("rename it")
-    assert claude.edit("bot/run.py", 1).asked
+    assert claude.run("rm bot/run.py", 1).asked
     with Brain.open(project, directory=project) as brain:
         brain.cards.set_status("ignored", "telegram-allowlist")
-    assert not claude.edit("bot/run.py", 2).asked
+    assert not claude.run("rm bot/run.py", 2).asked
 
 
 def test_calls_made_together_fail_once(claude):

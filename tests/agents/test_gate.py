@@ -112,9 +112,12 @@ def test_a_command_that_names_the_file_from_home_is_asked_about(home, claude):
 
 def test_edits_and_creations_are_asked_about_and_reads_are_not(claude, project):
     assert claude.call("Pre", "Read", {"file_path": str(project / FILE)}) == {}
-    assert FILE in claude.edit(FILE, 2).asked
     new = {"file_path": str(project / "migrations/003.sql"), "content": "x"}
-    assert "migrations/003.sql" in claude.call("Pre", "Write", new, 3).asked
+    # The dialogs of these show no reason: a refusal, which does, comes first.
+    assert FILE in claude.edit(FILE, 2).refused
+    assert FILE in claude.edit(FILE, 3).asked
+    assert "migrations/003.sql" in claude.call("Pre", "Write", new, 4).refused
+    assert "migrations/003.sql" in claude.call("Pre", "Write", new, 5).asked
 
 
 def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(claude):

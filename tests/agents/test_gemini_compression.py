@@ -76,7 +76,8 @@ def test_what_is_still_in_the_chat_is_not_given_twice(chat, say, where):
     assert say("AfterTool") == ""
 
 
-def test_a_session_without_lessons_notes_nothing(chat, say):
+def test_a_session_without_lessons_notes_nothing(chat, say, project):
+    (project / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 0\n")
     say("SessionStart", source="startup")
     assert say("BeforeAgent", prompt="rename the variable") == ""
     write(chat, {"$set": {"messages": [SUMMARY]}})

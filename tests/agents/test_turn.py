@@ -93,10 +93,11 @@ def test_what_the_prompt_nearly_drew_needs_less(claude, change):
     assert MONEY in change(FLOATS)
 
 
-def test_a_lesson_of_the_prompt_is_not_given_again(claude, change):
+def test_a_lesson_of_the_prompt_is_said_again_in_short(claude, change):
     prompt = "convert the uploaded image by a shell command with the file name of the user"
     assert SHELL in claude.prompt(prompt).context
-    assert SHELL not in change(UPLOAD)
+    assert f"({SHELL})\n- [ ] " in change(UPLOAD)
+    assert change(UPLOAD) == ""
 
 
 def test_at_most_two_come_in_a_turn(claude, change, project):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 
@@ -30,7 +30,7 @@ def wrong(given, expected, line=4):
 @pytest.mark.parametrize(("header", "finding"), [
     ("severity: [a]", wrong("severity is a list", "one of low, medium, high")),
     ("severity: urgent", wrong("severity is 'urgent'", "one of low, medium, high")),
-    (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask")),
+    (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask, once")),
     ("project: {a: b}", wrong("project is nested", "one text")),
     ("reopen-when: [a]", wrong("reopen-when is a list", "one text")),
     ("applies-to: {a: b}", wrong("applies-to is nested", "a list of words")),

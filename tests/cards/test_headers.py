@@ -1,5 +1,6 @@
 """Where a header stands in its file, and where each key and value stands in the header."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,6 @@ from lessons_kb.cards.keys import (
     looks_like_keys,
     split_header,
 )
-from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenient, read_yaml
 
 
@@ -187,14 +187,8 @@ WANTED = {
     "none": ("list", "", (), (), (9, 10), True),
     "spaced": ("list", "", (), (), (10, 11), True),
     "lines": ("list", 'p"p', ("a", "b", "c"), ("a", '"b"', "c"), (11, 17), True),
-    "block": (
-        "list",
-        "p\"'pp",
-        ("one", "two", "three", None, "long tail"),
-        ("one", '"two"', "'three'", "", "long\n    tail"),
-        (17, 25),
-        False,
-    ),
+    "block": ("list", "p\"'pp", ("one", "two", "three", None, "long tail"), ("one", '"two"',
+     "'three'", "", "long\n    tail"), (17, 25), False),
     "Last_Seen": ("scalar", "p", ("2026-01-01",), ("2026-01-01",), (26, 27), False),
     "dash": ("list", "pp", ("a", "b"), ("a", "b"), (27, 30), False),
     "nested": ("nested", "n", (None,), ("a: b\n  c: d",), (30, 33), False),
@@ -203,16 +197,10 @@ WANTED = {
     "qk": ("scalar", "p", ("v",), ("v",), (38, 39), False),
     "over": ("scalar", "p", ("one two",), ("one\n  two",), (39, 41), False),
     "list below": ("list", "pp", ("x", "y"), ("x", "y"), (41, 43), True),
-    "escaped": (
-        "scalar",
-        '"',
-        ('a\tb é A \\ " \U0001f525\0',),
-        ('"a\\tb \\u00e9 \\x41 \\\\ \\" \\U0001f525\\0"',),
-        (43, 44),
-        False,
-    ),
+    "escaped": ("scalar", '"', ('a\tb é A \\ " \U0001f525\0',),
+     ('"a\\tb \\u00e9 \\x41 \\\\ \\" \\U0001f525\\0"',), (43, 44), False),
     "last": ("scalar", "p", ("x",), ("x",), (44, 45), False),
-}
+}  # fmt: skip
 
 
 def test_both_readers_find_every_key_and_value_where_it_stands():
@@ -305,19 +293,13 @@ def test_an_alias_of_a_whole_value_is_nested_where_that_is():
     (("a: 1", "? [b]", ": c"), "a key is not plain text", 1),
     (("- a",), "it does not consist of `key: value` lines", 0),
     (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),
+    (("a: 1", "b: 2", "c: @d"), "cannot start any token", 2),
 ])  # fmt: skip
 def test_what_yaml_cannot_read_is_named_with_its_line(lines, problem, line):
-    with pytest.raises(NotYamlError) as caught:
+    with pytest.raises(NotYamlError, match=rf"^[^\n]*{re.escape(problem)}$") as caught:
         read_yaml(lines)
-    assert (str(caught.value), caught.value.line) == (problem, line)
+    assert caught.value.line == line
     assert not isinstance(caught.value, RefusedError)
-
-
-def test_what_yaml_itself_refuses_is_named_with_its_line():
-    with pytest.raises(NotYamlError, match=r"^[^\n]+$") as caught:
-        read_yaml(("a: 1", "b: 2", "c: @d"))
-    assert caught.value.line == 2
-    assert "cannot start any token" in str(caught.value)
 
 
 def test_breaks_that_only_yaml_counts_are_none():
@@ -391,9 +373,3 @@ def test_escapes_in_double_quotes(escaped, text):
     (entry,), _ = read_lenient((f'a: "{escaped}"',))
     assert entry.texts == (text,)
     assert entry.styles == '"'
-
-
-def test_a_note_that_begins_with_a_break_keeps_every_line():
-    text = "\n---\nText.\n\n---\n"
-    document = parse_card(text, path="docs/a.md", folders={})
-    assert (document.body, document.findings) == (text, ())

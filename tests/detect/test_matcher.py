@@ -211,13 +211,8 @@ def test_words_that_are_looked_for_first_lose_no_match(pattern, code):
 
 def test_many_syntax_patterns_find_together_what_each_finds_alone():
     patterns = [
-        "fetch($$$)",
-        "$A + $A",
-        "fetch($X, retry=$Y)",
-        "def $F(): $$$",
-        "$X.run($$$)",
-        "print($A)",
-    ]
+        "fetch($$$)", "$A + $A", "fetch($X, retry=$Y)", "def $F(): $$$", "$X.run($$$)", "print($A)",
+    ]  # fmt: skip
     text = "def f():\n    fetch(fetch(a), retry=print(b + b))\n" * 40 + "c.run(fetch(d)).run(1)\n"
     for some in (patterns, [*patterns, "def"], patterns * 5):
         alone = [

@@ -153,14 +153,9 @@ CARDS = [
 def test_near_duplicates_are_ordered_by_level_score_and_id():
     known = Duplicates(CARDS)
     everything = [
-        "lessons/same.md",
-        "lessons/worded.md",
-        "playbooks/other.md",
-        "lessons/near-a.md",
-        "lessons/near-b.md",
-        "lessons/nearly.md",
-        "lessons/related.md",
-    ]
+        "lessons/same.md", "lessons/worded.md", "playbooks/other.md", "lessons/near-a.md",
+        "lessons/near-b.md", "lessons/nearly.md", "lessons/related.md",
+    ]  # fmt: skip
     assert names(known.find(TITLE, limit=9)) == everything
     assert names(known.find(TITLE)) == everything[:3]
     assert names(known.find(TITLE, limit=1)) == everything[:1]

@@ -172,14 +172,11 @@ def test_what_stands_below_a_label_is_part_of_it():
 
 def test_what_says_not_by_itself_is_not_denied_again():
     items = (
-        "NEVER commit secrets to the repository",
-        "**Never** push with force to the main branch",
+        "NEVER commit secrets to the repository", "**Never** push with force to the main branch",
         "Don’t rename columns of the customer table",
-        "DO NOT rename tables of the customer database",
-        "No force pushes on release branches",
-        "“Quick” fixes without a test in the billing code",
-        "하드코딩된 비밀번호를 저장소에 커밋",
-    )
+        "DO NOT rename tables of the customer database", "No force pushes on release branches",
+        "“Quick” fixes without a test in the billing code", "하드코딩된 비밀번호를 저장소에 커밋",
+    )  # fmt: skip
     text = "## Common mistakes\n\n### Don't\n\n" + "".join(f"- {item}\n" for item in items)
     titles = [lesson.title for lesson in read_memory(text, name="AGENTS.md").lessons]
     assert titles[:5] == [item.replace("*", "") for item in items[:5]]

@@ -84,6 +84,7 @@ def test_a_commit_made_meanwhile_comes_first(clone):
     assert git(clone, "rev-list", "--count", "main..review") == "3\n"
 
 
+@pytest.mark.slow
 def test_many_at_once_lose_nothing(clone):
     def work(who):
         branch = Branch(str(clone), "review")

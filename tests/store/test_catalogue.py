@@ -11,8 +11,8 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.catalogue import (
     Catalogue,
+    CatalogueEntry,
     Detector,
-    Entry,
     State,
     card_from_json,
     card_to_json,
@@ -40,7 +40,7 @@ CARD = Card(
 
 
 def entry(path, card=CARD, **changes):
-    return Entry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
+    return CatalogueEntry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -48,11 +48,16 @@ def path(tmp_path):
     return str(tmp_path / "catalogue.db")
 
 
-def test_a_new_catalogue_holds_nothing(path):
+@pytest.fixture
+def catalogue(path):
     catalogue = Catalogue.open(path)
+    yield catalogue
+    catalogue.close()
+
+
+def test_a_new_catalogue_holds_nothing(catalogue):
     assert catalogue.state() is None
     assert catalogue.all_cards() == []
-    catalogue.close()
 
 
 def test_what_is_committed_is_there_for_the_next_process(path):
@@ -79,14 +84,12 @@ def test_what_is_committed_is_there_for_the_next_process(path):
     catalogue.close()
 
 
-def test_removing_and_starting_afresh(path):
-    catalogue = Catalogue.open(path)
+def test_removing_and_starting_afresh(catalogue):
     catalogue.commit(STATE, entries=[(1, entry("a.md")), (2, entry("b.md"))])
     catalogue.commit(STATE, removed=[1])
     assert sorted(catalogue.numbers()) == ["b.md"]
     catalogue.commit(STATE, entries=[(1, entry("c.md"))], afresh=True)
     assert sorted(catalogue.numbers()) == ["c.md"]
-    catalogue.close()
 
 
 def test_patterns_are_kept_and_counted_without_reading_cards(path):
@@ -112,11 +115,9 @@ def test_patterns_are_kept_and_counted_without_reading_cards(path):
 
 
 @pytest.mark.slow
-def test_many_cards_are_read_at_once(path):
-    catalogue = Catalogue.open(path)
+def test_many_cards_are_read_at_once(catalogue):
     catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 2500)])
     assert len(catalogue.cards(range(1, 2500))) == 2499
-    catalogue.close()
 
 
 def test_another_process_can_tell_that_something_was_committed(path):

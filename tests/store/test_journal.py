@@ -19,14 +19,18 @@ def path(tmp_path):
     return str(tmp_path / "journal.db")
 
 
-def test_turns_count_per_session(path):
+@pytest.fixture
+def journal(path):
     journal = Journal(path)
-    assert [journal.next_turn("a"), journal.next_turn("a"), journal.next_turn("b")] == [1, 2, 1]
+    yield journal
     journal.close()
 
 
-def test_what_was_given_is_in_the_context_until_compacted(path):
-    journal = Journal(path)
+def test_turns_count_per_session(journal):
+    assert [journal.next_turn("a"), journal.next_turn("a"), journal.next_turn("b")] == [1, 2, 1]
+
+
+def test_what_was_given_is_in_the_context_until_compacted(journal):
     journal.record_injections("s", turn=3, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
     assert journal.in_context("s", since_turn=3) == {("x.md", "1"), ("y.md", "2")}
     assert journal.in_context("s", since_turn=4) == set()
@@ -35,32 +39,26 @@ def test_what_was_given_is_in_the_context_until_compacted(path):
     assert journal.in_context("s", since_turn=0) == {("y.md", "2")}
     journal.forget_context("s")
     assert journal.in_context("s", since_turn=0) == set()
-    journal.close()
 
 
-def test_what_is_out_of_the_context_is_not_written_again(path):
-    journal = Journal(path)
+def test_what_is_out_of_the_context_is_not_written_again(journal):
     journal.record_injections("s", turn=1, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
     changes = []
     for cards in (None, None, ["x.md"]):
         journal.forget_context("s", cards)
         changes += journal.run("SELECT total_changes()")
     assert len(set(changes)) == 1
-    journal.close()
 
 
-def test_the_last_block_is_known_by_rank(path):
-    journal = Journal(path)
+def test_the_last_block_is_known_by_rank(journal):
     assert journal.last_injected(None) == []
     journal.record_injections("a", turn=1, at=5, cards=[("x.md", "", 1)])
     journal.record_injections("b", turn=1, at=6, cards=[("z.md", "", 1), ("y.md", "", 1)])
     assert journal.last_injected(None) == ["z.md", "y.md"]
     assert journal.last_injected("a") == ["x.md"]
-    journal.close()
 
 
-def test_a_rank_is_the_number_in_the_block(path):
-    journal = Journal(path)
+def test_a_rank_is_the_number_in_the_block(journal):
     cards = [("x.md", "", 1), ("y.md", "", 1)]
     journal.record_injections("s", turn=1, at=5, cards=cards, ranks=[2, 5])
     journal.next_turn("s")
@@ -68,7 +66,6 @@ def test_a_rank_is_the_number_in_the_block(path):
     journal.next_turn("s", by=2)
     assert sorted(journal.injections.ranked("s")) == [(2, 2, "x.md"), (2, 5, "y.md")]
     assert journal.injections.ranked("t") == []
-    journal.close()
 
 
 def test_the_file_is_private(path):
@@ -179,8 +176,7 @@ def test_forgetting_is_asked_for_once_a_day(path):
     assert len(asked) == 2
 
 
-def test_a_transaction_is_all_or_nothing(path):
-    journal = Journal(path)
+def test_a_transaction_is_all_or_nothing(journal):
 
     def fail_half_way():
         with journal.transaction():
@@ -196,7 +192,6 @@ def test_a_transaction_is_all_or_nothing(path):
         journal.keep_guard_state("s", "1", part="sub")
     assert (journal.guard_state("s"), journal.guard_state("s", "sub")) == ("", "1")
     assert journal.last_injected("s") == ["x.md"]
-    journal.close()
 
 
 def _count_in_state(path, times):
@@ -217,8 +212,7 @@ def test_guards_of_parallel_processes_take_turns(path):
     journal.close()
 
 
-def test_threads_take_turns_too(path):
-    journal = Journal(path)
+def test_threads_take_turns_too(journal):
 
     def count():
         for _ in range(50):
@@ -231,7 +225,6 @@ def test_threads_take_turns_too(path):
     for thread in threads:
         thread.join()
     assert journal.guard_state("s") == "200"
-    journal.close()
 
 
 def _in_processes(work, arguments, number):

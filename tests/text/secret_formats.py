@@ -9,6 +9,7 @@ import pathlib
 import posixpath
 import random
 import re
+import shlex
 import string
 
 ALPHABETS = {
@@ -92,6 +93,7 @@ CHANNELS = {
     "yaml block": lambda text: f"run: |\n  set -e\n  {text}\n  echo done\n",
     "url": lambda text: f"https://x.io/cb?next=1&q={text}&z=2",
     "environment": lambda text: f"VALUE={text}\nPATH=/usr/bin\n",
+    "shell": lambda text: shlex.join(["bash", "-lc", f"cd app && {text}"]),
     "markdown": lambda text: f"- see `{text}` above\n",
 }
 

@@ -13,7 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.text import analyzer
-from lessons_kb.text.analyzer import ANALYZER_VERSION, STOP_WORDS, analyze, find_neighbours
+from lessons_kb.text.analyzer import (
+    ANALYZER_VERSION,
+    HAN,
+    HANGUL,
+    KANA,
+    LATIN,
+    OTHER,
+    STOP_WORDS,
+    UNKNOWN,
+    analyze,
+    find_neighbours,
+    find_script,
+    find_script_of_word,
+)
 
 IDENTIFIERS = {
     "getUserById": ["get", "user", "id", "getuserbyid"],
@@ -221,3 +234,23 @@ def test_neighbours_follow_each_other_in_the_terms(text):
     terms = analyze(text)
     side_by_side = set(pairwise(terms))
     assert set(find_neighbours(text)) <= side_by_side
+
+
+@pytest.mark.parametrize(("text", "script"), [
+    ("", LATIN),
+    ("fix the build", LATIN),
+    ("señal naïve łódź", LATIN),
+    ("исправь ошибку в docker", OTHER),
+    ("διόρθωσε το σφάλμα", OTHER),
+    ("이거 왜 안 되는지 docker compose 확인해줘", HANGUL),
+    ("docker compose を修正して", KANA),
+    ("修复 docker 数据库 问题", HAN),
+    ("แก้ไขข้อผิดพลาด", UNKNOWN),
+])  # fmt: skip
+def test_most_letters_decide(text, script):
+    assert find_script(text.split()) == script
+
+
+def test_a_word_of_two_scripts_is_of_the_later_one():
+    assert find_script_of_word("api") == LATIN
+    assert find_script_of_word("api修复") == HAN

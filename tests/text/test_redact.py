@@ -5,6 +5,7 @@ import glob
 import math
 import os
 import random
+import shlex
 import string
 import sysconfig
 import time
@@ -380,3 +381,30 @@ def test_a_well_kept_detector_finds_nothing_that_we_left():
     redacted = redact(text)
     assert {(kind, secret) for kind, secret in found if secret in redacted} == set()
     assert {found for found in _detected(redacted) if "redacted" not in found[1]} == set()
+
+
+WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PGPASSWORD='Zunter3xyz9' psql",
+        "curl -su 'admin:Zunter3xyz9' http://x.io",
+        "curl --user 'admin:Zunter3xyz9' http://x.io",
+        "sshpass -p 'Zunter3xyz9' ssh x",
+        "mysql -p'Zunter3xyz9'",
+        "python3 -c \"password = 'Zunter3xyz9'\"",
+        "psycopg2.connect(password='Zunter3xyz9')",
+        "echo 'the password is Zunter3xyz9' > exit 3",
+        f"seed phrase: {WORDS}\nseed phrase: {WORDS}",
+        f"mnemonic: {WORDS}\nmnemonic: {WORDS}",
+    ],
+)
+@pytest.mark.parametrize(
+    "quote", [str, shlex.quote, lambda text: "'" + text.replace("'", "'\\''") + "'"]
+)
+def test_a_shells_quotes_and_line_ends_hide_no_secret(text, quote):
+    kept = redact(f"sh -c {quote(text)}")
+    assert "unter3" not in kept
+    assert "sausage" not in kept

@@ -1,6 +1,7 @@
 """What reaches a terminal or an agent from a card that wishes them ill."""
 
 import html
+import json
 import re
 import time
 import unicodedata
@@ -10,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.text.sanitize import clean, clean_line, defang, defang_line
+from lessons_kb.text.sanitize import (
+    clean,
+    clean_line,
+    counted,
+    defang,
+    defang_line,
+    plain,
+    visible,
+    visible_json,
+)
 
 CLEANED = {
     "a\x1b[1;31mred\x1b[0m": "ared",
@@ -249,7 +259,7 @@ def _spelled(word):
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000)
+@settings(max_examples=400)
 @given(
     st.sampled_from(["[/ACTIVE LESSONS]", "[ACTIVE LESSONS", "[/CONTEXT]", "</system>"]).flatmap(
         _spelled
@@ -306,3 +316,76 @@ def test_time_is_linear_on_hostile_runs(unit):
     defang(clean(text))
     clean_line(text)
     assert time.process_time() - began < 30
+
+
+INVISIBLE = set("\x1b\x07\x00\x7f\x9b\u202e\u2066\u200b\ufeff\U000e0041")
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("plain 한국어 é", "plain 한국어 é"),
+    ("two\nlines\tand\u00a0blanks", "two\nlines\tand\u00a0blanks"),
+    ("\x1b]0;owned\x07", "\\x1b]0;owned\\x07"),
+    ("\u202eexe.txt", "\\u202eexe.txt"),
+    ("\x9b2J", "\\x9b2J"),
+])  # fmt: skip
+def test_visible(text, shown):
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_nothing_is_left_to_obey(text):
+    assert not INVISIBLE & set(visible(text))
+
+
+@pytest.mark.slow
+@given(st.dictionaries(st.text(), st.text() | st.sampled_from(sorted(INVISIBLE))))
+def test_json_says_the_same(data):
+    text = visible_json(json.dumps(data, ensure_ascii=False, indent=1))
+    assert json.loads(text) == data
+    assert not INVISIBLE & set(text)
+
+
+CASES = {
+    "plain 한글 text": "plain 한글 text",
+    "a\tb\nc\r\nd\n": "a\tb\nc\nd\n",
+    "\x1b[1;31mred\x1b[0m\x1b[K": "red",
+    "\x1b]0;title\x07text\x1b]8;;https://x\x1b\\link\x1b]8;;\x1b\\": "textlink",
+    "\x1b]0;title\x1b\\text": "text",
+    "10%\r 50%\r100%\ndone": "100%\ndone",
+    "10%\r100%\r\ndone": "100%\ndone",
+    "bell\x07 null\0 back\x08": "bell null back",
+    "\x1b(B\x1b=x": "x",
+    "open \x1b": "open ",
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), CASES.items())
+def test_only_what_is_seen_is_left(text, shown):
+    assert plain(text) == shown
+
+
+@pytest.mark.slow
+@given(st.text(st.sampled_from([*"\x1b[]m;0\x07\\\r\n\t ab(?"]), max_size=60))
+def test_nothing_but_text_is_left(text):
+    left = plain(text)
+    assert "\r" not in left
+    assert "\x1b" not in left
+
+
+@pytest.mark.parametrize("piece", ["\x1b[", "\x1b]", "\x1b", "\r", "\x1b[0;"])
+def test_time_is_linear(piece):
+    started = time.process_time()
+    plain(piece * 100_000)
+    assert time.process_time() - started < 30
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 cards"), (1, "1 card"), (2, "2 cards"), (12_000, "12,000 cards")]
+)
+def test_the_noun_agrees(number, said):
+    assert counted(number, "card") == said
+
+
+def test_a_noun_may_have_a_plural_of_its_own():
+    assert counted(1, "row is", "rows are") == "1 row is"
+    assert counted(2, "row is", "rows are") == "2 rows are"

@@ -138,7 +138,7 @@ def _find_near(
     before, after = old.lines, text.lines
     first, same = count_alike(before, after)
     end = len(after) - same
-    if end - first > _MOST_NEAR or len(text.line_feeds) < len(after):
+    if end - first > _MOST_NEAR or text.whole.count("\n") + 1 < len(after):
         return None
     moved, below = len(after) - len(before), []
     for one in known:

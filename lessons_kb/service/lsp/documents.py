@@ -79,8 +79,9 @@ class Text:
 
     def offset(self, at: Position) -> int:
         """Return a position's place in the text, in characters."""
-        inside = at.line < len(self.lines)
-        return self._starts[at.line] + self.column(at) if inside else len(self.whole)
+        if at.line >= len(self.lines):
+            return len(self.whole)
+        return sum(map(len, self.lines[: at.line])) + self.column(at)
 
     def position(self, line: int, column: int) -> Position:
         """Return the position of a place in a line, both from 0 and in characters."""

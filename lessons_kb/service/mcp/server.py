@@ -68,7 +68,7 @@ class _Server(MCPServer):
         try:
             self.admission.admit_reading()
             return await _within(self.admission.seconds(""), super().read_resource(uri, context))
-        except Exception as error:
+        except Exception as error:  # whatever it is, its text may be for us alone
             if concealed := self.admission.conceal(error):
                 raise ResourceNotFoundError(concealed) from None
             raise

@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
@@ -25,6 +26,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
 from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit
+from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
 
@@ -416,9 +418,17 @@ class Tools:
         return _add_skipped(Hits(hits=[_show_hit(render.hit_data(hit)) for hit in hits]), brain)
 
     @_tool_errors()
-    def lessons_get(self, id: CardId, directory: str | None = None) -> Data:  # noqa: A002
+    def lessons_get(
+        self,
+        id: CardId,  # noqa: A002
+        context: Context[Any],
+        directory: str | None = None,
+    ) -> Data:
         """Read one whole card."""
-        card, text = _read_card(self._workspace.find(directory), id)
+        brain = self._workspace.find(directory)
+        card, text = _read_card(brain, id)
+        session = session_of_call(context, None)
+        note_shown(brain, session, brain.cards.find(id), at=time.time())
         return {**_show_fields(card, *_CARD_FIELDS), "text": text}
 
     @_tool_errors()

@@ -31,8 +31,8 @@ from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
     FORMAT,
     Catalogue,
+    CatalogueEntry,
     Detector,
-    Entry,
     State,
     get_inode,
     is_disk_trouble,
@@ -46,7 +46,7 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__
 
 
-def digest_files(root: str, paths: list[str], settings: Settings) -> list[Entry]:
+def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
     """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
     return [_digest_file(root, path, settings) for path in paths]
 
@@ -82,15 +82,15 @@ def build_detectors(card: Card) -> tuple[Detector, ...]:
     )
 
 
-def _digest_file(root: str, path: str, settings: Settings) -> Entry:
+def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
-        return Entry(
+        return CatalogueEntry(
             path=path, digest="", card=None, terms={}, findings=(report_unreadable(path, error),)
         )
     card, bad = document.card, check_globs(document)
-    entry = Entry(
+    entry = CatalogueEntry(
         path=path,
         digest=hashlib.blake2b(data, digest_size=16).hexdigest(),
         card=card,
@@ -134,7 +134,7 @@ _CACHED_CARDS = 20_000
 """Cards kept in memory by a process that asks again and again."""
 
 
-class Index:
+class SearchIndex:
     """Catalogue and engine of one brain, at the last commit of any process."""
 
     def __init__(self, root: str, *, cache: str) -> None:
@@ -168,7 +168,7 @@ class Index:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
-        self._edited: dict[int, Entry] = {}
+        self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
 
     @property
@@ -271,12 +271,12 @@ class Index:
             return elsewhere(engine) if elsewhere and clustered else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
-    def show(self, entries: Iterable[Entry]) -> None:
+    def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
 
         What is not an edited card of this commit is left out.
         """
-        edited: dict[int, Entry] = {}
+        edited: dict[int, CatalogueEntry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)

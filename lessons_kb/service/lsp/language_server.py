@@ -15,10 +15,10 @@ from pygls.protocol.language_server import lsp_method
 
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.lsp.actions import (
+from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
     KINDS,
-    Outcome,
+    CommandResult,
     find_actions,
     find_lenses,
     find_references,
@@ -182,11 +182,11 @@ class LessonsServer(LanguageServer):
                 self.show(str(error), types.MessageType.Warning)
             else:
                 self.show_once(str(error))
-        except Exception as error:
+        except Exception as error:  # one answer is lost; the editor keeps its server
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
 
-    async def carry_out(self, what: str, outcome: Outcome) -> Any:
+    async def carry_out(self, what: str, outcome: CommandResult) -> Any:
         """Have the editor do what a command came to; return the command's result."""
         if outcome.edit is not None:
             edit = types.WorkspaceEdit(document_changes=[outcome.edit])
