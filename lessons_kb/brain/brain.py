@@ -154,10 +154,12 @@ class Workspace:
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
         roots = self._roots
+        names: Mapping[str, str] = {}
         if not roots:
             found = look_in_agent(where, environment) if found is None else found
-            roots = tuple(require(found).trusted)
-        key, identities = (where, roots), tuple(identify(root).key for root in roots)
+            roots, names = tuple(require(found).trusted), found.keys
+        key = where, roots
+        identities = tuple([names.get(root) or identify(root).key for root in roots])
         with self._lock:
             known, brain = self._open.get(key, ((), None))
             if brain is not None:

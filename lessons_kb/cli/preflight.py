@@ -82,7 +82,7 @@ def preflight(
     if explain:
         _explain(brain, block, text)
     elif block.lessons and not options().json:
-        tell(render.scope_footer(block, language))
+        tell(render.preflight_data(block, language)["footer"])
     if is_too_small(block):
         least = find_least_budget(lambda tokens: ask(budget=tokens, remember=False, fresh=False))
         hint = f"use --budget {least} or more" if least else "raise `model_context`"

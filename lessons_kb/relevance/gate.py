@@ -31,6 +31,7 @@ from lessons_kb.relevance.background_prompts import (
     share_of,
 )
 from lessons_kb.search.engine_protocol import K1, idf
+from lessons_kb.search.ranking import guards_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
 # Set on the changes of commits that fixed what a lesson is about (one repository), held against
@@ -157,7 +158,7 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
     guessing = _Query(evidence, evidence.guessed) if evidence.guessed else listed
     judged = []
     for hit in hits:
-        card, query, guards = hit.card, listed, hit.matches_path
+        card, query, guards = hit.card, listed, guards_file(hit)
         if evidence.guessed:
             texts = (card.title, card.why, *card.symptoms, *card.checklist)
             query = listed if is_known_language(texts) else guessing

@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from lessons_kb.data import read_table
-from lessons_kb.text.patterns import compile_regex, compile_set
+from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
@@ -529,7 +529,7 @@ def _filled(pattern: str) -> str:
 
 
 @cache
-def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int] | None]]:
+def _forms() -> tuple[list[Form], list[int], FindPatterns]:
     """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
 
     A hint is a pattern between slashes, or a word; without capitals it stands in a text in any
