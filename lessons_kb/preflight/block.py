@@ -13,12 +13,7 @@ from functools import cache, lru_cache
 from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.preflight.note_excerpts import (
-    build_excerpt,
-    overlap,
-    weigh_paragraphs,
-    weigh_terms,
-)
+from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.search.ranking import guards_file
 from lessons_kb.text.sanitize import clean_line, defang_line
 from lessons_kb.text.token_estimate import TokenCounter

@@ -60,11 +60,12 @@ def read_record(root: str) -> dict[str, Any] | None:
     ``token`` and ``place`` (of its mark; absent where it is known by its path). A brain that has
     moved, and the state of the first release, is taken along on the way.
     """
-    return _find_record(os.path.realpath(root))[1]
+    return _find_record(root)[1]
 
 
-def _find_record(real: str) -> tuple[str, dict[str, Any] | None]:
+def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
     """Return the name of a brain's state folder with what `read_record` does."""
+    real = os.path.realpath(root)
     found = identify(real)
     key, record = found.key, found.record
     if record is None or real == os.path.realpath(user_brain()):

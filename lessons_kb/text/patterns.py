@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from lessons_kb.errors import InputError
 
@@ -59,8 +59,7 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
         first = compile_set(patterns[:half], max_memory=max_memory)
         second = compile_set(patterns[half:], max_memory=max_memory)
         return lambda text: [*(first(text) or ()), *(half + n for n in second(text) or ())]
-    find: FindPatterns = found.Match
-    return find
+    return cast("FindPatterns", found.Match)
 
 
 def _options(max_memory: int) -> Any:
