@@ -234,6 +234,7 @@ def _agents() -> list[str]:
                 *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
                 "yes" if any(agent.events[e] == "stop" for e in agent.lines) else "–",
                 "yes" if agent.ask else "–",
+                "yes" if agent.refuse else "–",
                 "yes" if agent.stop else "–",
                 "yes" if name in MCP_HOOKS else "–",
                 f"{agent.tokens:,} / {agent.max_bytes:,}",
@@ -241,7 +242,14 @@ def _agents() -> list[str]:
         )
     head = (
         *("agent", "lessons with the prompt", "before a call", "with a result"),
-        *("post-check shown", "gate asks", "stops a turn", "`--via mcp`", "tokens / bytes"),
+        *(
+            "post-check shown",
+            "gate asks",
+            "gate refuses",
+            "stops a turn",
+            "`--via mcp`",
+            "tokens / bytes",
+        ),
     )
     lines += _table(head, rows)
     lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")

@@ -289,12 +289,12 @@ def template(data: bytes) -> None:
 
 def answer(data: bytes) -> None:
     """An answer held against a checklist, of which both may be anything."""
-    from lessons_kb.check.item_states import check_items, read_texts
+    from lessons_kb.check.item_states import find_unaddressed_items
     from lessons_kb.model import Card
 
     items, _, text = _text(data).partition("\n\n")
     given = Card(id="lessons/a.md", kind="lesson", title="A", checklist=tuple(items.split("\n")))
-    found = check_items([given], text, read_texts(()))
+    found = find_unaddressed_items(text, [given])
     assert {one.item for one in found.unaddressed} <= set(given.checklist)
 
 

@@ -106,6 +106,8 @@ class HookSettings:
     """Excerpts of notes beside the lessons."""
     footer: bool = True
     """Tell the user in one line which lessons were given."""
+    catalogue_tokens: int = 1000
+    """Tokens that the cards' titles may take at the start of a session; 0 = none are given."""
     during_turn: bool = True
     """Give a lesson for what is about to be changed or has failed, too."""
     daemon: bool = True
@@ -209,6 +211,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "preflight.max_notes": (0, 100),
     "preflight.reinject_after": (0, 1_000_000),
     "preflight.model_context": (0, 100_000_000),
+    "hooks.catalogue_tokens": (0, 8_000),
     "ranking.max_terms": (1, 1_000),
     "index.max_files": (1, 10_000_000),
     "index.max_file_bytes": (1, 100_000_000),

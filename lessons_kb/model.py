@@ -12,7 +12,7 @@ SERVED = "@server:"
 SEVERITIES = ("low", "medium", "high")
 SOURCES = ("curated", "auto")
 STATUSES = ("active", "ignored", "archived")
-GATES = ("none", "ask")
+GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
@@ -83,6 +83,11 @@ class Card:
     """The items say when the card applies: nothing to check."""
     template: bool = False
     """Nobody has filled in the template yet: found by a search, never injected."""
+
+    @property
+    def is_injectable(self) -> bool:
+        """Whether it may be put in front of an agent at all."""
+        return self.status == "active" and not self.template and self.kind != NOTE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

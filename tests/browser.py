@@ -5,8 +5,6 @@ Tests that need it are skipped where no Chromium is installed (Debian: ``chromiu
 the development extra.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pathlib
@@ -23,7 +21,7 @@ IN_BROWSER = [
 ]
 
 
-def read_axe() -> str:
+def read_axe():
     """Return the script of axe; skips the test where there is none."""
     if named := os.environ.get("LESSONS_AXE"):
         return pathlib.Path(named).read_text("utf-8")

@@ -1,9 +1,9 @@
 """Every test has a home of its own: no test sees or changes the user's state."""
 
-from __future__ import annotations
-
 import contextlib
+import functools
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -11,11 +11,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import textwrap
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
+
+from tests import kit
 
 # A shell's background job is started with these ignored, and so would be all that tests start.
 for _signal, _usual in (
@@ -37,20 +39,28 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     parser.addoption("--update", action="store_true", help="Write golden files and README anew.")
 
 
 @pytest.fixture(autouse=True)
-def _own_home(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> pathlib.Path:
+def _own_home(tmp_path_factory, monkeypatch):
     # Not mktemp: it lists all that it has made before, which is half the time of thousands of tests.
     home = pathlib.Path(tempfile.mkdtemp(prefix="home-", dir=tmp_path_factory.getbasetemp()))
-    for name in ("LESSONS_BRAIN", "LESSONS_STATE_HOME", "LESSONS_DEBUG", "EDITOR", "VISUAL"):
+    for name in (
+        "LESSONS_BRAIN",
+        "LESSONS_STATE_HOME",
+        "LESSONS_SESSION",
+        "LESSONS_DEBUG",
+        "EDITOR",
+        "VISUAL",
+    ):
         monkeypatch.delenv(name, raising=False)
-    for name in [name for name in os.environ if name.startswith(("XDG_", "GIT_"))]:
-        monkeypatch.delenv(name)
+    gone = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "APPDATA")
+    ends = ("_PROJECT_DIR", "_SESSION_ID", "_THREAD_ID")  # an agent that runs these tests
+    for name in list(os.environ):
+        if name in gone or name.startswith(("XDG_", "GIT_")) or name.endswith(ends):
+            monkeypatch.delenv(name)
     monkeypatch.setattr(
         "lessons_kb.process.programs.DEFAULTS", ()
     )  # no test waits for a real editor
@@ -63,7 +73,7 @@ def _own_home(
 
 
 @pytest.fixture(scope="session")
-def minilm(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def minilm(tmp_path_factory):
     """A folder with MiniLM, put together from the files of two installed packages."""
     places = {
         "onnxruntime": "",
@@ -105,36 +115,66 @@ The handler never looked at the sender. More text.
 - Cover the rejection with a test
 """
 
-Write = Callable[[str, str], pathlib.Path]
-
 
 @pytest.fixture
-def write(root: pathlib.Path) -> Write:
+def write(root):
     """Write a file of the brain: ``write(path, text)``; each room has a ``root`` of its own."""
+    return functools.partial(kit.write, root)
 
-    def write(name: str, text: str) -> pathlib.Path:
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(textwrap.dedent(text))
-        return path
 
-    return write
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
 
 
 @pytest.fixture
-def telegram(write: Write) -> pathlib.Path:
+def lessons(monkeypatch, capsys):
+    """Run the command line in this process, with its real entry, streams and exit codes."""
+    from lessons_kb.cli.main import main
+
+    def run(*arguments, stdin=None):
+        monkeypatch.setattr(sys, "argv", ["lessons", *map(str, arguments)])
+        stream = io.TextIOWrapper(io.BytesIO((stdin or "").encode()), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", stream)
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main()
+        seen = capsys.readouterr()
+        code = stop.value.code
+        return Result(code=code if isinstance(code, int) else 1, out=seen.out, err=seen.err)
+
+    return run
+
+
+@pytest.fixture
+def health(lessons, monkeypatch):
+    """Return the lines of the doctor: ``health(what, folder=None, *options)``."""
+
+    def health(what, folder=None, *options):
+        with monkeypatch.context() as go:
+            if folder:
+                go.chdir(folder)
+            lines = json.loads(lessons("doctor", "--json", *options).out)
+        return [SimpleNamespace(**one) for one in lines if what in ("", one["what"])]
+
+    return health
+
+
+@pytest.fixture
+def telegram(write):
     return write("lessons/telegram-allowlist.md", TELEGRAM)
 
 
-Mount = Callable[..., str]
-
-
 @pytest.fixture
-def mount() -> Iterator[Mount]:
+def mount():
     """Mount file systems of our own, if this user may; ``mount(folder, *options)``."""
     with contextlib.ExitStack() as stack:
 
-        def mount(path: object, *options: str) -> str:
+        def mount(path, *options):
             if sys.platform != "linux" or os.geteuid() != 0:
                 pytest.skip("needs the right to mount")
             os.makedirs(str(path), exist_ok=True)
@@ -147,10 +187,10 @@ def mount() -> Iterator[Mount]:
 
 
 @pytest.fixture
-def figure() -> Callable[[str, str], None]:
+def figure():
     """Note a measured figure of a row of the table of trust: ``figure(row, text)``."""
 
-    def figure(row: str, text: str) -> None:
+    def figure(row, text):
         if path := os.environ.get("LESSONS_TRUST_FIGURES"):
             with open(path, "a", encoding="utf-8") as file:
                 file.write(json.dumps({"row": row, "figure": text}, ensure_ascii=False) + "\n")

@@ -6,7 +6,6 @@ import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
 
 from qdrant_client import QdrantClient, models
 
@@ -16,7 +15,7 @@ class QdrantServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *, key: str = "") -> None:
+    def __init__(self, *, key=""):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.client = QdrantClient(":memory:")
         self.lock = threading.Lock()
@@ -27,11 +26,11 @@ class QdrantServer(ThreadingHTTPServer):
         self.requests: list[str] = []
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         threading.Thread(target=self.serve_forever, daemon=True).start()
         return self
 
-    def __exit__(self, *_exc: object) -> None:
+    def __exit__(self, *_exc):
         self.awake.set()
         self.shutdown()
         self.server_close()
@@ -41,15 +40,15 @@ class QdrantServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: QdrantServer
 
-    def log_message(self, *_args: object) -> None:
+    def log_message(self, *_args):
         pass
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self._answer()
 
     do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815 the base class calls them so
 
-    def _answer(self) -> None:
+    def _answer(self):
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.requests.append(f"{self.command} {self.path}")
         if self.server.seconds:
@@ -71,7 +70,7 @@ class _Handler(BaseHTTPRequestHandler):
             result = result.model_dump(mode="json")
         self._send(200, {"result": result, "status": "ok", "time": 0.0})
 
-    def _call(self, name: str, what: str, body: dict[str, Any]) -> Any:
+    def _call(self, name, what, body):
         client = self.server.client
         matching = models.Filter(**body["filter"]) if body.get("filter") else None
         match what:
@@ -93,10 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
                 points = models.PointsList(**body)
                 return client.upsert(name, points.points, update_filter=points.update_filter)
             case "POST points/delete":
-                chosen = {
-                    "points": body.get("points"),
-                    "filter": matching,
-                }
+                chosen = {"points": body.get("points"), "filter": matching}
                 given = chosen["points"] or models.FilterSelector(filter=chosen["filter"])
                 return client.delete(name, given)
             case "POST points/scroll":
@@ -120,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
                 )
         raise AssertionError(what)
 
-    def _send(self, code: int, body: dict[str, Any]) -> None:
+    def _send(self, code, body):
         data = json.dumps(body).encode()
         self.send_response(code)
         self.send_header("Content-Type", "application/json")

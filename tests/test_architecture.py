@@ -1,7 +1,5 @@
 """The laws of the package: who may import what, and who may touch a disk."""
 
-from __future__ import annotations
-
 import ast
 import json
 import pathlib
@@ -20,12 +18,9 @@ PURE_ROOMS = (
 )
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
-    "search/tantivy_engine.py",
-    "search/rank_bm25_engine.py",
-    "search/qdrant_engine.py",
-    "search/embeddings.py",
-    "search/embedding_model.py",
-)
+    "search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py",
+    "search/embeddings.py", "search/embedding_model.py",
+)  # fmt: skip
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
 
@@ -33,7 +28,7 @@ HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store", "brain/refresh.py"),
     "frontmatter": ("cards",),
-    "jinja2": ("report", "service/web/pages/html_response.py"),
+    "jinja2": ("report", "service/web/pages/view.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),
@@ -80,12 +75,12 @@ ON_FIRST_USE = {
 """Heavy packages: an event answered without a daemon loads none of them."""
 
 
-def tree(path: pathlib.Path) -> ast.Module:
+def tree(path):
     return ast.parse(path.read_text("utf-8"))
 
 
-def imported(path: pathlib.Path) -> set[str]:
-    names: set[str] = set()
+def imported(path):
+    names = set()
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
@@ -94,14 +89,14 @@ def imported(path: pathlib.Path) -> set[str]:
     return names
 
 
-def inside(path: pathlib.Path, rooms: tuple[str, ...]) -> bool:
+def inside(path, rooms):
     name = path.relative_to(PACKAGE).as_posix()
     return any(name == room or name.startswith(room + "/") for room in rooms)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_third_party_package_has_one_home(path: pathlib.Path) -> None:
+def test_a_third_party_package_has_one_home(path):
     strangers = {n for n in imported(path) if n in HOMES and not inside(path, HOMES[n])}
     assert not strangers
 
@@ -110,7 +105,7 @@ PURE = [path for path in FILES if inside(path, (*PURE_ROOMS, *PURE_FILES))]
 
 
 @pytest.mark.parametrize("path", PURE, ids=[str(path.relative_to(PACKAGE)) for path in PURE])
-def test_nothing_below_store_does_io(path: pathlib.Path) -> None:
+def test_nothing_below_store_does_io(path):
     if inside(path, OWN_A_DIRECTORY):
         return
     forbidden_modules = {"logging", "subprocess", "socket", "shutil", "tempfile", "time", "io"}
@@ -136,10 +131,14 @@ STARTS_PROCESSES = {
 """How many calls start a process, and what ends it."""
 
 
-def test_every_process_has_an_end() -> None:
-    found: dict[str, int] = {}
+def test_every_process_has_an_end():
+    found = {}
     for path, name in zip(FILES, NAMES, strict=True):
-        calls = (ast.unparse(n.func) for n in ast.walk(tree(path)) if isinstance(n, ast.Call))
+        calls = (
+            ast.unparse(node.func)
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        )
         count = sum(call.startswith(("subprocess.", "os.spawn", "os.system")) for call in calls)
         if count:
             found[name.replace("\\", "/")] = count
@@ -166,7 +165,7 @@ OPEN_UNGUARDED = {
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_file_is_opened_to_be_read_in_one_place(path: pathlib.Path) -> None:
+def test_a_file_is_opened_to_be_read_in_one_place(path):
     if inside(path, tuple(OPEN_UNGUARDED)) or path.name == "hook_client.py":
         return
     for node in ast.walk(tree(path)):
@@ -184,7 +183,7 @@ def test_a_file_is_opened_to_be_read_in_one_place(path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_every_public_name_says_what_it_promises(path: pathlib.Path) -> None:
+def test_every_public_name_says_what_it_promises(path):
     module = tree(path)
     assert ast.get_docstring(module), "the module has no docstring"
     for node in module.body:
@@ -197,10 +196,10 @@ def test_every_public_name_says_what_it_promises(path: pathlib.Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_files_import_each_other_in_a_circle() -> None:
+def test_no_files_import_each_other_in_a_circle():
     modules = {".".join(p.relative_to(PACKAGE.parent).with_suffix("").parts): p for p in FILES}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
-    needs: dict[str, set[str]] = {}
+    needs = {}
     for name, path in modules.items():
         nodes = [n for n in ast.walk(tree(path)) if isinstance(n, (ast.Import, ast.ImportFrom))]
         found = set()
@@ -214,7 +213,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
     assert not needs, "these import each other, or what does"
 
 
-def test_the_client_is_short_and_lean() -> None:
+def test_the_client_is_short_and_lean():
     path = PACKAGE / "hook_client.py"
     assert len(path.read_text("utf-8").splitlines()) < 150
     assert imported(path) <= {"_signal", "_socket", "nt", "posix", "sys", "time"}
@@ -235,6 +234,7 @@ SURROUNDINGS = {
     "service/daemon.py": "who is served, and by which state",
     "service/start_daemon.py": "the same, for whoever asks the daemon",
     "service/fallback.py": "the client's other half",
+    "service/web/workers.py": "the library that keeps the figures is told by a variable alone",
     "store/user_state.py": "where the user keeps state: the only place that says so",
     "tui/app.py": "a terminal's colours",
 }
@@ -243,7 +243,7 @@ SURROUNDINGS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_the_environment_is_read_at_the_top_alone(path: pathlib.Path) -> None:
+def test_the_environment_is_read_at_the_top_alone(path):
     name = path.relative_to(PACKAGE).as_posix()
     if name.startswith(("cli/", "agents/")) or name == "hook_client.py":
         return
@@ -253,26 +253,21 @@ def test_the_environment_is_read_at_the_top_alone(path: pathlib.Path) -> None:
     assert bool(found) == (name in SURROUNDINGS), f"{name}: {sorted(found)}"
 
 
-def test_no_room_is_called_after_nothing() -> None:
+def test_no_room_is_called_after_nothing():
     empty = {"utils", "util", "helpers", "helper", "manager", "base", "common", "misc"}
     assert not {path.stem for path in FILES} & empty
 
 
-def run_fresh(code: str, *arguments: str) -> str:
+def run_fresh(code, *arguments):
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-I", "-c", code, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.slow
-def test_an_event_answered_without_a_daemon_loads_no_heavy_package(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_answered_without_a_daemon_loads_no_heavy_package(tmp_path, monkeypatch):
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
     lessons = tmp_path / "brain" / "lessons"
     lessons.mkdir(parents=True)
@@ -294,7 +289,7 @@ def test_an_event_answered_without_a_daemon_loads_no_heavy_package(
     assert not ON_FIRST_USE & seen
 
 
-def test_the_front_door_opens_for_free() -> None:
+def test_the_front_door_opens_for_free():
     seen = run_fresh(
         "import sys; before = set(sys.modules); import lessons_kb; "
         "print(*(set(sys.modules) - before))"

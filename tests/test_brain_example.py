@@ -1,7 +1,5 @@
 """The example brain meets the bar it sets for others, and holds one card of every shape."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -12,13 +10,13 @@ from lessons_kb import Brain
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import DEFAULTS
-from lessons_kb.model import KINDS, NOTE, Card, Document
+from lessons_kb.model import KINDS, NOTE
 from lessons_kb.text.analyzer import analyze
 
 BRAIN = Path(__file__).parent.parent / "brain-example"
 
 
-def read(path: Path) -> Document:
+def read(path):
     name = path.relative_to(BRAIN).as_posix()
     return parse_card(path.read_text(encoding="utf-8"), path=name, folders=DEFAULTS.folders)
 
@@ -28,7 +26,7 @@ CARDS = [d.card for d in DOCUMENTS.values() if d.card and d.card.kind != NOTE]
 MAX_WHY = 160
 
 
-def test_every_file_is_read() -> None:
+def test_every_file_is_read():
     assert len(DOCUMENTS) == len(list(BRAIN.glob("*/*.md")))
     kinds = Counter(d.card.kind for d in DOCUMENTS.values() if d.card)
     assert 12 <= len(CARDS) <= 20
@@ -37,12 +35,12 @@ def test_every_file_is_read() -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_linter_has_nothing_to_say(name: str) -> None:
+def test_linter_has_nothing_to_say(name):
     assert check_card(DOCUMENTS[name]) == ()
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.id)
-def test_card_meets_the_bar(card: Card) -> None:
+def test_card_meets_the_bar(card):
     assert 2 <= len(card.symptoms) <= 3
     assert 2 <= len(card.checklist) <= 5
     assert 0 < len(card.why) <= MAX_WHY
@@ -53,13 +51,13 @@ def test_card_meets_the_bar(card: Card) -> None:
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.id)
-def test_symptoms_are_worded_unlike_the_title(card: Card) -> None:
+def test_symptoms_are_worded_unlike_the_title(card):
     title = set(analyze(card.title))
     shared = {symptom: title & set(analyze(symptom)) for symptom in card.symptoms}
     assert {symptom: words for symptom, words in shared.items() if len(words) > 2} == {}
 
 
-def test_the_telegram_card_reads_as_documented() -> None:
+def test_the_telegram_card_reads_as_documented():
     card = DOCUMENTS["lessons/telegram-allowlist.md"].card
     assert card
     assert card.title == "Telegram remote execution must require an allowlist"
@@ -73,23 +71,20 @@ def test_the_telegram_card_reads_as_documented() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        lambda card: card.project,
-        lambda card: card.stages,
-        lambda card: card.paths,
-        lambda card: card.examples,
-        lambda card: card.source == "auto",
-        lambda card: card.status == "ignored",
-        lambda card: card.status == "archived",
-        lambda card: card.gate == "ask" and card.severity == "high" and card.paths,
-        lambda card: card.kind == "qa-finding" and card.evidence and card.supported_by,
-        lambda card: card.reopen_when,
-        lambda card: any("\uac00" <= letter <= "\ud7a3" for letter in card.title),
-    ],
-)
-def test_each_shape_of_card_is_there(shape: object) -> None:
+@pytest.mark.parametrize("shape", [
+    lambda card: card.project,
+    lambda card: card.stages,
+    lambda card: card.paths,
+    lambda card: card.examples,
+    lambda card: card.source == "auto",
+    lambda card: card.status == "ignored",
+    lambda card: card.status == "archived",
+    lambda card: card.gate == "ask" and card.severity == "high" and card.paths,
+    lambda card: card.kind == "qa-finding" and card.evidence and card.supported_by,
+    lambda card: card.reopen_when,
+    lambda card: any("\uac00" <= letter <= "\ud7a3" for letter in card.title),
+])  # fmt: skip
+def test_each_shape_of_card_is_there(shape):
     assert callable(shape)
     assert any(shape(card) for card in CARDS)
 
@@ -115,7 +110,7 @@ PARAPHRASES = {
 }
 
 
-def test_each_active_card_is_the_first_found_by_a_paraphrase(tmp_path: Path) -> None:
+def test_each_active_card_is_the_first_found_by_a_paraphrase(tmp_path):
     ignore = shutil.ignore_patterns(".lessons")
     brain = Brain.open(shutil.copytree(BRAIN, tmp_path / "brain", ignore=ignore))
     active = {card.id for card in CARDS if card.status == "active" and not card.project}

@@ -3,8 +3,6 @@
 ``pytest tests/test_density.py --update`` writes the figures anew, after they have improved.
 """
 
-from __future__ import annotations
-
 import ast
 import collections
 import io
@@ -27,11 +25,11 @@ NO_CODE = {
 }
 
 
-def _span(node: ast.stmt) -> range:
+def _span(node):
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def _code_lines(text: str, tree: ast.Module) -> int:
+def _code_lines(text, tree):
     """The number of lines that are neither blank, comment, docstring nor import."""
     code = {
         line
@@ -46,7 +44,7 @@ def _code_lines(text: str, tree: ast.Module) -> int:
     return len(code)
 
 
-def _private_functions(tree: ast.Module) -> list[int]:
+def _private_functions(tree):
     """How often each private function of the module's top is referenced in it."""
     references = collections.Counter(
         node.id if isinstance(node, ast.Name) else node.attr
@@ -62,17 +60,17 @@ def _private_functions(tree: ast.Module) -> list[int]:
     ]
 
 
-def _is_broad(handler: ast.ExceptHandler) -> bool:
+def _is_broad(handler):
     return handler.type is None or any(
         isinstance(node, ast.Name) and node.id in ("Exception", "BaseException")
         for node in ast.walk(handler.type)
     )
 
 
-def _figures() -> dict[str, float]:
+def _figures():
     code = broad = 0
-    private: list[int] = []
-    names: dict[str, set[pathlib.Path]] = collections.defaultdict(set)
+    private = []
+    names = collections.defaultdict(set)
     for path in FILES:
         text = path.read_text("utf-8")
         tree = ast.parse(text)
@@ -96,7 +94,8 @@ def _figures() -> dict[str, float]:
     }
 
 
-def test_no_figure_of_density_gets_worse(request: pytest.FixtureRequest) -> None:
+@pytest.mark.slow
+def test_no_figure_of_density_gets_worse(request):
     found = _figures()
     if request.config.getoption("--update"):
         FIGURES.write_text(json.dumps(found, indent=2) + "\n")

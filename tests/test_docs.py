@@ -1,12 +1,9 @@
 """The reference is what the code says, and guides name nothing that does not exist."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import yaml
@@ -20,7 +17,7 @@ PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
 @pytest.fixture(scope="module")
-def reference() -> ModuleType:
+def reference():
     spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
     assert spec
     assert spec.loader
@@ -30,7 +27,7 @@ def reference() -> ModuleType:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it names the folders of Linux")
-def test_the_reference_is_fresh(reference: ModuleType, request: pytest.FixtureRequest) -> None:
+def test_the_reference_is_fresh(reference, request):
     page = reference.build_reference()
     if request.config.getoption("--update", default=False):
         reference.PAGE.write_text(page, encoding="utf-8")
@@ -38,7 +35,7 @@ def test_the_reference_is_fresh(reference: ModuleType, request: pytest.FixtureRe
     assert fresh, "docs/reference.md is stale: python docs/reference.py writes it anew"
 
 
-def test_every_command_and_every_option_is_explained(reference: ModuleType) -> None:
+def test_every_command_and_every_option_is_explained(reference):
     page = reference.build_reference()
     commands = page.partition("## Settings")[0]
     assert re.findall(r"^\| .* \|  \|$", page, re.MULTILINE) == []
@@ -48,12 +45,12 @@ def test_every_command_and_every_option_is_explained(reference: ModuleType) -> N
         assert "\n```sh\nlessons " in section, f"{name} has no example"
 
 
-def blocks(page: Path, language: str) -> list[str]:
+def blocks(page, language):
     tokens = MarkdownIt().parse(page.read_text(encoding="utf-8"))
     return [t.content for t in tokens if t.type == "fence" and t.info == language]
 
 
-def test_the_settings_of_other_programs_call_commands_that_exist() -> None:
+def test_the_settings_of_other_programs_call_commands_that_exist():
     hooks, workflow = map(yaml.safe_load, blocks(DOCS / "sharing.md", "yaml"))
     offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     ids = [hook["id"] for hook in hooks["repos"][0]["hooks"]]
@@ -67,32 +64,32 @@ def test_the_settings_of_other_programs_call_commands_that_exist() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
 
 
-def glossary_terms() -> list[str]:
+def glossary_terms():
     page = (DOCS / "glossary.md").read_text(encoding="utf-8")
     return re.findall(r"^\*\*(.+?)\*\*", page, re.MULTILINE)
 
 
-def test_the_glossary_stays_short() -> None:
+def test_the_glossary_stays_short():
     terms = glossary_terms()
     assert 0 < len(terms) <= 25
     assert len(terms) == len({term.lower() for term in terms})
 
 
 @pytest.mark.parametrize("term", glossary_terms())
-def test_each_term_of_the_glossary_is_used(term: str) -> None:
+def test_each_term_of_the_glossary_is_used(term):
     readers = [page for page in PAGES if page.name != "glossary.md"]
     spelled = re.compile(re.escape(term).replace(r"\ ", "[ -]"), re.IGNORECASE)
     used = [page.name for page in readers if spelled.search(page.read_text("utf-8"))]
     assert used, f"{term} is explained but never used"
 
 
-def test_the_settings_of_editors_are_what_they_read() -> None:
+def test_the_settings_of_editors_are_what_they_read():
     import json
     import tomllib
 

@@ -1,7 +1,5 @@
 """The package as others get it: what a wheel holds, what a start imports, the hook for pre-commit."""
 
-from __future__ import annotations
-
 import ast
 import os
 import pathlib
@@ -28,7 +26,7 @@ LATER = {
 NOT_FOR_HELP = {"lessons_kb.brain", "lessons_kb.store", "platformdirs", "rich", "sqlite3"}
 
 
-def start(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def start(code, *arguments, **environment):
     return subprocess.run(
         [sys.executable, "-I", "-c", code, *arguments],
         capture_output=True,
@@ -46,20 +44,20 @@ main()
 """
 
 
-def imported_by(*arguments: str) -> set[str]:
+def imported_by(*arguments):
     done = start(IMPORTED, *arguments)
     assert done.returncode == 0, done.stderr
     return set(done.stderr.splitlines()[-1].split())
 
 
 @pytest.mark.slow
-def test_help_imports_the_command_line_and_nothing_behind_it() -> None:
+def test_help_imports_the_command_line_and_nothing_behind_it():
     seen = imported_by("--help")
     assert not (LATER | NOT_FOR_HELP) & seen
     assert "lessons_kb.cli.main" in seen
 
 
-def test_each_program_is_there() -> None:
+def test_each_program_is_there():
     import tomllib
 
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
@@ -71,7 +69,7 @@ def test_each_program_is_there() -> None:
         assert function in names
 
 
-def test_the_hook_for_pre_commit_is_a_command_that_exists() -> None:
+def test_the_hook_for_pre_commit_is_a_command_that_exists():
     hook, detect = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     assert (hook["id"], detect["id"]) == ("lessons-lint", "lessons-detect")
     assert detect["entry"] == "lessons detect --diff"
@@ -83,7 +81,7 @@ def test_the_hook_for_pre_commit_is_a_command_that_exists() -> None:
 
 
 @pytest.mark.slow
-def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
+def test_a_wheel_alone_is_enough(tmp_path):
     build = [
         sys.executable,
         "-m",
@@ -102,7 +100,6 @@ def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
     for template in templates:
         assert f"lessons_kb/templates/{template.relative_to(ROOT / 'templates').as_posix()}" in held
     assert not [name for name in held if name.startswith(("tests", "benchmarks"))]
-
     folder = tmp_path / "venv"
     # The dependencies are those of the environment that runs this test.
     venv.create(folder, with_pip=True)
@@ -112,7 +109,7 @@ def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
     install = [python, "-m", "pip", "install", "-q", "--no-deps", "--force-reinstall", str(wheel)]
     subprocess.run(install, check=True, capture_output=True)
 
-    def lessons(*arguments: str) -> str:
+    def lessons(*arguments):
         done = subprocess.run(
             [folder / "bin" / "lessons", *arguments],
             cwd=tmp_path, capture_output=True, encoding="utf-8", check=False,
@@ -133,13 +130,13 @@ def test_a_wheel_alone_is_enough(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.slow
-def test_pre_commit_runs_the_hook_in_another_repository(tmp_path: pathlib.Path) -> None:
+def test_pre_commit_runs_the_hook_in_another_repository(tmp_path):
     repository = tmp_path / "shop"
     (repository / "lessons").mkdir(parents=True)
     card = repository / "lessons" / "a.md"
     card.write_text((EXAMPLE / "lessons" / "money-in-floats.md").read_text("utf-8"), "utf-8")
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
+    def run(*words):
         return subprocess.run(
             words, cwd=repository, capture_output=True, encoding="utf-8", check=False
         )

@@ -1,12 +1,9 @@
 """The pictures of README and docs: there, small, told in words, and asking nothing of anybody."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -22,19 +19,19 @@ FILES = sorted((ROOT / "docs" / "pictures").iterdir())
 LARGEST = 200_000
 
 
-def test_each_picture_is_there_and_told_in_words() -> None:
+def test_each_picture_is_there_and_told_in_words():
     assert SHOWN
     for words, path in SHOWN:
         assert len(words.split()) > 5, path
         assert path.is_file()
 
 
-def test_no_picture_lies_about_unseen() -> None:
+def test_no_picture_lies_about_unseen():
     assert {path.name for _words, path in SHOWN} == {path.name for path in FILES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=[path.name for path in FILES])
-def test_a_picture_is_small_and_complete_in_itself(path: Path) -> None:
+def test_a_picture_is_small_and_complete_in_itself(path):
     assert path.stat().st_size < LARGEST
     if path.suffix == ".svg":
         text = path.read_text("utf-8")
@@ -45,7 +42,7 @@ def test_a_picture_is_small_and_complete_in_itself(path: Path) -> None:
         assert path.read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def load(name: str) -> Any:
+def load(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec
     assert spec.loader
@@ -54,14 +51,12 @@ def load(name: str) -> Any:
     return module
 
 
-def test_the_loop_is_as_its_script_draws_it() -> None:
+def test_the_loop_is_as_its_script_draws_it():
     assert (ROOT / "docs" / "pictures" / "loop.svg").read_text("utf-8") == load("loop").draw_loop()
 
 
 @pytest.mark.slow
-def test_a_terminal_is_drawn_without_anything_from_elsewhere(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_is_drawn_without_anything_from_elsewhere(monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "loop", load("loop"))
     pictures = load("pictures")

@@ -4,8 +4,6 @@ A fresh process loses what only Linux, or only POSIX, has; the everyday commands
 by the other way that each of them has.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import pathlib
@@ -80,7 +78,7 @@ assert "Refund worker pays twice" in output, output
 """
 
 
-def run(code: str, folder: pathlib.Path) -> None:
+def run(code, folder):
     done = subprocess.run(
         [sys.executable, "-I", "-c", code],
         cwd=folder,
@@ -94,17 +92,17 @@ def run(code: str, folder: pathlib.Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_walk_works_here(tmp_path: pathlib.Path) -> None:
+def test_the_walk_works_here(tmp_path):
     run(WALK, tmp_path)
 
 
 @pytest.mark.slow
-def test_a_system_without_what_only_linux_has_will_do(tmp_path: pathlib.Path) -> None:
+def test_a_system_without_what_only_linux_has_will_do(tmp_path):
     run(POORER + WALK, tmp_path)
 
 
 @pytest.mark.slow
-def test_no_module_needs_posix_to_be_imported() -> None:
+def test_no_module_needs_posix_to_be_imported():
     for path in FILES:
         for node in ast.parse(path.read_text("utf-8")).body:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -113,7 +111,7 @@ def test_no_module_needs_posix_to_be_imported() -> None:
 
 
 @pytest.mark.slow
-def test_text_is_never_read_in_the_encoding_of_the_system() -> None:
+def test_text_is_never_read_in_the_encoding_of_the_system():
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.Call) or ast.unparse(node.func) != "open":
@@ -125,7 +123,7 @@ def test_text_is_never_read_in_the_encoding_of_the_system() -> None:
 
 
 @pytest.mark.slow
-def test_no_parameter_of_sql_is_numbered() -> None:
+def test_no_parameter_of_sql_is_numbered():
     """Python 3.14 refuses ``?1`` with a sequence of values."""
     for path in FILES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -1,21 +1,19 @@
 """What a user of the library may rely on."""
 
-from __future__ import annotations
-
 import lessons_kb
 
 
-def test_the_front_door_shows_what_it_has() -> None:
+def test_the_front_door_shows_what_it_has():
     assert lessons_kb.__all__ == sorted(lessons_kb.__all__)
     assert {name for name in dir(lessons_kb) if not name.startswith("__")} == set(
         lessons_kb.__all__
     )
 
 
-def test_every_name_can_be_had() -> None:
+def test_every_name_can_be_had():
     for name in lessons_kb.__all__:
         assert getattr(lessons_kb, name).__name__ == name
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error():
     assert not hasattr(lessons_kb, "Nothing")

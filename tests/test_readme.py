@@ -44,17 +44,17 @@ NORMAL_FORMS = (
 
 
 class Block:
-    def __init__(self, language: str, text: str, first_line: int) -> None:
+    def __init__(self, language, text, first_line):
         self.language = language
         self.text = text
         self.first_line = first_line
         self.output: Block | None = None
 
 
-def blocks(page: str = "README.md") -> list[Block]:
+def blocks(page="README.md"):
     """Return the runnable blocks, each with the ``text`` block that follows it, if any."""
-    found: list[Block] = []
-    previous: Block | None = None
+    found = []
+    previous = None
     for token in MarkdownIt().parse((ROOT / page).read_text(encoding="utf-8")):
         if token.type != "fence" or token.map is None:
             continue
@@ -67,23 +67,23 @@ def blocks(page: str = "README.md") -> list[Block]:
     return found
 
 
-def blocks_to_run(page: str) -> list[Block]:
+def blocks_to_run(page):
     return blocks(page)[SET_UP if page == "README.md" else 0 :]
 
 
-def normal(text: str, folder: Path) -> list[str]:
+def normal(text, folder):
     text = text.replace(str(folder.resolve()), "…").replace(str(folder), "…")
     for pattern, replacement in NORMAL_FORMS:
         text = pattern.sub(replacement, text)
     return [line.rstrip() for line in text.strip("\n").split("\n")]
 
 
-def command_of(block: Block) -> str:
+def command_of(block):
     lines = [re.sub(r"^\$ ", "", line) for line in block.text.splitlines()]
     return "\n".join(lines) + "\n"
 
 
-def write_outputs(page: Path, seen: list[tuple[Block, str]]) -> None:
+def write_outputs(page, seen):
     lines = page.read_text(encoding="utf-8").split("\n")
     for output, text in reversed(seen):
         old = len(output.text.rstrip("\n").split("\n")) if output.text else 0
@@ -92,7 +92,7 @@ def write_outputs(page: Path, seen: list[tuple[Block, str]]) -> None:
 
 
 @pytest.fixture
-def newcomer(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+def newcomer(tmp_path):
     """A folder with the example brain, and an environment that knows nothing but the package."""
     folder = tmp_path / "lessons_kb"
     ignore = shutil.ignore_patterns(".lessons", "__pycache__")
@@ -111,13 +111,13 @@ def newcomer(tmp_path: Path) -> tuple[Path, dict[str, str]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_block_is_of_a_known_language(page: str) -> None:
+def test_every_block_is_of_a_known_language(page):
     tokens = MarkdownIt().parse((ROOT / page).read_text(encoding="utf-8"))
     languages = {token.info.strip() for token in tokens if token.type in ("fence", "code_block")}
     assert languages <= {*RUNNERS, *NOT_RUN}
 
 
-def test_set_up_is_one_line_each() -> None:
+def test_set_up_is_one_line_each():
     job, suite = (command_of(block).strip() for block in blocks()[:SET_UP])
     for line in (job, suite):
         assert "\n" not in line
@@ -126,7 +126,7 @@ def test_set_up_is_one_line_each() -> None:
     assert '-e ".[dev]"' in suite
 
 
-def test_continuous_integration_runs_the_second_block_as_it_stands() -> None:
+def test_continuous_integration_runs_the_second_block_as_it_stands():
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     extract = re.search(r"<<'PYTHON'\n(.*?)^PYTHON$", run, re.MULTILINE | re.DOTALL)
     assert extract, ".ci/run takes the test command from the README"
@@ -142,12 +142,10 @@ def test_continuous_integration_runs_the_second_block_as_it_stands() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_to_run(page)])
-def test_blocks_run_and_print_what_is_shown(
-    newcomer: tuple[Path, dict[str, str]], request: pytest.FixtureRequest, page: str
-) -> None:
+def test_blocks_run_and_print_what_is_shown(newcomer, request, page):
     folder, environment = newcomer
-    seen: list[tuple[Block, str]] = []
-    differences: list[str] = []
+    seen = []
+    differences = []
     for block in blocks_to_run(page):
         done = subprocess.run(
             [*RUNNERS[block.language], command_of(block)], cwd=folder, env=environment,
@@ -170,9 +168,7 @@ def test_blocks_run_and_print_what_is_shown(
 
 
 @pytest.mark.slow
-def test_whoever_types_one_block_after_the_other_gets_through(
-    newcomer: tuple[Path, dict[str, str]],
-) -> None:
+def test_whoever_types_one_block_after_the_other_gets_through(newcomer):
     folder, environment = newcomer
     typed = "\n".join(command_of(block) for block in blocks_to_run("README.md"))
     done = subprocess.run(

@@ -1,7 +1,5 @@
 """The templates are what `create` and `init` write: they must be whole, valid and up to date."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -24,15 +22,15 @@ HEADER_KEYS = [
 SECTIONS = ["Situation", "Mistake / Risk", "Root Cause", "Fix", "Prevention Checklist"]
 
 
-def uncommented() -> str:
+def uncommented():
     return re.sub(r'^#(?=(?:"[^"]+"|\w+) = )', "", SETTINGS, flags=re.MULTILINE)
 
 
-def test_settings_as_shipped_change_nothing() -> None:
+def test_settings_as_shipped_change_nothing():
     assert parse_settings(SETTINGS) == (DEFAULTS, {})
 
 
-def test_settings_hold_every_key_at_its_default() -> None:
+def test_settings_hold_every_key_at_its_default():
     shown, origins = parse_settings(uncommented())
     wrong = {
         key: f"template {flat_settings(shown)[key]!r}, default {default!r}"
@@ -45,20 +43,20 @@ def test_settings_hold_every_key_at_its_default() -> None:
     assert shown.folders == KNOWN_FOLDERS
 
 
-def test_settings_stand_in_the_order_of_the_classes() -> None:
+def test_settings_stand_in_the_order_of_the_classes():
     _, origins = parse_settings(uncommented())
     lines = [int(origins[key].rpartition(":")[2]) for key in flat_settings(DEFAULTS)]
     assert lines == sorted(lines)
 
 
-def test_each_setting_is_explained_on_its_line() -> None:
+def test_each_setting_is_explained_on_its_line():
     keys = [line for line in SETTINGS.splitlines() if KEY_LINE.match(line)]
     assert len(keys) == len(flat_settings(DEFAULTS))
     assert [line for line in keys if not re.search(r"  # [A-Z\"].*\.$", line)] == []
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_card_template_has_every_key_and_section(kind: str) -> None:
+def test_card_template_has_every_key_and_section(kind):
     text = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
     header, body = frontmatter.parse(text)
     assert list(header) == HEADER_KEYS
@@ -68,7 +66,7 @@ def test_card_template_has_every_key_and_section(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_card_template_says_nothing_outside_comments(kind: str) -> None:
+def test_card_template_says_nothing_outside_comments(kind):
     """Guidance must never reach an index or an agent, so it all stands in HTML comments."""
     _, body = frontmatter.parse((TEMPLATES / f"{kind}.md").read_text(encoding="utf-8"))
     left = re.sub(r"<!--.*?-->", "", body, flags=re.DOTALL)
@@ -76,7 +74,7 @@ def test_card_template_says_nothing_outside_comments(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_new_card_lacks_only_what_its_author_must_write(kind: str) -> None:
+def test_new_card_lacks_only_what_its_author_must_write(kind):
     template = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
     text = new_card(template, kind=kind, title="Orders lost: a queue", created="2026-11-21")
     document = parse_card(text, path=f"{kind}s/new.md", folders=KNOWN_FOLDERS)
@@ -87,7 +85,7 @@ def test_new_card_lacks_only_what_its_author_must_write(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_guidance_is_never_indexed_or_shown(kind: str) -> None:
+def test_guidance_is_never_indexed_or_shown(kind):
     text = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
     document = parse_card(text, path=f"{kind}s/new.md", folders=KNOWN_FOLDERS)
     assert document.card
@@ -97,7 +95,7 @@ def test_guidance_is_never_indexed_or_shown(kind: str) -> None:
     assert guidance & shown <= set(re.findall(r"\w+", " ".join([document.card.title, *SECTIONS])))
 
 
-def test_commands_take_no_way_of_installing_for_granted() -> None:
+def test_commands_take_no_way_of_installing_for_granted():
     found = [path for path in TEMPLATES.rglob("*") if path.suffix in (".md", ".toml")]
     texts = {path: path.read_text(encoding="utf-8") for path in found}
     commands = {path: text for path, text in texts.items() if "If these tools are missing" in text}

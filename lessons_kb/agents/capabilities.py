@@ -39,6 +39,10 @@ class Agent:
     HTTP cannot hold them."""
     ask: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
+    refuse: tuple[str, ...] = ()
+    """Events whose answer can refuse a call with a reason for the model, which goes on."""
+    unexplained: tuple[str, ...] = ()
+    """Tools whose dialog shows the user no reason: a refusal, which shows one, comes before it."""
     unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Variable → values with which nobody is there to be asked: a question would be a denial."""
     stop: tuple[str, ...] = ()
@@ -47,6 +51,8 @@ class Agent:
     """Most of one text, a little below the least of the agents' own limits: Codex cuts out the
     middle of more than 10,000 bytes, Claude Code puts more than 10,000 characters into a file."""
     tokens: int = 3_200
+    reads_outside: bool = False
+    """Files outside the session's folder are read without asking the user."""
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
     lasting: bool = True
@@ -169,6 +175,8 @@ _ROWS = (
         context=("SubagentStart", *_CLAUDE_CONTEXT),
         lines=_CLAUDE_LINES,
         ask=("PreToolUse",),
+        refuse=("PreToolUse",),
+        unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         # After a failed call its "continue" counts for nothing.
         stop=("PreToolUse",),
@@ -206,8 +214,10 @@ _ROWS = (
         events=_CODEX_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        refuse=("PreToolUse",),
         call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
+        reads_outside=True,
         within=0.5,
         hooked_tools=("apply_patch",),
         program="codex",
@@ -240,6 +250,7 @@ _ROWS = (
         context=("BeforeAgent", "AfterTool"),
         # `gemini -p` shows a line of SessionStart twice.
         lines=("BeforeAgent", "AfterTool", "AfterAgent"),
+        refuse=("BeforeTool",),
         stop=("BeforeTool",),
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
@@ -261,14 +272,14 @@ _ROWS = (
         name="opencode",
         # The names are those of the events our plugin sends; it adds what they carry.
         events=_pairs(
-            "start=start prompt=prompt before=before after=after failed=after stop=stop "
-            "compact=compact end=end"
+            "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
+            "stop=stop compact=compact end=end"
         ),
         renamed=_pairs(
             "chat.message=prompt tool.execute.before=before tool.execute.after=after "
             "session.idle=stop experimental.session.compacting=compact"
         ),
-        context=("start", "prompt", "before", "after", "failed", "compact"),
+        context=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
         lasting=False,  # the system prompt is built anew each time
         within=0.5,
@@ -302,6 +313,7 @@ _ROWS = (
         context=("sessionStart", "postToolUse"),
         lines=("preCompact",),
         ask=("beforeShellExecution",),
+        refuse=("preToolUse", "beforeShellExecution"),
         project=("CURSOR_PROJECT_DIR",),
         within=0.5,
         begins="",
@@ -332,6 +344,7 @@ _ROWS = (
         lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
         ask=("PreToolUse",),
+        refuse=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
         program="copilot",
@@ -362,6 +375,7 @@ _ROWS = (
         context=("SessionStart", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
         ask=("PreToolUse",),
+        refuse=("PreToolUse",),
         stop=("PreToolUse",),
         within=0.3,
         program="code",

@@ -84,9 +84,9 @@ def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
     specific: dict[str, Any] = {}
     if answer.context:
         specific["additionalContext"] = answer.context
-    if answer.ask:
-        specific["permissionDecision"] = "ask"
-        specific["permissionDecisionReason"] = answer.ask
+    if reason := answer.refuse or answer.ask:
+        specific["permissionDecision"] = "deny" if answer.refuse else "ask"
+        specific["permissionDecisionReason"] = reason
     if specific:
         output["hookSpecificOutput"] = {"hookEventName": event, **specific}
     if message:

@@ -59,8 +59,9 @@ def write(event: str, answer: Answer, _message: str) -> dict[str, Any]:
         output["hookSpecificOutput"] = specific
     elif answer.context:
         output["additionalContext"] = answer.context
-    if answer.ask:
-        output |= {"permissionDecision": "ask", "permissionDecisionReason": answer.ask}
+    if reason := answer.refuse or answer.ask:
+        decision = "deny" if answer.refuse else "ask"
+        output |= {"permissionDecision": decision, "permissionDecisionReason": reason}
     return output
 
 

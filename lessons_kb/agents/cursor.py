@@ -46,6 +46,8 @@ def write(_event: str, answer: Answer, message: str) -> dict[str, Any]:
         output |= {"permission": "ask", "user_message": answer.ask, "agent_message": answer.ask}
     elif message:
         output["user_message"] = message
+    if answer.refuse:
+        output |= {"permission": "deny", "agent_message": answer.refuse}
     return output
 
 

@@ -30,6 +30,8 @@ def read(payload: Payload, event: str, seen: HookEvent) -> None:
     seen.session = text_of(payload, "session_id")
     seen.at = time_of(payload)
     seen.transcript = text_of(payload, "transcript_path")
+    if event == "SessionStart":
+        seen.takes_context = payload.get("source") != "resume"  # the chat has it still
     if event in _TEXTS:
         seen.text = without_hook_context(text_of(payload, _TEXTS[event]))
     if event in ("BeforeTool", "AfterTool"):
@@ -50,11 +52,13 @@ def without_hook_context(prompt: str) -> str:
 
 
 def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return the output for an event; no decision is ever made for the user."""
+    """Return the output for an event; a call is refused, never allowed."""
     output: dict[str, Any] = {}
     if answer.context:
         specific = {"hookEventName": event, "additionalContext": answer.context}
         output["hookSpecificOutput"] = specific
+    if answer.refuse:
+        output |= {"decision": "deny", "reason": answer.refuse}
     if message:
         output["systemMessage"] = message
     if answer.stop:

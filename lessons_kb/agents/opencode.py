@@ -3,6 +3,7 @@
 opencode has no hooks of its own but plugins, so the form is ours. The plugin sends one object::
 
     {"event": "start", "sessionID": …, "cwd": …}
+    {"event": "subagent", "sessionID": …, "cwd": …}
     {"event": "prompt", "sessionID": …, "messageID": …, "text": …, "cwd": …}
     {"event": "before", "sessionID": …, "callID": …, "tool": …, "args": {…}, "cwd": …}
     {"event": "after", "sessionID": …, "messageID": …, "callID": …, "tool": …, "args": {…},
@@ -13,9 +14,11 @@ opencode has no hooks of its own but plugins, so the form is ours. The plugin se
     {"event": "stop", "sessionID": …, "text": …, "cwd": …}
     {"event": "end", "sessionID": …, "cwd": …}
 
-and takes one: ``context`` for the model (of ``after``: append it to ``output.output``; of
-``compact``: push it to ``output.context``; of the others: push it to ``output.system`` of the
-session's next main requests) and ``message`` for the user (a toast, or the log).
+and takes one: ``context`` for the model (of ``start`` and ``subagent``: push it to
+``output.system`` of every main request of the session; of ``after``: append it to
+``output.output``; of ``compact``: push it to ``output.context``; of the others: push it to
+``output.system`` of the turn's next main requests) and ``message`` for the user (a toast, or the
+log).
 """
 
 from __future__ import annotations
@@ -46,6 +49,8 @@ _QUOTES = '"'
 def read(payload: Payload, event: str, seen: HookEvent) -> None:
     """Fill in what the payload tells."""
     seen.session = text_of(payload, "sessionID")
+    if event == "subagent":  # a session of its own, with titles alone at its start
+        seen.part = seen.session
     if event == "prompt":
         seen.text = _unquoted(text_of(payload, "text"))
         seen.id = text_of(payload, "messageID")

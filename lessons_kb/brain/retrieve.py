@@ -162,10 +162,7 @@ def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> di
     cards = {
         number: card
         for number, card in layer.cards(numbers).items()
-        if number > 0
-        and card.status == "active"
-        and not card.template
-        and card.project in (None, project)
+        if card.is_injectable and card.project in (None, project)
     }
     harmful = find_harmful(layer, cards.values())
     return {number: card for number, card in cards.items() if card.id not in harmful}

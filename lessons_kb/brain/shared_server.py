@@ -25,7 +25,7 @@ from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.detect.matcher import Change, Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError
-from lessons_kb.model import KINDS, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
+from lessons_kb.model import GATES, KINDS, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
 from lessons_kb.store.settings import (
     ServerSettings,
     note_failure,
@@ -90,7 +90,7 @@ def read_card(told: Told) -> Card:
         shown_by=shown_by if usable else (),
         conditional=told.get("conditional") is True,
         paths=_lines(told.get("paths", ())),
-        gate="ask" if told.get("gate") == "ask" else "none",
+        gate=told["gate"] if told.get("gate") in GATES else "none",
         detect=tuple(pattern for _data, pattern in _patterns(told.get("detect", ()))),
     )
 
@@ -135,11 +135,11 @@ def _patterns(value: object) -> Iterator[tuple[object, Pattern]]:
 def find_in_call(
     cards: Sequence[Card], files: Sequence[str], changes: Iterable[Change], commands: Sequence[str]
 ) -> tuple[list[tuple[Card, tuple[str, ...]]], list[tuple[Card, tuple[Match, ...]]]]:
-    """Return the cards that ask about files of a call, and those whose mistake is in it.
+    """Return the cards that hold files of a call, and those whose mistake is in it.
 
     ``files`` are relative to the project root; each card comes with its files, or its matches.
     """
-    globs = [(card, compile_globs(card.paths)) for card in cards if card.gate == "ask"]
+    globs = [(card, compile_globs(card.paths)) for card in cards if card.gate != "none"]
     guarded = [
         (card, found)
         for card, compiled in globs

@@ -157,17 +157,20 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
     borrowed = re.compile(rf"(?i)[\"']?{name}[\"']?[ \t]*:[ \t]+(?P<value>(?:&|\*|!)\S.*)")
     for number, line in enumerate(header.lines):
         at = f"line {header.line + number}"
+        if line.startswith("<<:") and not own:
+            where = f"write `{key}: …` on a line of its own"
+            raise EditRefused(f"{at}: '<<' may hold {key}; {where}")
+        found, is_like = borrowed.match(line), like.match(line)
+        if not found and not is_like:
+            continue
         # The key's own line, or one of a value that may hold what looks like a key.
         is_read = any(number == entry.line for entry in own) or any(
             entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p")
             for entry in reading.entries
         )
-        if is_read and (found := borrowed.match(line)):
+        if is_read and found:
             raise EditRefused(f"{at}: {key} is {found['value'].strip()!r}; write the value alone")
-        if line.startswith("<<:") and not own:
-            where = f"write `{key}: …` on a line of its own"
-            raise EditRefused(f"{at}: '<<' may hold {key}; {where}")
-        if like.match(line) and not is_read:
+        if is_like and not is_read:
             what = f"{line.strip()[:40]!r} is not recognised as a key"
             where = f"write `{key}: …` at the beginning of the line"
             raise EditRefused(f"{at}: {what}; {where}")

@@ -366,6 +366,18 @@ def check_items(
     return Check(items=tuple(items))
 
 
+def find_unaddressed_items(
+    answer: str, cards: Sequence[Card], evidence: Sequence[str] = ()
+) -> Check:
+    """Return the check of an answer against texts of what the agent did.
+
+    ``evidence`` are edits (path and new text, or a diff) and commands, each one string; nothing is
+    said of what else was done, so that no claim is contradicted. All that is not shown is in
+    ``unaddressed``.
+    """
+    return check_items(cards, answer, read_texts(evidence))
+
+
 def is_check(item: str) -> bool:
     """Tell whether an item asks for something: a condition or a statement cannot be checked.
 

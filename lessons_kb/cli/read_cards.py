@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import time
 from typing import Annotated
 
 from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.cards import names_project, names_stage, names_topic
+from lessons_kb.brain.injected import session_of
 from lessons_kb.cli.options import (
     CardId,
     Paths,
@@ -24,6 +26,7 @@ from lessons_kb.cli.output import options, print_json, print_table, say, termina
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
+from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, counted
 
@@ -112,11 +115,14 @@ def _describe(card: Card) -> dict[str, str]:
 
 
 def show(card_id: CardId) -> None:
-    """Print a card's file.
+    """Print a card's file. In an agent's session it then counts as given.
 
     Example: lessons show telegram-allowlist
     """
-    path, document = open_brain().cards.read(card_id)
+    brain = open_brain()
+    path, document = brain.cards.read(card_id)
+    if session := session_of()[0]:
+        note_shown(brain, session, brain.cards.find(card_id), at=time.time())
     if options().json:
         card = as_data(document.card) if document.card else {}
         print_json({**card, "file": path, "body": document.body})

@@ -351,7 +351,7 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     if verdict != "helps" and effect.after.times >= MIN_RETURNS:
         if card.severity != "high":
             return "promote", "it keeps coming back; raise its severity"
-        if card.gate != "ask" and card.paths:
+        if card.gate == "none" and card.paths:
             return "promote", "it keeps coming back; require permission for its files (gate: ask)"
         return "edit", "it keeps coming back; improve its checklist"
     if idle and verdict == "never used":

@@ -81,7 +81,10 @@ def answer_event(
             tokens=row.tokens,
             # Whoever runs a server may not hold up the agents of others.
             ask=name in row.ask and not posted_by and is_attended(row, payload, environment),
+            refuse=name in row.refuse and not posted_by,
+            explains=event.tool not in row.unexplained,
             stop=name in row.stop,
+            reads_outside=row.reads_outside,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)

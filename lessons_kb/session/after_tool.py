@@ -13,7 +13,14 @@ from lessons_kb.learn.signs import error_excerpt
 from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, TurnState
-from lessons_kb.session.turn_lessons import find_sure, give, read_limits, tell_after
+from lessons_kb.session.turn_lessons import (
+    find_opened,
+    find_sure,
+    give,
+    note_opened,
+    read_limits,
+    tell_after,
+)
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
@@ -25,6 +32,8 @@ def answer(hook: Hook) -> Answer:
     in spite of it ends it.
     """
     event = hook.event
+    if hook.state.is_refused(event.id):
+        return NOTHING  # it was never made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
@@ -32,12 +41,14 @@ def answer(hook: Hook) -> Answer:
     wrote = _find_written(hook, calls)
     events = [*missed.events, *prepared((_with_lines(c, wrote) for c in calls), event.part)]
     late = _find_late(hook, ended)
+    opened = find_opened(hook, [*(one for one, *_ in missed.events), *calls])
     limits = read_limits(hook.brain) if late else None
     block = None
     with hook.transaction() as state:
         missed.note(state)
         signals = see(hook, state, events)
         _note_stop(state, ended, signals, part=event.part)
+        note_opened(state, hook.event.context, opened, at=hook.now)
         made = _take_made(hook, state, wrote, done=ended.outcome in DONE)
         texts = [(GUARD, signal.message) for signal in signals]
         texts += [(MATCH, text) for _call, _brain, _card, text in made]

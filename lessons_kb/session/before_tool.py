@@ -1,6 +1,7 @@
 """Before an edit or a command: the cards that guard its files, and those whose mistake it makes.
 
-Who may ask for permission is asked before changes alone: what only reads is never held.
+What the session has already been given is said again here, in short. A call is held, by a question
+to the user or by one refusal, before changes alone: what only reads never is.
 """
 
 from __future__ import annotations
@@ -22,15 +23,18 @@ from lessons_kb.brain.detection import (
     place_change,
     place_creation,
 )
+from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.post_check import find_session_evidence
 from lessons_kb.brain.retrieve import find_usable
 from lessons_kb.brain.shared_server import find_in_call, read_card
+from lessons_kb.check.item_states import check_items
 from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.tool_calls import find_changes, find_documents, find_folder, parse_call
-from lessons_kb.model import SEVERITIES, Card
+from lessons_kb.model import SEVERITIES, SHOWN, Card, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.state import (
     BLOCK,
@@ -38,21 +42,28 @@ from lessons_kb.session.state import (
     MATCH,
     NOTHING,
     Answer,
+    Capabilities,
     Hook,
     TurnState,
     turn_state,
 )
 from lessons_kb.session.turn_lessons import (
+    MOST,
+    Found,
+    Limits,
     describe,
+    find_known,
     find_sure,
     give,
     name_card,
     name_place,
     read_limits,
+    remind,
     tell_after,
     tell_before,
 )
 from lessons_kb.store.scan import signature
+from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import excerpt, redact_short
 
 _CHANGES = ("edit", "create", "remove")
@@ -66,8 +77,13 @@ _DEEP = 3
 _MAX_ASKED = 4_000
 """Characters kept of what a subagent is asked."""
 _MAX_NAMED = 3
+_AGAIN_AFTER = 4
+"""Prompts after which what was said at a change has worn off, and is said there once more."""
 _PERMISSION = "A lesson asks for your permission"
 _PROCEED = "Approve to go on, or decline to leave {} as {}."
+_REFUSED = "A lesson holds this back once,"
+_PASSES = "It will pass when you propose it again, changed or as it is."
+_ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 Guarding = tuple[Layer, Card, dict[str, str]]
@@ -78,8 +94,8 @@ def answer(hook: Hook) -> Answer:
     """Return the cards about a call and who must be asked.
 
     Those are the cards whose ``paths`` match, once per session and file, those whose mistake the
-    call is about to make, with its lines, and the one that its text is surely about. A call that
-    the model makes after it was told to stop ends the turn.
+    call is about to make, with its lines, and the one that its text is surely about; in short
+    where the session has them. A call that the model makes after it was told to stop ends the turn.
     """
     event = hook.event
     if line := _take_stop(hook):
@@ -100,25 +116,23 @@ def answer(hook: Hook) -> Answer:
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
     afters = [tell_after(one, told_from) for one in detected if call.changes]
+    gates = [one for one in guarding if not _is_heeded(one[1], call)]
     context, block = "", None
     with hook.transaction() as state:
-        state.holding += [[event.call, mark] for mark in marks]
         if event.again and event.id:
             _take_back(hook, brain, state)
-        asking, stopping = _note_asked(state, asked_by, guarding, detected)
-        new, seen = _note_shown(state, event.id, guarding, detected)
+        refusal, lines = _refuse(state, event.id, can, gates, detected, told_from)
+        texts = [(GUARD, refusal)] if refusal else []
+        if refusal:  # the call is not made: nobody is asked, and nothing is expected of it
+            gates, afters, marks, can = [], [], [], replace(can, context=True)
+        state.holding += [[event.call, mark] for mark in marks]
+        asking, stopping = _note_asked(state, asked_by, gates, [] if refusal else detected)
+        new, seen = _note_shown(hook, state, guarding, detected)
         late = state.note_late(event.id, late)
-        texts: list[tuple[str, str]] = []
         if new or seen or late:
-            cards = dict.fromkeys([*_cards([], seen), *_cards(new, []), *late])
-            block, given = give(hook, limits, cards)
-            state.note_given(given)
-            state.brought += [[event.id, card] for _root, card in given]
-            named = {hit.card.id for hit in block.lessons}
-            texts += [(MATCH, tell_before(seen, told_from, given=named))] if seen else []
-            texts += [(BLOCK, block.text)] if block.text else []
-            if not can.lines:
-                state.named += map(shown_name, block.lessons)
+            cards = new | dict.fromkeys(late, True)
+            block, said = _tell(hook, state, limits, cards, seen, told_from)
+            texts += said
         question = _question(asking, stopping, told_from)
         if question and not can.ask and can.context:
             texts.append((GUARD, f"{_NOBODY} {question}"))
@@ -136,6 +150,8 @@ def answer(hook: Hook) -> Answer:
         ask = f"{_PERMISSION} {question} {proceed}"
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
+    if refusal:
+        return hook.say(brain, refuse=context, block=block, lines=lines)
     return hook.say(brain, context=context, ask=ask, block=block)
 
 
@@ -196,24 +212,101 @@ def _note_asked(
     return asking, stopping
 
 
+def _refuse(
+    state: TurnState,
+    call: str,
+    can: Capabilities,
+    guarding: Sequence[Guarding],
+    detected: Sequence[Detected],
+    directory: str,
+) -> tuple[str, tuple[str, ...]]:
+    """Return why a call is refused, and lines for the user; no card and file twice in a session.
+
+    A card wants it, or a question to the user whose dialog would not show them its reason.
+    """
+    refused = {key for _call, key in state.refused}
+
+    def note(card: Card, files: Mapping[str, str]) -> bool:
+        unexplained = can.ask and not can.explains and _may_ask(card)
+        if not can.refuse or not (card.gate == "once" or unexplained):
+            return False
+        new = set(files.values()) - refused
+        state.refused += [[call, key] for key in new]
+        return bool(new)
+
+    guards = [one for one in guarding if note(one[1], one[2])]
+    mistakes = [one for one in detected if note(one.card, _touched(one))]
+    question = _question(guards, mistakes, directory)
+    if any(_may_ask(card) for _layer, card in _cards(guards, mistakes)):
+        line = f"{_PERMISSION} {question}"
+        return f"{line} {_ASKED_NEXT}", (line,)
+    return f"{_REFUSED} {question} {_PASSES}" if question else "", ()
+
+
 def _note_shown(
-    state: TurnState, call: str, guarding: Sequence[Guarding], detected: Sequence[Detected]
-) -> tuple[list[Guarding], list[Detected]]:
-    """Return what was not shown in this session."""
-    shown = {key for _call, key in state.shown}
+    hook: Hook, state: TurnState, guarding: Sequence[Guarding], detected: Sequence[Detected]
+) -> tuple[dict[Found, bool], list[Detected]]:
+    """Return the cards and the lines that were not shown in this session, or long ago.
+
+    Each card comes with whether it is worth saying again, where the session has it.
+    """
+    prompt = hook.brain.layers[0].session_journal.injections.turn(hook.event.context)
+    shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
     keys: dict[str, None] = {}
-    new, seen = [], []
-    for layer, card, files in guarding:
-        if not shown.issuperset(files.values()):
-            new.append((layer, card, files))
-            keys |= dict.fromkeys(files.values())
+    new: dict[Found, bool] = {}
+    seen: list[Detected] = []
     for found in detected:
         marks = mark_matches([found])
         if not shown.issuperset(marks):
             seen.append(found)
             keys |= dict.fromkeys(marks)
-    state.shown += [[call, key] for key in keys if key not in shown]
+    matched = [(one.layer, one.card, _touched(one)) for one in detected]
+    for layer, card, files in (*matched, *guarding):
+        if not shown.issuperset(files.values()):
+            # Of the many files of a broad pattern the first one is worth saying it again.
+            broad = (layer, card, files) in guarding and all(map(_is_broad, card.paths))
+            known = broad and any(key.startswith(_key(layer, card, "")) for key in shown)
+            new[layer, card] = new.get((layer, card), False) or not known
+            keys |= dict.fromkeys(files.values())
+    state.shown += [[hook.event.id, key, prompt] for key in keys if key not in shown]
     return new, seen
+
+
+def _tell(
+    hook: Hook,
+    state: TurnState,
+    limits: Limits,
+    cards: Mapping[Found, bool],
+    seen: Sequence[Detected],
+    directory: str,
+) -> tuple[Preflight, list[tuple[str, str]]]:
+    """Return the block of the cards that the session lacks, and all that is said of a call.
+
+    Of those that it has, the first few that are worth it are said again.
+    """
+    known = find_known(hook, limits)
+    again = [x for x in cards if cards[x] and (x[1].id, card_digest(x[1])) in known[x[0]]][:MOST]
+    reminders = _remind(hook, state, again, directory) if again else {}
+    block, given = give(hook, limits, cards)
+    state.note_given([*given, *([layer.root, card.id] for layer, card in again)])
+    state.brought += [[hook.event.id, card] for _root, card in given]
+    if not hook.can.lines:
+        state.named += map(shown_name, block.lessons)
+    named = {hit.card.id for hit in block.lessons} | set(reminders)
+    texts = [(MATCH, tell_before(seen, directory, given=named))] if seen else []
+    texts += [(BLOCK, block.text)] if block.text else []
+    return block, texts + [(GUARD, text) for text in reminders.values()]
+
+
+def _remind(hook: Hook, state: TurnState, again: Sequence[Found], directory: str) -> dict[str, str]:
+    """Return card id → what is said again: what this turn has not done yet."""
+    evidence = find_session_evidence(
+        hook.journal, hook.event.session, hook.brain.layers, after=state.after
+    )
+    check = check_items([card for _layer, card in again], "", evidence)
+    done = {item.item for item in check.items if item.state == SHOWN}
+    told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
+    return {card: text for card, text in told.items() if text}
 
 
 def _as_told(change: Change) -> Change:
@@ -356,6 +449,18 @@ def _below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in files)
 
 
+def _is_heeded(card: Card, call: _Call) -> bool:
+    """Tell whether a call does all that a card advises, as the pattern of each item shows."""
+    lines = [line for one in call.changes for line in (one.path, *one.after.split("\n"))]
+    shown = [pattern and find_line(pattern, lines) is not None for pattern in card.shown_by]
+    return bool(shown) and all(shown)
+
+
+def _is_broad(pattern: str) -> bool:
+    """Tell whether a pattern of files stands for a part of the project, not for a few files."""
+    return "**" in pattern or pattern.startswith("*")
+
+
 def _may_ask(card: Card) -> bool:
     return card.gate == "ask" and card.severity == "high"
 
@@ -388,7 +493,15 @@ def _files(guarding: Iterable[Guarding]) -> list[str]:
 
 
 def _keys(layer: Layer, card: Card, files: Iterable[str]) -> dict[str, str]:
-    return {file: f"{layer.alias}:{card.id}:{redact_short(file)}"[:300] for file in files}
+    return {file: _key(layer, card, redact_short(file))[:300] for file in files}
+
+
+def _key(layer: Layer, card: Card, file: str) -> str:
+    return f"{layer.alias}:{card.id}:{file}"
+
+
+def _touched(one: Detected) -> dict[str, str]:
+    return _keys(one.layer, one.card, [match.path for match in one.matches])
 
 
 def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], directory: str) -> str:

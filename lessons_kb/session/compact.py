@@ -1,17 +1,24 @@
-"""When the context was compacted: its lessons and files once more."""
+"""When the context was compacted: its lessons, files and the titles of the cards once more."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 
+from lessons_kb.brain.catalogue import CATALOGUE_OPEN
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.model import SEVERITIES
-from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
-from lessons_kb.session.turn_lessons import Found, Limits, find_known, give, read_limits
+from lessons_kb.session.turn_lessons import (
+    Found,
+    Limits,
+    find_known,
+    find_titles,
+    give,
+    read_limits,
+)
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 4_000_000
@@ -20,7 +27,7 @@ _LONG = 200_000
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the files of the session and its active lessons again."""
+    """Return the files of the session, its active lessons and the titles again."""
     event, can, brain = hook.event, hook.can, hook.brain
     if not event.id and (size := _size(event.transcript)):
         # Two within a moment are two, if the record has grown meanwhile.
@@ -28,6 +35,7 @@ def answer(hook: Hook) -> Answer:
     events = prepared([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)
+    titles = find_titles(hook) if can.lasting else ""  # what is built anew each time stays
     with hook.transaction() as state:
         before = hook.journal.events.last_number()
         signals = see(hook, state, events)
@@ -35,14 +43,14 @@ def answer(hook: Hook) -> Answer:
             return NOTHING
         for layer in brain.layers:
             layer.session_journal.forget_context(event.context)
+        state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
         if block.text:  # what waits of the compaction before is in it
             state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
+        texts += state.offer(titles)
         context = state.deliver(texts, can)
-        if not can.lines:
-            state.named += map(shown_name, block.lessons)
     return hook.say(brain, context=context, block=block)
 
 
@@ -58,18 +66,18 @@ def _find_active(hook: Hook, limits: Limits) -> list[Found]:
     found: list[Found] = []
     for layer, known in find_known(hook, limits).items():
         cards = find_cards(layer, {card for card, _digest in known})
-        cards = [card for card in cards if card.status == "active" and not card.template]
+        cards = [card for card in cards if card.is_injectable]
         # Harmful ones may not be given where the settings say so.
         withheld = find_harmful(layer, cards) if layer.settings.effect.withhold_harmful else ()
         found += [(layer, card) for card in cards if card.id not in withheld]
     return sorted(found, key=lambda pair: (-SEVERITIES.index(pair[1].severity), pair[1].id))
 
 
-def catch_up(hook: Hook) -> None:
-    """Let what a compaction took that no event told of wait for the answer to this event."""
-    event, can = hook.event, hook.can
-    if not can.context or not event.transcript:
-        return
+def catch_up(hook: Hook) -> Answer:
+    """Return what a compaction took that no event told of, to stand before this event's answer."""
+    event = hook.event
+    if not hook.can.context or not event.transcript:
+        return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None
     data, start = read_tail(event.transcript, offset, limit=_MAX_BYTES)
     place = data.rfind(event.rewritten)
@@ -78,12 +86,14 @@ def catch_up(hook: Hook) -> None:
         with hook.transaction() as state:
             state.transcript = event.transcript
             state.offset = start + (place + 1 if place >= 0 else whole)
-    if place >= 0 and any(
-        f"{card})".encode() not in data[place:]
-        for known in find_known(hook, read_limits(hook.brain)).values()
-        for card, _digest in known
-    ):
+    if place < 0:
+        return NOTHING
+    known = find_known(hook, read_limits(hook.brain)).values()
+    marks = [f"{card})" for cards in known for card, _digest in cards]
+    marks += [CATALOGUE_OPEN] if hook.state.titled else []
+    if any(mark.encode() not in data[place:] for mark in marks):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)
-        hook.can = replace(can, context=False, lines=False)
-        answer(hook)
-        hook.event, hook.can = event, can
+        said = answer(hook)
+        hook.event = event
+        return said
+    return NOTHING

@@ -16,6 +16,7 @@ from lessons_kb.errors import (
     StorageError,
     Untrusted,
 )
+from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.compact import catch_up
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
 from lessons_kb.store.user_state import is_first, state_home, user_brain
@@ -55,17 +56,23 @@ def respond(
         half = MAX_TEXT_CHARS // 2
         text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
         hook.event = replace(hook_event, text=text)
-    trouble = ""
+    first = NOTHING
     try:
         try:
             if hook_event.rewritten and hook_event.what in ("prompt", "after"):
-                trouble = _catch_up(hook)
+                first = _catch_up(hook)
             module = import_module(f"lessons_kb.session.{HANDLERS[hook_event.what]}")
             answer: Answer = module.answer(hook)
         except ConfigError as error:
             answer = Answer(trouble=f"{type(error).__name__}: {error}")
-        if trouble := answer.trouble or trouble:
-            answer = replace(answer, trouble=trouble)
+        if first is not NOTHING:
+            given = first.block.lessons if first.block is not None else ()
+            answer = replace(
+                answer,
+                context="\n\n".join(filter(None, (first.context, answer.context))),
+                named=(*map(shown_name, given), *answer.named),
+                trouble=answer.trouble or first.trouble,
+            )
         answer = _with_trouble(answer, hook)
         if faults := _find_faults(hook):
             answer = replace(answer, lines=(*answer.lines, *faults))
@@ -81,13 +88,12 @@ def respond(
     return answer
 
 
-def _catch_up(hook: Hook) -> str:
-    """Return what went wrong with a compaction: the event itself is still answered."""
+def _catch_up(hook: Hook) -> Answer:
+    """Answer a compaction that the record alone tells of; the event itself is answered anyway."""
     try:
-        catch_up(hook)
+        return catch_up(hook)
     except LessonsError as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
+        return Answer(trouble=f"{type(error).__name__}: {error}")
 
 
 def _with_trouble(answer: Answer, hook: Hook) -> Answer:

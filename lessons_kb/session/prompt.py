@@ -24,7 +24,7 @@ from lessons_kb.session.state import (
     Hook,
     TurnState,
 )
-from lessons_kb.session.turn_lessons import find_homes, note_given
+from lessons_kb.session.turn_lessons import find_homes, find_titles, note_given
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
@@ -54,6 +54,8 @@ def answer(hook: Hook) -> Answer:
         served=asking.collect if asking is not None else None,
     )
     given = find_homes(brain, block.lessons)
+    # A subagent whose start no event tells of, or whose first prompt comes with it.
+    titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
     prompt = replace(prompt, record=prepare_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
@@ -67,7 +69,7 @@ def answer(hook: Hook) -> Answer:
             if hit.confidence >= NEAR
         ]
         _remember_served(state, asking, block)
-        context = state.deliver([(BLOCK, block.text)], can)
+        context = state.deliver([(BLOCK, block.text), *state.offer(titles)], can)
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:
@@ -116,7 +118,8 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
         return
     unheard = {card for _root, card in state.cards} if waits or noted else set()
     for layer in hook.brain.layers:
-        layer.session_journal.forget_context(event.context, unheard if hook.can.lasting else None)
+        cards = unheard if hook.can.lasting else None
+        layer.session_journal.forget_context(event.context, cards, opened=False)
 
 
 def _ask(hook: Hook, prompt: str) -> Asking | None:

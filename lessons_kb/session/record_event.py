@@ -219,6 +219,8 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
     cwd = event.cwd if event.keeps_directory else event.directory
     events: list[Event] = []
     for result in results:
+        if hook.state.is_refused(result.id):
+            continue  # by us: it says nothing of the agent or the user
         failed = result.ended in (FAILED, CANCELLED)
         told = {"id": result.id, "at": result.at or hook.now}
         if result.id and result.kind == INTERRUPT:

@@ -9,6 +9,7 @@ from lessons_kb.session import prompt
 from lessons_kb.session.outcomes import count_drafts
 from lessons_kb.session.record_event import Missed, find_origin, skip_record
 from lessons_kb.session.state import NOTHING, Answer, Hook, read_state
+from lessons_kb.session.turn_lessons import find_titles
 
 _ANSWERS = 2_000
 """Answers looked through, the newest, for the one that a fork was made after."""
@@ -17,7 +18,10 @@ _NEAR = 5.0
 
 
 def answer(hook: Hook) -> Answer:
-    """Take the session in; with a first prompt known already, answer that as well."""
+    """Take the session in and give the titles of the cards, unless the chat has them.
+
+    With a first prompt known already, that is answered as well.
+    """
     event, journal = hook.event, hook.journal
     if event.text:
         return prompt.answer(hook)
@@ -25,6 +29,7 @@ def answer(hook: Hook) -> Answer:
     copied = (find_origin(hook) or _find_answering(hook)) if event.forked else ""
     known = read_state(journal, copied)
     count = count_drafts(hook)
+    titles = find_titles(hook) if event.takes_context else ""
     for layer in hook.brain.layers if copied else ():  # a copy has the lessons of the other
         layer.session_journal.copy_context(copied, event.context)
     with hook.transaction() as state:
@@ -32,7 +37,7 @@ def answer(hook: Hook) -> Answer:
         if copied:
             state.shown, state.asked = state.shown or known.shown, state.asked or known.asked
         state.unattended = event.unattended
-        context = state.deliver([], hook.can)
+        context = state.deliver(state.offer(titles), hook.can)
         if count and not state.offered:
             state.drafted, state.offered = count, True
         lines = state.tell_drafted(hook.can)

@@ -112,7 +112,12 @@ class Capabilities:
     """The most that one text may have, in UTF-8."""
     tokens: int = 100_000
     ask: bool = False
+    refuse: bool = False
+    explains: bool = True
+    """The question about a call shows the user its reason."""
     stop: bool = False
+    reads_outside: bool = False
+    """Files outside the session's folder are read without asking the user."""
     review: str = ""
     """What the user types in the chat to go through drafts."""
 
@@ -147,6 +152,8 @@ class Answer:
     """For the user, not for the model."""
     ask: str = ""
     """Let the user decide about the call, for this reason."""
+    refuse: str = ""
+    """Refuse the call, for this reason, which the model is given in the place of ``context``."""
     stop: str = ""
     """End the turn, resumable, with this line for the user."""
     language: str = "en"
@@ -287,10 +294,10 @@ class Hook:
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
-AGAIN = "again"
+AGAIN, TITLES = "again", "titles"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
 declined, "again" the lessons of a session that was compacted."""
-OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN)
+OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -307,12 +314,17 @@ class TurnState:
     """The lessons that a server gave in this session, as it told them."""
     near: list[list[str]] = field(default_factory=list)
     """[shown name, confidence] of the lessons that the prompt nearly drew."""
+    titled: bool = False
+    """The titles of the cards were given, or wait."""
     late: int = 0
     """How many lessons a change or an error has brought in this turn."""
-    shown: list[list[str]] = field(default_factory=list)
-    """[call id, card and file] of every card that was looked up for a file in this session."""
+    shown: list[list[Any]] = field(default_factory=list)
+    """[call id, card and file] of every card that was looked up for a file in this session, or for
+    a line; then the number of the prompt, where it is worth saying again after some."""
     asked: list[list[str]] = field(default_factory=list)
     """[call id, card and file] of everything that the user was asked about."""
+    refused: list[list[str]] = field(default_factory=list)
+    """[call id, card and file] of everything that a call was refused for."""
     matched: list[list[str]] = field(default_factory=list)
     """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
     to the model if the change is made all the same, "" where it has been told enough."""
@@ -370,17 +382,22 @@ class TurnState:
 
     def take_back(self, call: str) -> set[str]:
         """Forget what was looked up and asked for a call; return the cards that it brought."""
-        gone = {key for one, key in self.shown if one == call}
+        gone = {key for one, key, *_prompt in self.shown if one == call}
         self.shown = [pair for pair in self.shown if pair[0] != call]
         self.asked = [[one, key] for one, key in self.asked if one != call and key not in gone]
+        self.refused = [pair for pair in self.refused if pair[0] != call]
         self.held = [pair for pair in self.held if pair[0] != call]
         cards = {card for one, card in self.brought if one == call}
         self.brought = [pair for pair in self.brought if pair[0] != call]
         return cards
 
+    def is_refused(self, call: str) -> bool:
+        """Tell whether we refused a call."""
+        return any(call and call == one for one, _key in self.refused)
+
     def note_late(self, call: str, found: list[tuple[Layer, Card]]) -> list[tuple[Layer, Card]]:
         """Return which lessons no change or error has brought in this session, and count them."""
-        shown = {key for _call, key in self.shown}
+        shown = {key for _call, key, *_prompt in self.shown}
         keys = {f"late {layer.alias}:{card.id}": (layer, card) for layer, card in found}
         new = {key: one for key, one in keys.items() if key not in shown}
         self.shown += [[call, key] for key in new]
@@ -407,6 +424,14 @@ class TurnState:
         self.asked = [pair for pair in self.asked if pair[0] != event.id]
         return replace(event, record={**event.record, "asked": keys})
 
+    def offer(self, titles: str) -> list[tuple[str, str]]:
+        """Return titles as a text to ``deliver``, in the place of those that wait."""
+        if not titles:
+            return []
+        self.titled = True
+        self.waiting = [pair for pair in self.waiting if pair[0] != TITLES]
+        return [(TITLES, titles)]
+
     def deliver(self, texts: Sequence[tuple[str, str]], can: Capabilities) -> str:
         """Return what goes to the model now, waiting texts last; keep what does not fit.
 
@@ -428,7 +453,7 @@ class TurnState:
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
         """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
         mark = f"after {crc32(text.encode()):08x}"
-        if text and any(key == mark for _call, key in self.shown):
+        if text and any(key == mark for _call, key, *_prompt in self.shown):
             text = ""
         self.matched.append([call, brain, card, text])
 

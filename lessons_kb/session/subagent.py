@@ -1,4 +1,4 @@
-"""When a subagent begins: the lessons for what it was asked, in front of its own model."""
+"""When a subagent begins: titles and lessons for what it was asked, before its own model."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import replace
 
 from lessons_kb.session import prompt
 from lessons_kb.session.state import NOTHING, Answer, Hook, turn_state
+from lessons_kb.session.turn_lessons import find_titles
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the lessons for the prompt with which a subagent of this kind was asked for first.
+    """Return the titles of the cards, and the lessons for the prompt that is the first asked of a
+    subagent of this kind.
 
     Its own event names but the kind (``tool``); subagents of a kind begin in the order of their
     calls.
@@ -19,8 +21,13 @@ def answer(hook: Hook) -> Answer:
         return NOTHING
     with turn_state(hook.journal, event.session) as state:
         asked = next((pair for pair in state.spawned if pair[0] == event.tool), None)
-        if asked is None:
-            return NOTHING
-        state.spawned.remove(asked)
-    hook.event = replace(event, what="prompt", tool="", text=asked[1], id=event.part)
-    return prompt.answer(hook) if asked[1] else NOTHING
+        if asked is not None:
+            state.spawned.remove(asked)
+    if asked is not None and asked[1]:
+        hook.event = replace(event, what="prompt", tool="", text=asked[1], id=event.part)
+        return prompt.answer(hook)
+    titles = "" if hook.state.titled else find_titles(hook)
+    if not titles:
+        return NOTHING
+    with hook.transaction() as state:
+        return Answer(context=state.deliver(state.offer(titles), hook.can))

@@ -1,24 +1,31 @@
-"""Lessons that the prompt did not bring, but a change or an error of its turn does."""
+"""Lessons that no prompt brings: a change or an error of its turn does, or the agent opens them."""
 
 from __future__ import annotations
 
 import os
+import posixpath
+import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lessons_kb.brain.catalogue import build_catalogue
 from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import card_digest, find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
+from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.model import SERVED, Card, Hit, Preflight
+from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_sure
-from lessons_kb.session.state import Hook, TurnState
+from lessons_kb.session.state import Hook, TurnState, turn_state
+from lessons_kb.store.journal import OPENED
+from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
+from lessons_kb.text.token_estimate import estimate_tokens
 
 MOST = 2
 """Lessons given so in one turn."""
@@ -135,6 +142,10 @@ def give(
 
 _MAX_LINES = 5
 _MAX_TITLE = 160
+_MAX_TOKENS, _MAX_HEAD = 60, 36
+"""Of what is said again, and of its title and place."""
+_LEAST = 20
+"""Characters that are left of a text that is cut."""
 
 
 def tell_before(detected: Iterable[Detected], directory: str, *, given: Container[str] = ()) -> str:
@@ -160,6 +171,28 @@ def tell_after(one: Detected, directory: str) -> str:
     )
 
 
+def remind(layer: Layer, card: Card, directory: str, *, done: Container[str] = ()) -> str:
+    """Return a card's title and its first items that are not ``done``, in at most 60 tokens.
+
+    "" where nothing is left to do: a title alone is no lesson.
+    """
+    place = name_card(layer, card, directory, given={card.id})
+    title = defang_line(card.title)[:_MAX_TITLE]
+    while estimate_tokens(f"{title}{place}") > _MAX_HEAD and len(title) > _LEAST:
+        title = f"{title[:-5]}…"
+    text = head = f"Before this, once more: “{title}” ({place})"
+    for item in card.checklist:
+        if item in done or item == card.title:
+            continue
+        line = f"\n- [ ] {defang_line(item)}"
+        while text is head and estimate_tokens(text + line) > _MAX_TOKENS and len(line) > _LEAST:
+            line = f"{line[:-5]}…"
+        if estimate_tokens(text + line) > _MAX_TOKENS:
+            break
+        text += line
+    return "" if text is head else text
+
+
 def name_place(match: Match) -> str:
     """Return ``src/run.py:12: `shell=True` ``, a command without a file; secrets are hidden."""
     line = f":{match.line}" if match.line else ""
@@ -173,3 +206,75 @@ def name_card(layer: Layer, card: Card, directory: str, *, given: Container[str]
     place = show_path(relative_path(place, directory))
     title = defang_line(card.title)[:_MAX_TITLE]
     return place if card.id in given else f"“{title}” ({place})"
+
+
+_SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
+
+
+def find_titles(hook: Hook, brain: Layers | None = None) -> str:
+    """Return the titles of the cards that the agent can open, "" where it can open none.
+
+    ``brain`` was looked at for changed files just now.
+    """
+    if hook.event.posted:
+        return ""
+    can = hook.can
+    try:
+        return build_catalogue(
+            brain or freshen(hook.brain)[0],
+            hook.event.directory,
+            outside=can.reads_outside,
+            most=can.tokens,
+            counter=can.count_tokens,
+        )
+    except (ConfigError, StorageError):  # told where a prompt is answered
+        return ""
+
+
+def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
+    """Return the cards whose files some calls have read, or that ``lessons show`` has printed."""
+    files: list[str] = []
+    names: set[str] = set()
+    for call in calls:
+        if call.outcome in DONE and call.kind == "read":
+            paths = (os.path.expanduser(path) for path in call.targets if path.endswith(SUFFIXES))
+            files += (os.path.realpath(os.path.join(hook.scope, path)) for path in paths)
+        elif call.outcome in DONE and "lessons show" in call.text:
+            names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
+    found: list[Found] = []
+    for layer in hook.brain.layers if (files or names) and not hook.event.posted else ():
+        below = [path for path in files if path.startswith(layer.root + os.sep)]
+        ids = {os.path.relpath(path, layer.root).replace(os.sep, "/") for path in below}
+        known = layer.read(lambda one: one.catalogue.numbers()) if names else ()
+        ids |= {path for path in known if not names.isdisjoint(_names(path))}
+        found += [(layer, card) for card in find_cards(layer, ids)]
+    return found
+
+
+def _names(path: str) -> tuple[str, ...]:
+    """Return what a card can be called: its path or its file, with or without their ending."""
+    file = posixpath.basename(path)
+    return path, posixpath.splitext(path)[0], file, posixpath.splitext(file)[0]
+
+
+def note_opened(state: TurnState, session: str, found: Sequence[Found], *, at: float) -> None:
+    """Note that a session has read cards: they count as given in this turn.
+
+    Those that may not be given are passed over.
+    """
+    for layer, card in found:
+        if not card.is_injectable:
+            continue
+        journal, row = layer.session_journal, (card.id, card_digest(card))
+        turn = journal.injections.turn(session)
+        if row not in journal.in_context(session, since_turn=turn):
+            journal.record_injections(
+                session, turn=turn, at=int(at), cards=[(*row, 0)], ranks=[0], source=OPENED
+            )
+        state.note_given([[layer.root, card.id]])
+
+
+def note_shown(brain: Layers, session: str, found: Found, *, at: float) -> None:
+    """Note that a command or tool of ours has shown a session a card."""
+    with turn_state(brain.layers[0].session_journal, session) as state:
+        note_opened(state, session, [found], at=at)

@@ -222,6 +222,8 @@ class DraftFolder:
     def __init__(self, root: str) -> None:
         self._root = root
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
+        self._known: dict[str, tuple[tuple[int, ...], dict[str, Any] | None]] = {}
+        """Id → the stamp of its file of facts, and what that said: there may be thousands."""
 
     def locked(self) -> AbstractContextManager[object]:
         """Hold the folder against other processes that write drafts."""
@@ -236,9 +238,19 @@ class DraftFolder:
         return sorted(self._list(_TEXT))
 
     def facts(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of each draft, settled ones included, by id in order."""
-        found = ((name, self.facts_of(name)) for name in sorted(self._list(_FACTS)))
-        return {name: facts for name, facts in found if facts is not None}
+        """Return what is known of each draft, settled ones included, by id in order.
+
+        Asked again, only files that have changed are read.
+        """
+        known = {}
+        for name in sorted(self._list(_FACTS)):
+            with contextlib.suppress(OSError):
+                info = os.lstat(os.path.join(self._folder, name + _FACTS))
+                stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
+                old = self._known.get(name)
+                known[name] = old if old and old[0] == stamp else (stamp, self.facts_of(name))
+        self._known = known
+        return {name: facts for name, (_stamp, facts) in known.items() if facts is not None}
 
     def facts_of(self, name: str) -> dict[str, Any] | None:
         """Return what is known of one draft, None when nothing is."""

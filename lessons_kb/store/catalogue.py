@@ -70,7 +70,7 @@ def is_network(path: str) -> bool:
     )
 
 
-FORMAT = 12
+FORMAT = 13
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -93,6 +93,17 @@ CREATE TABLE card_globs (
   checksum INTEGER NOT NULL,
   PRIMARY KEY (number, hint)
 ) WITHOUT ROWID;
+CREATE TABLE titles (
+  number INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  title TEXT NOT NULL,
+  project TEXT NOT NULL,
+  occurrences INTEGER NOT NULL,
+  seen TEXT NOT NULL,
+  checksum INTEGER NOT NULL
+);
+CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
+CREATE INDEX titles_by_project ON titles (project);
 CREATE TABLE detectors (
   number INTEGER NOT NULL,
   place INTEGER NOT NULL,
@@ -114,6 +125,17 @@ class Detector:
     """``pattern.files`` compiled."""
     size: int
     """What it costs to look for, in instructions of RE2."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Title:
+    """A card that may be given, by its title."""
+
+    path: str
+    title: str
+    occurrences: int
+    seen: str
+    """ISO day on which the mistake was made last, as far as the card tells; else ""."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -373,6 +395,31 @@ class Catalogue:
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
         return [card_from_json(row[1], row[4]) for row in map(_checked, rows)]
 
+    def count_titles(self, project: str | None) -> int:
+        """Return how many cards may be given in a project."""
+        sql = "SELECT count(*) FROM titles WHERE project IN ('', ?)"
+        return int(self._db.execute(sql, (project or "",)).fetchone()[0])
+
+    def titles(self, project: str | None, *, most: int, paths: Collection[str] = ()) -> list[Title]:
+        """Return the ``most`` recurrent cards of a project, the latest of those first.
+
+        Those at some ``paths`` follow, if they are not among them.
+        """
+        # With a plus sign in front, the index by use is read in its order instead of sorting all.
+        where, named = "SELECT * FROM titles WHERE +project IN ('', ?)", [project or ""]
+        sql = f"{where} ORDER BY occurrences DESC, seen DESC, path LIMIT ?"
+        rows = self._db.execute(sql, (*named, most)).fetchall()
+        if paths:
+            marks = ",".join("?" * len(paths))
+            at = f"number IN (SELECT number FROM docs WHERE path IN ({marks}))"  # noqa: S608
+            rows += self._db.execute(f"{where} AND {at}", (*named, *paths))
+        return [
+            Title(path=path, title=title, occurrences=occurrences, seen=seen)
+            for _number, path, title, _project, occurrences, seen, _sum in map(
+                _checked, dict.fromkeys(rows)
+            )
+        ]
+
     def findings(self) -> list[Finding]:
         """Return what parsing found, by path and line."""
         rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
@@ -388,7 +435,7 @@ class Catalogue:
 
 
 _SIDES = ("", "-wal", "-shm", "-journal")
-_CHECKED = ("docs", "card_globs", "detectors")
+_CHECKED = ("docs", "titles", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 _POLL_SECONDS = 0.01
@@ -471,6 +518,18 @@ def _rows_of(entries: Sequence[tuple[int, Entry]]) -> dict[str, list[tuple[Any, 
                 entry.background,
             )
             for number, entry in entries
+        ],
+        "titles": [
+            (
+                number,
+                entry.path,
+                card.title,
+                card.project or "",
+                card.occurrences,
+                card.last_seen or card.created or "",
+            )
+            for number, entry in entries
+            if (card := entry.card) and number > 0 and card.is_injectable
         ],
         "card_globs": [
             (number, _text(hint), json.dumps(entry.globs))

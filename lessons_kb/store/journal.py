@@ -414,6 +414,8 @@ def _remove(lock: Any, path: str) -> None:
 
 
 JOURNAL_NAME = "journal.db"
+GIVEN, OPENED = "given", "opened"
+"""How a session came by a card: in a block, or by reading its file."""
 SESSION_PATIENCE = 0.4
 """Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
 
@@ -502,6 +504,7 @@ _MIGRATIONS = (
       FROM (SELECT min(at) AS first FROM injections WHERE session != '' GROUP BY session)
       GROUP BY day
     """,
+    "ALTER TABLE injections ADD COLUMN source TEXT NOT NULL DEFAULT 'given'",
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 
@@ -523,7 +526,10 @@ class Injection:
     digest: str
     """Of the card as it was then; see ``brain.memory.card_digest``."""
     rank: int
+    """Its number in the block, 0 of one that was opened."""
     tokens: int
+    source: str
+    """``given`` in a block, or OPENED."""
     in_context: bool
     """False once the session's context was compacted."""
 
@@ -537,11 +543,11 @@ class Injections:
     def of(self, session: str) -> list[Injection]:
         """Return the newest thousand of a session, oldest first, by rank within one block."""
         rows = self._db.run(
-            "SELECT session, turn, at, card, digest, rank, tokens, in_context FROM injections"
-            " WHERE session = ? ORDER BY id DESC LIMIT ?",
+            "SELECT session, turn, at, card, digest, rank, tokens, source, in_context"
+            " FROM injections WHERE session = ? ORDER BY id DESC LIMIT ?",
             (session, _MAX_ROWS),
         )
-        names = ("session", "turn", "at", "card", "digest", "rank", "tokens")
+        names = ("session", "turn", "at", "card", "digest", "rank", "tokens", "source")
         return [
             Injection(**dict(zip(names, row, strict=False)), in_context=bool(row[-1]))
             for row in reversed(rows)
@@ -553,8 +559,8 @@ class Injections:
         All say the same of the prompts that came since: none where the latest one brought them.
         """
         rows = self._db.run(
-            "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND turn ="
-            " (SELECT max(turn) FROM injections WHERE session = ?)",
+            "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND rank > 0"
+            " AND turn = (SELECT max(turn) FROM injections WHERE session = ? AND rank > 0)",
             (session, session),
         )
         now = self.turn(session)
@@ -564,6 +570,15 @@ class Injections:
         """Return the session that was given something last, and when; None if none was."""
         rows = self._db.run("SELECT session, at FROM injections ORDER BY id DESC LIMIT 1")
         return (str(rows[0][0]), int(rows[0][1])) if rows else None
+
+    def latest(self, *, most: int) -> dict[str, int]:
+        """Return card → how often it was given, the ``most`` frequent of the newest thousand."""
+        rows = self._db.run(
+            "SELECT card, count(*) FROM (SELECT card FROM injections ORDER BY id DESC LIMIT ?)"
+            " GROUP BY card ORDER BY 2 DESC, card LIMIT ?",
+            (_MAX_ROWS, most),
+        )
+        return {str(card): int(times) for card, times in rows}
 
     def turn(self, session: str) -> int:
         """Return the number of a session's latest prompt without counting one; 0 = none yet."""
@@ -718,6 +733,7 @@ class Journal(Database):
         at: int,
         cards: Sequence[tuple[str, str, int]],
         ranks: Sequence[int] = (),
+        source: str = GIVEN,
     ) -> None:
         """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
 
@@ -735,7 +751,7 @@ class Journal(Database):
             for rank, (card, digest, tokens) in zip(
                 ranks or range(1, len(cards) + 1), cards, strict=True
             ):
-                injected.append((session, turn, at, card, digest, rank, tokens))
+                injected.append((session, turn, at, card, digest, rank, tokens, source))
                 counted.append((card, INJECTED, day, 1))
                 if tokens:
                     counted.append((card, TOKENS, day, tokens))
@@ -743,8 +759,8 @@ class Journal(Database):
                     known.add(card)
                     counted.append((card, SESSIONS, day, 1))
             self.run_each(
-                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens, source)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 injected,
             )
             self.run_each(_COUNT, counted)
@@ -759,9 +775,15 @@ class Journal(Database):
         )
         return list(dict.fromkeys(card for (card,) in rows))
 
-    def forget_context(self, session: str, cards: Collection[str] | None = None) -> None:
-        """Note that the session's context was compacted: all or some cards are gone from it."""
+    def forget_context(
+        self, session: str, cards: Collection[str] | None = None, *, opened: bool = True
+    ) -> None:
+        """Note that the session's context was compacted: all or some cards are gone from it.
+
+        Unless ``opened`` are meant, too, those that the agent has opened stay.
+        """
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
+        forget += "" if opened else f" AND source != '{OPENED}'"
         if cards is None:
             self.run(forget, (session,))
             return

@@ -155,7 +155,7 @@ class ServerSettings:
     folders: tuple[str, ...] = ()
     """Only the prompts of projects in these are sent; empty = those of all projects."""
     gate: bool = False
-    """Its lessons with ``gate: ask`` may ask before a change."""
+    """The ``gate`` of its lessons may ask before a change, or refuse it once."""
     detect: bool = False
     """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
 

@@ -185,6 +185,8 @@ def _read_spelled(found: re.Match[str]) -> str:
         return _TAKEN
     if kind == "quote":
         return chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
+    if kind == "shell":
+        return chr(_ESCAPED + 1)
     if kind == "entity":
         return chr(_ESCAPED + (found["entity"] in ("apos", "#39", "#039")))
     if kind in ("letter", "code"):

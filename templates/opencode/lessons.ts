@@ -9,6 +9,7 @@ const DEADLINE_MS = 3000
 type Answer = { context?: string; message?: string }
 
 export const Lessons: Plugin = async ({ client, directory }) => {
+  const starts = new Map<string, Promise<Answer>>()
   const waiting = new Map<string, string>()
   const ledgers = new Map<string, string>()
   const answers = new Map<string, string>()
@@ -65,6 +66,16 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     waiting.set(session, before ? `${before}\n\n${answer.context}` : answer.context)
   }
 
+  // A session that is resumed was created by another process: its first prompt begins it here.
+  const begin = (sessionID: string): Promise<Answer> => {
+    const known = starts.get(sessionID)
+    if (known) return known
+    const child = children.has(sessionID)
+    const answer = child ? ask("subagent", { sessionID }) : ask("start", { sessionID })
+    starts.set(sessionID, answer)
+    return answer
+  }
+
   return {
     "chat.message": async (input, output) => {
       const text = output.parts
@@ -75,6 +86,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
       const messageID = input.messageID ?? output.message?.id
       waiting.delete(input.sessionID)
       answers.delete(input.sessionID)
+      await begin(input.sessionID)
       keep(input.sessionID, await ask("prompt", { sessionID: input.sessionID, messageID, text }))
     },
 
@@ -83,7 +95,8 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     // of the turn, for the system prompt is built anew each time.
     "experimental.chat.system.transform": async (input, output) => {
       if (!input.sessionID || isTitleWriter(output.system)) return
-      const texts = [waiting.get(input.sessionID), ledgers.get(input.sessionID)].filter(Boolean)
+      const start = (await starts.get(input.sessionID))?.context
+      const texts = [start, waiting.get(input.sessionID), ledgers.get(input.sessionID)].filter(Boolean)
       if (texts.length) output.system.push(texts.join("\n\n"))
     },
 
@@ -122,7 +135,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
         case "session.created": {
           const info = data.info ?? {}
           if (info.parentID) children.add(info.id)
-          else keep(info.id, await ask("start", { sessionID: info.id }))
+          else await begin(info.id)
           break
         }
         case "message.updated": {
@@ -161,6 +174,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
         }
         case "session.deleted": {
           const sessionID = data.info?.id
+          starts.delete(sessionID)
           if (sessionID) await ask("end", { sessionID })
           break
         }

@@ -1,15 +1,9 @@
 """An event that another process noted, and did not get to answer, is answered as if it were new."""
 
-from __future__ import annotations
-
-import pathlib
-from typing import Any
-
-import pytest
+import time
 
 from lessons_kb import Brain
-from lessons_kb.session import prompt as prompt_event
-from tests.agents.test_gate import asked, before, context, event, guarded
+from tests.agents.test_gate import guarded
 
 __all__ = ["guarded"]
 
@@ -18,56 +12,49 @@ TELEGRAM = "Add a Telegram command that runs a shell script on the server"
 ITEM = "Reject every chat id that is not on the allowlist"
 
 
-def prompt(project: pathlib.Path, number: int) -> Any:
-    fields = {"prompt": f"{TELEGRAM}, {number}", "prompt_id": f"p{number}"}
-    return event(project, "UserPromptSubmit", **fields)
+def test_a_guarded_file(claude):
+    first = claude.edit("bot/app.py")
+    assert ITEM in first.context
+    assert claude.edit("bot/app.py", environment=AGAIN) == first
+    assert claude.edit("bot/app.py", 2, environment=AGAIN) == {}
 
 
-def edit(project: pathlib.Path, file: str, number: int = 1) -> Any:
-    return before(project, number, "Edit", {"file_path": str(project / file)})
+def test_a_question(claude):
+    first = claude.run("rm migrations/001.sql")
+    assert first.asked
+    assert claude.run("rm migrations/001.sql", environment=AGAIN) == first
+    assert claude.run("rm migrations/001.sql", 2, environment=AGAIN) == {}
 
 
-@pytest.mark.parametrize("file", ["bot/app.py", "migrations/001.sql"])
-def test_a_guarded_file(project, fire, file) -> None:
-    first = fire("claude-code", edit(project, file))
-    assert ITEM in context(first) or asked(first)
-    assert fire("claude-code", edit(project, file), AGAIN) == first
-    assert fire("claude-code", edit(project, file, 2), AGAIN) == {}
+def test_a_lesson_that_came_with_the_prompt_is_said_again_in_short(claude):
+    assert ITEM in claude.prompt(TELEGRAM).context
+    first = claude.edit("bot/app.py")
+    assert first.context.startswith("Before this, once more:")
+    assert claude.edit("bot/app.py", environment=AGAIN) == first
+    assert claude.edit("bot/app.py", 2, environment=AGAIN) == {}
 
 
-def test_a_lesson_that_came_with_the_prompt_is_not_repeated(project, fire) -> None:
-    assert ITEM in context(fire("claude-code", prompt(project, 1)))
-    assert fire("claude-code", edit(project, "bot/app.py")) == {}
-    assert fire("claude-code", edit(project, "bot/app.py"), AGAIN) == {}
+def test_a_prompt(claude):
+    first = claude.prompt(TELEGRAM)
+    assert ITEM in first.context
+    assert claude.prompt(TELEGRAM, environment=AGAIN) == first
+    assert claude.prompt(f"{TELEGRAM}, 2", 2).context == ""
+    assert claude.prompt(f"{TELEGRAM}, 2", 2, environment=AGAIN).context == ""
 
 
-def test_a_prompt(project, fire) -> None:
-    first = fire("claude-code", prompt(project, 1))
-    assert ITEM in context(first)
-    assert fire("claude-code", prompt(project, 1), AGAIN) == first
-    assert context(fire("claude-code", prompt(project, 2))) == ""
-    assert context(fire("claude-code", prompt(project, 2), AGAIN)) == ""
-
-
-def test_a_prompt_that_nothing_was_looked_up_for(
-    project, fire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert ITEM in context(fire("claude-code", prompt(project, 1)))
+def test_a_prompt_that_nothing_was_looked_up_for(claude, monkeypatch):
+    assert ITEM in claude.prompt(TELEGRAM).context
     with monkeypatch.context() as patched:
-        patched.setattr(prompt_event, "freshen", lambda _brain: 1 / 0)
-        assert fire("claude-code", prompt(project, 2)) == {}
-    assert context(fire("claude-code", prompt(project, 2), AGAIN)) == ""
+        patched.setattr("lessons_kb.session.prompt.freshen", lambda _brain: 1 / 0)
+        assert claude.prompt(f"{TELEGRAM}, 2", 2) == {}
+    assert claude.prompt(f"{TELEGRAM}, 2", 2, environment=AGAIN).context == ""
 
 
-def test_an_answer_is_noted_once(project, fire, monkeypatch: pytest.MonkeyPatch) -> None:
-    fire("claude-code", prompt(project, 1))
-    stop = event(project, "Stop", last_assistant_message="finished")
-    fire("claude-code", stop)
-    import time
-
+def test_an_answer_is_noted_once(claude, monkeypatch):
+    claude.prompt(TELEGRAM)
+    claude.stop()
     later = time.time() + 1.5
     monkeypatch.setattr(time, "time", lambda: later)
-    fire("claude-code", stop, AGAIN)
-    with Brain.discover(project) as brain:
-        kinds = [e.kind for e in brain.journal.events(session="s1")]
-    assert kinds == ["prompt", "answer"]
+    claude.stop(environment=AGAIN)
+    with Brain.discover(claude.project) as brain:
+        assert [e.kind for e in brain.journal.events(session="s1")] == ["prompt", "answer"]

@@ -1,19 +1,15 @@
 """Settings that cannot be read silence their brain, and the user is told by which line."""
 
-from __future__ import annotations
-
 import json
 import pathlib
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import user_state as locate
-from tests.agents.conftest import TELEGRAM, card
+from tests.agents.conftest import TELEGRAM
 from tests.agents.test_sessions import Cursor
+from tests.kit import answer_event, make_brain, write
 from tests.trust.test_takeovers import EVENTS, PROMPT
 
 pytestmark = pytest.mark.slow
@@ -27,9 +23,7 @@ FAULTS = {
 }
 
 
-def told(
-    project: pathlib.Path, agent: str, session: str, brain: Brain | None = None
-) -> tuple[list[str], str]:
+def told(project, agent, session, brain=None):
     """Return the lines for the user at each event of a session, and all that was printed."""
     lines, printed = [], ""
     for event in EVENTS[agent]:
@@ -44,9 +38,7 @@ def told(
 
 @pytest.mark.parametrize("agent", EVENTS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_brain_with_bad_settings_is_named_once_a_session(
-    project: pathlib.Path, agent: str, fault: str
-) -> None:
+def test_a_brain_with_bad_settings_is_named_once_a_session(project, agent, fault):
     name, text, named = FAULTS[fault]
     told(project, agent, "before")
     (project / name).write_text(text)
@@ -58,7 +50,7 @@ def test_a_brain_with_bad_settings_is_named_once_a_session(
         assert not any(str(project / named) in line for line in told(project, agent, session)[0])
 
 
-def test_so_is_one_that_a_process_keeps_open(project: pathlib.Path) -> None:
+def test_so_is_one_that_a_process_keeps_open(project):
     with Brain.open(project) as brain:
         told(project, "claude-code", "before", brain)
         (project / "lessons.toml").write_text("[gate]\nno_such_key = 1\n")
@@ -66,7 +58,7 @@ def test_so_is_one_that_a_process_keeps_open(project: pathlib.Path) -> None:
     assert sum(str(project / "lessons.toml:2") in line for line in lines) == 1, lines
 
 
-def test_another_fault_is_another_line(project: pathlib.Path) -> None:
+def test_another_fault_is_another_line(project):
     for number in (1, 2):
         (project / "lessons.toml").write_text("\n" * number + "no_such_key = 1\n")
         lines, _ = told(project, "claude-code", "s")
@@ -75,18 +67,16 @@ def test_another_fault_is_another_line(project: pathlib.Path) -> None:
     assert ADVICE in told(project, "claude-code", "t")[1]
 
 
-def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(
-    project: pathlib.Path, fire: Any
-) -> None:
+def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, fire):
     (project / "lessons.toml").write_text("no_such_key = 1\n")
     script = Cursor(project)
     fire("cursor", script.prompt(PROMPT, 1))
     assert "lessons.toml:1" in str(fire("cursor", script.compact()[0]))
 
 
-def test_the_users_own_brain_speaks_all_the_same(project: pathlib.Path) -> None:
+def test_the_users_own_brain_speaks_all_the_same(project):
     make_brain(locate.user_brain())
-    card(pathlib.Path(locate.user_brain()), "lessons/telegram.md", TELEGRAM)
+    write(pathlib.Path(locate.user_brain()), "lessons/telegram.md", TELEGRAM)
     (project / "lessons.toml").write_text("no_such_key = 1\n")
     lines, printed = told(project, "claude-code", "s")
     assert ADVICE in printed

@@ -1,30 +1,25 @@
 """Paths in events, wherever the agent and its command are: payloads as the clients send them."""
 
-from __future__ import annotations
-
-import pathlib
-from typing import Any
-
 import pytest
 
 from lessons_kb import Brain
 
 
 @pytest.fixture(autouse=True)
-def folders(project: pathlib.Path) -> None:
+def folders(project):
     for name in ("src", "lib"):
         (project / name).mkdir()
     with Brain.open(project) as brain:
         brain.refresh()
 
 
-def touched(project: pathlib.Path, session: str = "s1") -> list[str]:
+def touched(project, session="s1"):
     with Brain.discover(project) as brain:
         events = brain.journal.events(session=session)
         return [target for event in events for target in event.targets]
 
 
-def claude(project: pathlib.Path, command: str, after: str, **response: Any) -> dict[str, Any]:
+def claude(project, command, after, **response):
     return {
         "session_id": "s1",
         "transcript_path": str(project / "transcript.jsonl"),
@@ -54,20 +49,18 @@ def claude(project: pathlib.Path, command: str, after: str, **response: Any) -> 
         ("cd '{project}/src' && touch a.py", "src", ["src/a.py"]),
     ],
 )
-def test_claude_code_tells_the_directory_after_the_command(
-    command, after, files, project, fire
-) -> None:
+def test_claude_code_tells_the_directory_after_the_command(command, after, files, project, fire):
     fire("claude-code", claude(project, command.replace("{project}", str(project)), after))
     assert touched(project) == files
 
 
-def test_claude_code_goes_back_into_the_project(project, fire) -> None:
+def test_claude_code_goes_back_into_the_project(project, fire):
     reset = f"\nShell cwd was reset to {project}"
     fire("claude-code", claude(project, "touch a.py; cd /tmp && touch f.py", "", stderr=reset))
     assert touched(project) == ["a.py", "/tmp/f.py"]
 
 
-def codex(project: pathlib.Path, command: str, cwd: str, name: str) -> dict[str, Any]:
+def codex(project, command, cwd, name):
     return {
         "session_id": "s1",
         "turn_id": "t1",
@@ -87,7 +80,7 @@ def codex(project: pathlib.Path, command: str, cwd: str, name: str) -> dict[str,
     ("command", "cwd"),
     [("cd src && sed -i s/1/2/ app.py", ""), ("sed -i s/1/2/ app.py", "src")],
 )
-def test_codex_tells_the_directory_before_it(command, cwd, project, fire) -> None:
+def test_codex_tells_the_directory_before_it(command, cwd, project, fire):
     fire("codex", {**codex(project, "ls", "", "SessionStart"), "source": "startup"})
     fire("codex", codex(project, command, cwd, "PostToolUse"))
     assert touched(project) == ["src/app.py"]
@@ -103,14 +96,14 @@ PATCH = "*** Begin Patch\n*** Update File: run.py\n@@\n-1\n+2\n*** End Patch\n"
         (f"apply_patch <<'EOF'\n{PATCH}EOF", "bot"),
     ],
 )
-def test_codex_applies_a_patch_below_its_folder(command, cwd, project, fire) -> None:
+def test_codex_applies_a_patch_below_its_folder(command, cwd, project, fire):
     fire("codex", {**codex(project, "ls", "", "SessionStart"), "source": "startup"})
     said = fire("codex", codex(project, command, cwd, "PreToolUse"))
     assert "Telegram" in said["hookSpecificOutput"]["additionalContext"]
 
 
 @pytest.mark.parametrize("folder", ["src", "{project}/src"])
-def test_gemini_cli_runs_a_command_in_a_folder(folder, project, fire) -> None:
+def test_gemini_cli_runs_a_command_in_a_folder(folder, project, fire):
     arguments = {"command": "sed -i s/2/3/ app.py", "dir_path": folder}
     arguments["dir_path"] = folder.replace("{project}", str(project))
     payload = {
@@ -128,7 +121,7 @@ def test_gemini_cli_runs_a_command_in_a_folder(folder, project, fire) -> None:
 
 
 @pytest.mark.parametrize("folder", ["src", "{project}/src"])
-def test_opencode_runs_a_command_in_a_folder(folder, project, fire) -> None:
+def test_opencode_runs_a_command_in_a_folder(folder, project, fire):
     folder = folder.replace("{project}", str(project))
     payload = {
         "event": "after",

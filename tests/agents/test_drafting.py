@@ -1,23 +1,15 @@
 """When a turn ends the answer is checked at once; drafts are made by a process of its own."""
 
-from __future__ import annotations
-
-import contextlib
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.drafts import Drafts
-from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.user_state import read_troubles, state_dir
+from tests.kit import Claude, commit, git, read_troubles, state_dir, watched
 
 PROMPT = "Add a telegram command that restarts the service"
 DENIED_ITEM = "Cover the rejection with a test"
@@ -25,42 +17,18 @@ WAITING = 2_000
 REDS = 12
 NEW = "lessons: {} to review: /lessons-review here, or `lessons review` in a terminal"
 
-_watching: list[list[tuple[str, str]]] = []
-
-
-def _see(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in ("open", "os.listdir", "os.scandir", "subprocess.Popen"):
-        for seen in _watching:
-            seen.append((event, str(arguments[1 if event == "subprocess.Popen" else 0])))
-
-
-@contextlib.contextmanager
-def watched() -> Iterator[list[tuple[str, str]]]:
-    """Collect the files that this process opens and the programs that it starts."""
-    if not hasattr(_see, "added"):
-        sys.addaudithook(_see)
-        _see.added = True  # type: ignore[attr-defined]
-    seen: list[tuple[str, str]] = []
-    _watching.append(seen)
-    try:
-        yield seen
-    finally:
-        _watching.remove(seen)
-
 
 @pytest.fixture
-def repository(project: pathlib.Path) -> pathlib.Path:
+def repository(project):
     """A real one, with a change that fixed a test."""
-    who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
-    (project / "cart.py").write_text("total = 1\n")
-    for command in (("init", "-q"), ("add", "cart.py"), (*who, "commit", "-qm", "start")):
-        subprocess.run(["git", *command], cwd=project, check=True)
+    git(project, "init", "-q")
+    commit(project, **{"cart.py": "total = 1\n"})
     (project / "cart.py").write_text("total = sum(items)\n")
     return project
 
 
 @pytest.fixture
-def many_waiting(repository: pathlib.Path) -> pathlib.Path:
+def many_waiting(repository):
     """Two thousand drafts, as the journal makes them."""
     folder = pathlib.Path(state_dir(str(repository)), "drafts")
     with Brain.open(repository) as brain:
@@ -74,16 +42,14 @@ def many_waiting(repository: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def tell(repository: pathlib.Path) -> Callable[..., dict[str, Any]]:
-    def tell(name: str, session: str = "s1", agent: str = "claude-code", **fields: Any) -> Any:
-        event = {"session_id": session, "cwd": str(repository), "hook_event_name": name}
-        output, _ = answer_event(agent, json.dumps(event | fields), {})
-        return json.loads(output) if output else {}
+def tell(repository):
+    def tell(name, session="s1", agent="claude-code", **fields):
+        return Claude(repository, session, agent).say(name, transcript_path="", **fields)
 
     return tell
 
 
-def turn(tell: Any, *, reds: int = 1, session: str = "s1") -> None:
+def turn(tell, *, reds=1, session="s1"):
     """Let tests fail, a file change, and the tests pass."""
     tell("UserPromptSubmit", session, prompt=PROMPT, prompt_id="p1")
     for number in range(reds):
@@ -100,12 +66,12 @@ def turn(tell: Any, *, reds: int = 1, session: str = "s1") -> None:
 STOP = {"last_assistant_message": "Done: I rejected every chat id that is not on the allowlist."}
 
 
-def message(output: dict[str, Any]) -> str:
+def message(output):
     return str(output.get("systemMessage", ""))
 
 
 @pytest.mark.slow
-def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, drafted) -> None:
+def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, drafted):
     turn(tell, reds=REDS)
     with watched() as seen:
         said = tell(
@@ -121,7 +87,7 @@ def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, dr
 
 
 @pytest.mark.slow
-def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> None:
+def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted):
     turn(tell)
     assert "draft" not in message(tell("Stop", **STOP))
     drafted()
@@ -136,7 +102,7 @@ def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted) -> 
 
 
 @pytest.mark.slow
-def test_nothing_new_is_not_told(tell, drafted) -> None:
+def test_nothing_new_is_not_told(tell, drafted):
     turn(tell)
     for number in range(3):
         tell("Stop", **STOP)
@@ -146,7 +112,7 @@ def test_nothing_new_is_not_told(tell, drafted) -> None:
 
 
 @pytest.mark.slow
-def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
+def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted):
     turn(tell)
     assert tell("SessionEnd") == {}
     drafted()
@@ -157,7 +123,7 @@ def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted) -> None:
 
 
 @pytest.mark.slow
-def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) -> None:
+def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted):
     turn(tell)
     assert tell("SessionEnd") == {}
     drafted()
@@ -167,7 +133,7 @@ def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted) 
 
 def test_gemini_cli_is_told_with_the_prompt_for_it_shows_a_line_of_the_start_twice(
     repository, tell
-) -> None:
+):
     with Brain.open(repository) as brain:
         brain.drafts.propose("The total of a cart was hard-coded")
     assert message(tell("SessionStart", agent="gemini-cli", source="startup")) == ""
@@ -179,7 +145,7 @@ def test_gemini_cli_is_told_with_the_prompt_for_it_shows_a_line_of_the_start_twi
 
 
 @pytest.mark.slow
-def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted) -> None:
+def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted):
     tell("UserPromptSubmit", prompt="Fix the rounding in add()", prompt_id="p1")
     edit = {"file_path": "cart.py", "old_string": "total = round(x)", "new_string": "total = x"}
     done = {"tool_name": "Edit", "tool_input": edit, "tool_response": {"filePath": "cart.py"}}
@@ -196,7 +162,7 @@ def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, dr
 
 
 @pytest.mark.slow
-def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted) -> None:
+def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted):
     tell("UserPromptSubmit", agent="codex", prompt="Fix the rounding in add()", turn_id="t1")
     patch = "*** Begin Patch\n*** Update File: cart.py\n@@\n-a = round(x)\n+a = x\n*** End Patch"
     call = {"tool_name": "Bash", "tool_input": {"command": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
@@ -211,7 +177,7 @@ def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted) -> 
 
 
 @pytest.mark.slow
-def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted) -> None:
+def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted):
     sessions = [f"s{number}" for number in range(4)]
     for session in sessions:
         turn(tell, session=session)
@@ -223,7 +189,7 @@ def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafte
 
 
 @pytest.mark.slow
-def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted) -> None:
+def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted):
     turn(tell)
     with watched() as seen:
         for number in range(10):
@@ -234,7 +200,7 @@ def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted) -> None:
 
 
 @pytest.mark.slow
-def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
+def test_what_goes_wrong_is_logged(repository, tell, drafted):
     turn(tell)
     drafts = pathlib.Path(state_dir(str(repository)), "drafts")
     drafts.write_text("no folder")
@@ -244,7 +210,7 @@ def test_what_goes_wrong_is_logged(repository, tell, drafted) -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted) -> None:
+def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted):
     with watched() as seen:
         said = tell("SessionStart", source="startup")
         assert message(said) == NEW.format("2000 drafts")
@@ -257,7 +223,7 @@ def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafte
 
 
 @pytest.mark.slow
-def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting, drafted) -> None:
+def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting, drafted):
     turn(tell, reds=REDS)
     with Brain.open(repository) as brain:
         with watched() as seen:
@@ -273,7 +239,7 @@ def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting,
 
 
 @pytest.mark.slow
-def test_a_run_that_never_began_is_started_again(repository, tell, drafted, monkeypatch) -> None:
+def test_a_run_that_never_began_is_started_again(repository, tell, drafted, monkeypatch):
     """A killed run leaves its mark; after a minute nobody waits for it any more."""
     turn(tell)
     with Brain.open(repository) as brain:
@@ -290,5 +256,4 @@ def test_a_run_that_never_began_is_started_again(repository, tell, drafted, monk
     drafted()
     assert not mark.exists()
     with Brain.open(repository) as brain:
-        assert isinstance(brain.drafts, Drafts)
         assert len(brain.drafts.all()) == 1

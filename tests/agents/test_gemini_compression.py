@@ -1,10 +1,6 @@
 """Gemini CLI compresses a chat by itself: only the file of the chat tells of it."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-from typing import Any
 
 import pytest
 
@@ -14,17 +10,17 @@ SUMMARY = {"type": "user", "content": [{"text": "<state_snapshot>we added a comm
 
 
 @pytest.fixture
-def chat(project: pathlib.Path) -> pathlib.Path:
+def chat(project):
     path = project / "chat.jsonl"
     path.write_text('{"sessionId":"s1"}\n')
     return path
 
 
 @pytest.fixture
-def say(project: pathlib.Path, chat: pathlib.Path, fire) -> Any:
+def say(project, chat, fire):
     seconds = iter(range(60))
 
-    def say(name: str, **fields: Any) -> str:
+    def say(name, **fields):
         event = {
             "session_id": "s1", "transcript_path": str(chat), "cwd": str(project),
             "hook_event_name": name, "timestamp": f"2026-11-21T21:17:{next(seconds):02d}.366Z",
@@ -41,16 +37,16 @@ def say(project: pathlib.Path, chat: pathlib.Path, fire) -> Any:
     return say
 
 
-def write(chat: pathlib.Path, record: Any) -> None:
+def write(chat, record):
     with chat.open("a") as file:
         file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
-def told(text: str) -> Any:
+def told(text):
     return {"type": "user", "content": [{"text": text}]}
 
 
-def test_what_compression_took_comes_with_the_next_result(chat, say) -> None:
+def test_what_compression_took_comes_with_the_next_result(chat, say):
     say("SessionStart", source="startup")
     block = say("BeforeAgent", prompt=PROMPT)
     assert ITEM in block
@@ -61,7 +57,7 @@ def test_what_compression_took_comes_with_the_next_result(chat, say) -> None:
     assert say("AfterTool") == ""
 
 
-def test_or_with_the_next_prompt(chat, say) -> None:
+def test_or_with_the_next_prompt(chat, say):
     say("SessionStart", source="startup")
     write(chat, told(say("BeforeAgent", prompt=PROMPT)))
     write(chat, {"$set": {"messages": [SUMMARY]}})
@@ -70,7 +66,7 @@ def test_or_with_the_next_prompt(chat, say) -> None:
 
 
 @pytest.mark.parametrize("where", ["kept", "after"])
-def test_what_is_still_in_the_chat_is_not_given_twice(chat, say, where: str) -> None:
+def test_what_is_still_in_the_chat_is_not_given_twice(chat, say, where):
     say("SessionStart", source="startup")
     block = say("BeforeAgent", prompt=PROMPT)
     left = [SUMMARY, told(block)] if where == "kept" else [SUMMARY]
@@ -80,7 +76,8 @@ def test_what_is_still_in_the_chat_is_not_given_twice(chat, say, where: str) -> 
     assert say("AfterTool") == ""
 
 
-def test_a_session_without_lessons_notes_nothing(chat, say) -> None:
+def test_a_session_without_lessons_notes_nothing(chat, say, project):
+    (project / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 0\n")
     say("SessionStart", source="startup")
     assert say("BeforeAgent", prompt="rename the variable") == ""
     write(chat, {"$set": {"messages": [SUMMARY]}})

@@ -1,7 +1,5 @@
 """The boundary of a hook: whatever comes in or goes wrong, exit 0, valid output, a line in the log."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os
@@ -11,19 +9,18 @@ import sqlite3
 import subprocess
 import sys
 import time
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS, event_name, find_host
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.user_state import (
     MAX_LOG_BYTES,
     log_trouble,
     read_troubles,
     state_dir,
 )
+from tests.kit import answer_event
 
 CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}
 KEYS = {
@@ -43,7 +40,7 @@ ASKING = {"permissionDecision", "permissionDecisionReason"}
 PROMPT = "Add a telegram command that restarts the service"
 
 
-def is_valid(host: str, event: str, output: str) -> bool:
+def is_valid(host, event, output):
     """Hold an output against what the agent documents for this event."""
     if not output:
         return AGENTS[host].silence == ""
@@ -68,7 +65,7 @@ def is_valid(host: str, event: str, output: str) -> bool:
     return data.get("continue") in (None, False) and all(len(text) < 10_000 for text in texts)
 
 
-def payloads(project: pathlib.Path) -> list[tuple[str, dict[str, Any]]]:
+def payloads(project):
     cwd = str(project)
     claude = {"session_id": "s", "cwd": cwd, "transcript_path": cwd + "/t.jsonl"}
     edit = {"file_path": cwd + "/bot/a.py", "old_string": "a", "new_string": "b"}
@@ -118,9 +115,9 @@ ODD = [
 ODD += [{"a": {"b": []}}, "../../../etc/passwd", "/", "~", "\n", ["x"] * 500, 10**400]
 
 
-def mangle(rng: random.Random, payload: dict[str, Any], others: list[dict[str, Any]]) -> str:
+def mangle(rng, payload, others):
     """Return JSON, mostly: with odd values, missing keys, another agent's keys, cut, doubled."""
-    data: Any = copy.deepcopy(payload)
+    data = copy.deepcopy(payload)
     for _ in range(rng.randrange(4)):
         holder = data
         while isinstance(holder, dict) and holder:
@@ -151,7 +148,7 @@ def mangle(rng: random.Random, payload: dict[str, Any], others: list[dict[str, A
     return text
 
 
-def fuzz(project: pathlib.Path, seed: int, count: int) -> None:
+def fuzz(project, seed, count):
     rng = random.Random(seed)
     known = payloads(project)
     others = [payload for _agent, payload in known]
@@ -172,7 +169,7 @@ def fuzz(project: pathlib.Path, seed: int, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_no_payload_makes_a_hook_fail(project) -> None:
+def test_no_payload_makes_a_hook_fail(project):
     fuzz(project, seed=1, count=2_000)
     errors = {t.message for t in read_troubles(10_000) if "not a JSON object" not in t.message}
     assert not errors
@@ -180,7 +177,7 @@ def test_no_payload_makes_a_hook_fail(project) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure) -> None:
+def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure):
     fuzz(project, seed=seed, count=3_000)
     if seed == 7:
         figure("fuzzed inputs", "18,000 hook payloads: valid output every time")
@@ -188,23 +185,23 @@ def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(AGENTS))
-def test_garbage_through_the_entry(agent, enter) -> None:
+def test_garbage_through_the_entry(agent, enter):
     for data in (b"", b"\xff\xfe{", b"[1]", b'{"a":', b"\x00" * 1000, b"null"):
         assert enter(agent, data) == ({}, "")
     assert "not a JSON object" in read_troubles()[-1].message
 
 
-def prompt(project: pathlib.Path, session: str = "s1") -> dict[str, Any]:
+def prompt(project, session="s1"):
     event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
     return {"session_id": session, "cwd": str(project)} | event
 
 
-def journal_of(project: pathlib.Path) -> pathlib.Path:
+def journal_of(project):
     return pathlib.Path(state_dir(str(project))) / "journal.db"
 
 
 @pytest.mark.slow
-def test_a_corrupt_journal_costs_no_answer(project, enter) -> None:
+def test_a_corrupt_journal_costs_no_answer(project, enter):
     enter("claude-code", prompt(project))
     journal_of(project).write_bytes(b"SQLite format 3\x00" + b"\x07" * 8_000)
     for side in ("-wal", "-shm"):
@@ -215,7 +212,7 @@ def test_a_corrupt_journal_costs_no_answer(project, enter) -> None:
 
 
 @pytest.mark.slow
-def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(project, enter) -> None:
+def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(project, enter):
     enter("claude-code", prompt(project))
     for folder in project.rglob("index-*"):
         (folder / "meta.json").write_text("{}")
@@ -230,7 +227,7 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(proje
 
 
 @pytest.mark.slow
-def test_a_corrupt_index_is_fixed(project, enter) -> None:
+def test_a_corrupt_index_is_fixed(project, enter):
     enter("claude-code", prompt(project))
     for name in project.rglob("catalogue.db"):
         name.write_bytes(b"garbage" * 1_000)
@@ -253,7 +250,7 @@ main()
 """
 
 
-def test_the_deadline_counts_while_the_program_is_being_read() -> None:
+def test_the_deadline_counts_while_the_program_is_being_read():
     done = subprocess.run(
         [sys.executable, "-c", SLOW_START],
         input="{}",
@@ -267,7 +264,7 @@ def test_the_deadline_counts_while_the_program_is_being_read() -> None:
 
 
 @pytest.mark.slow
-def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) -> None:
+def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter):
     enter("claude-code", prompt(project))
     holder = sqlite3.connect(journal_of(project), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
@@ -281,22 +278,22 @@ def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter) 
     assert "no answer within 0." in read_troubles()[-1].message
 
 
-def test_a_brain_that_was_named_and_is_gone_is_told_and_silences_no_other(project, enter) -> None:
-    answer, _line = enter("claude-code", prompt(project), LESSONS_BRAIN=str(project / "gone"))
+def test_a_brain_that_was_named_and_is_gone_is_told_and_silences_no_other(project, fire):
+    answer = fire("claude-code", prompt(project), {"LESSONS_BRAIN": str(project / "gone")})
     assert f"names {project}/gone" in answer["systemMessage"]
     assert "require an allowlist" in answer["hookSpecificOutput"]["additionalContext"]
 
 
-def test_an_error_in_the_settings_is_logged(project, enter) -> None:
+def test_an_error_in_the_settings_is_logged(project, fire):
     (project / "lessons.toml").write_text("[preflight]\nbudgt = 3\n")
-    said, _ = enter("claude-code", prompt(project))
+    said = fire("claude-code", prompt(project))
     assert "lessons.toml:2: unknown key preflight.budgt" in said.pop("systemMessage")
     assert said == {}
     assert "did you mean preflight.budget" in read_troubles()[-1].message
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="ulimit")
-def test_a_full_disk_is_silence(project) -> None:
+def test_a_full_disk_is_silence(project):
     code = "from lessons_kb.service.fallback import main; main()"
     done = subprocess.run(
         ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-c", code, "claude-code"],
@@ -310,7 +307,7 @@ def test_a_full_disk_is_silence(project) -> None:
 
 
 @pytest.mark.slow
-def test_a_standard_input_that_never_ends_is_silence(project) -> None:
+def test_a_standard_input_that_never_ends_is_silence(project):
     code = "from lessons_kb.service.fallback import main; main()"
     with subprocess.Popen(
         [sys.executable, "-c", code, "gemini-cli"],
@@ -326,7 +323,7 @@ def test_a_standard_input_that_never_ends_is_silence(project) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["no-such-agent"], ["--help"]])
-def test_a_call_by_hand_says_what_it_is_for(arguments) -> None:
+def test_a_call_by_hand_says_what_it_is_for(arguments):
     code = "from lessons_kb.service.fallback import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], stdin=subprocess.DEVNULL, capture_output=True
@@ -335,18 +332,10 @@ def test_a_call_by_hand_says_what_it_is_for(arguments) -> None:
     assert done.stderr.startswith(b"usage: lessons-hook AGENT")
 
 
-def test_the_log_stays_small_and_private() -> None:
+def test_the_log_stays_small_and_private():
     for number in range(600):
         log_trouble("claude-code", "Stop", f"{number} " + "x\n\t" * 200)
     path = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb/hook.log")
     assert path.stat().st_size <= MAX_LOG_BYTES
     assert path.stat().st_mode & 0o077 == 0
     assert read_troubles()[-1].message.startswith("599 ")
-
-
-def test_the_doctor_shows_the_last_error(project) -> None:
-    from lessons_kb.brain.doctor import check_health
-
-    log_trouble("codex", "Stop", "StorageError: the disk is full")
-    lines = [line for line in check_health(None, str(project)) if line.what == "hooks"]
-    assert "codex Stop: the disk is full" in lines[0].detail

@@ -1,7 +1,5 @@
 """A hook in surroundings that work against it: exit 0, valid output, in time, nothing broken."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
@@ -10,13 +8,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from typing import Any
 
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.user_state import read_troubles, state_dir
+from tests.kit import answer_event, read_troubles, state_dir
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,14 +25,12 @@ ADVICE = "Reject every chat id"
 MEGABYTE = 1_000_000
 
 
-def prompt(project: pathlib.Path, session: str = "s1", text: str = PROMPT) -> bytes:
+def prompt(project, session="s1", text=PROMPT):
     event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
     return json.dumps({"session_id": session, "cwd": str(project)} | event).encode()
 
 
-def run(
-    shell: str, data: bytes, cwd: pathlib.Path, *, agent: str = "claude-code", **variables: str
-) -> subprocess.CompletedProcess[bytes]:
+def run(shell, data, cwd, *, agent="claude-code", **variables):
     """Run the hook as ``"$@"`` of a line of shell; the interpreter's own time is granted."""
     begun = time.monotonic()
     done = subprocess.run(
@@ -57,7 +51,7 @@ def run(
 
 
 @pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "", "relative/home"])
-def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path) -> None:
+def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path):
     # An empty or relative one falls back to the account's, which no test may touch.
     away = {} if home.startswith("/") else {"XDG_STATE_HOME": str(tmp_path / "state")}
     away |= {"XDG_DATA_HOME": str(tmp_path / "data")} if away else {}
@@ -67,14 +61,14 @@ def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path) -> None:
         hold_silence(run('exec "$@"', json.dumps(data).encode(), project, HOME=home, **away).stdout)
 
 
-def test_a_home_that_may_not_be_written_is_silence(project) -> None:
+def test_a_home_that_may_not_be_written_is_silence(project):
     state = pathlib.Path(os.environ["HOME"], ".local", "state")
     shutil.rmtree(state)
     state.write_text("no folder")
     hold_silence(run('exec "$@"', prompt(project), project).stdout)
 
 
-def hold_silence(output: bytes) -> None:
+def hold_silence(output):
     """Hold that the model is told nothing; the user may learn that the brain is not trusted."""
     answer = json.loads(output or b"{}")
     assert set(answer) <= {"systemMessage"}
@@ -82,7 +76,7 @@ def hold_silence(output: bytes) -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
-def test_closed_standard_files_harm_no_file(project, closed) -> None:
+def test_closed_standard_files_harm_no_file(project, closed):
     run('exec "$@"', prompt(project, "before"), project)
     run(f'exec "$@" {closed}', prompt(project), project)
     # A card that changes has every file of the index written.
@@ -93,14 +87,14 @@ def test_closed_standard_files_harm_no_file(project, closed) -> None:
     assert not [t for t in read_troubles() if "not a JSON object" not in t.message]
 
 
-def test_an_endless_event_is_read_and_refused(project) -> None:
+def test_an_endless_event_is_read_and_refused(project):
     data = prompt(project, text="telegram " * (50 * MEGABYTE // 9))
     assert run('exec "$@"', data, project).stdout == b""
     assert "the event has 50,0" in read_troubles()[-1].message
 
 
 @pytest.mark.parametrize("letter", ["x", "telegram ", "\ud800", "/a/b.py:12 "])
-def test_the_largest_event_is_answered_in_time(project, letter) -> None:
+def test_the_largest_event_is_answered_in_time(project, letter):
     text = letter * (15 * MEGABYTE // len(json.dumps(letter)))
     call = {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_use_id": "t"}
     call |= {"tool_input": {"command": text}, "error": text, "session_id": "s", "cwd": str(project)}
@@ -112,18 +106,18 @@ def test_the_largest_event_is_answered_in_time(project, letter) -> None:
     assert not read_troubles()
 
 
-def seconds_of_children() -> float:
+def seconds_of_children():
     """Return what the processor has worked for processes that have ended."""
     spent = os.times()
     return spent.children_user + spent.children_system
 
 
-def test_bytes_that_are_no_text_are_read_around(project) -> None:
+def test_bytes_that_are_no_text_are_read_around(project):
     data = prompt(project).replace(b"telegram", b"telegram \xff\xfe")
     assert ADVICE.encode() in run('exec "$@"', data, project).stdout
 
 
-def test_nobody_reads_the_answer(project) -> None:
+def test_nobody_reads_the_answer(project):
     reads, writes = os.pipe()
     os.close(reads)
     try:
@@ -138,7 +132,7 @@ def test_nobody_reads_the_answer(project) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project) -> None:
+def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project):
     reads, writes = os.pipe()
     os.set_blocking(writes, False)
     full = b"x" * 65_536
@@ -157,7 +151,7 @@ def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project) -> None:
     assert ADVICE in json.loads(said)["hookSpecificOutput"]["additionalContext"]
 
 
-def test_a_journal_that_another_writer_holds_costs_no_answer(project, enter) -> None:
+def test_a_journal_that_another_writer_holds_costs_no_answer(project, enter):
     enter("claude-code", json.loads(prompt(project)))
     holder = sqlite3.connect(
         pathlib.Path(state_dir(str(project))) / "journal.db", isolation_level=None
@@ -176,7 +170,7 @@ def test_a_journal_that_another_writer_holds_costs_no_answer(project, enter) -> 
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "cursor", "opencode"])
-def test_a_brain_that_goes_away_in_a_session_is_silence(project, enter, agent) -> None:
+def test_a_brain_that_goes_away_in_a_session_is_silence(project, enter, agent):
     event = {"session_id": "s1", "sessionID": "s1", "conversation_id": "s1", "cwd": str(project)}
     event |= {"generation_id": "g"} if agent == "cursor" else {}
     enter("claude-code", json.loads(prompt(project)))
@@ -189,7 +183,7 @@ def test_a_brain_that_goes_away_in_a_session_is_silence(project, enter, agent) -
     assert list(project.iterdir()) == []
 
 
-def test_a_working_directory_that_is_gone_keeps_its_session_s_brain(project) -> None:
+def test_a_working_directory_that_is_gone_keeps_its_session_s_brain(project):
     run('exec "$@"', prompt(project, text="rename this variable"), project)
     gone = project / "bot" / "gone"
     gone.mkdir()
@@ -201,8 +195,8 @@ def test_a_working_directory_that_is_gone_keeps_its_session_s_brain(project) -> 
     assert not read_troubles()
 
 
-def test_a_clock_that_jumps_back_loses_nothing_of_the_turn(project, monkeypatch) -> None:
-    def fire(name: str, **fields: Any) -> Any:
+def test_a_clock_that_jumps_back_loses_nothing_of_the_turn(project, monkeypatch):
+    def fire(name, **fields):
         data = {"session_id": "s", "cwd": str(project), "hook_event_name": name} | fields
         output, _line = answer_event("claude-code", json.dumps(data), {})
         return json.loads(output) if output else {}
@@ -220,7 +214,7 @@ def test_a_clock_that_jumps_back_loses_nothing_of_the_turn(project, monkeypatch)
 
 
 @pytest.mark.parametrize("deadline", ["nan", "-1", "0", "soon", ""])
-def test_a_deadline_that_is_none_is_the_usual_one(project, deadline) -> None:
+def test_a_deadline_that_is_none_is_the_usual_one(project, deadline):
     run('exec "$@"', prompt(project, "before"), project)
     done = run('exec "$@"', prompt(project), project, LESSONS_HOOK_DEADLINE=deadline)
     assert ADVICE.encode() in done.stdout or read_troubles()[-1].message.startswith("no answer")
@@ -234,7 +228,7 @@ def test_a_deadline_that_is_none_is_the_usual_one(project, deadline) -> None:
         "import json; json.loads = None",
     ],
 )
-def test_a_system_that_gives_nothing_is_silence(project, broken) -> None:
+def test_a_system_that_gives_nothing_is_silence(project, broken):
     done = subprocess.run(
         [sys.executable, "-c", f"{broken}\n{HOOK}", "cursor"],
         input=prompt(project),
@@ -243,7 +237,7 @@ def test_a_system_that_gives_nothing_is_silence(project, broken) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
 
 
-def test_a_log_that_hangs_holds_nobody_up(project) -> None:
+def test_a_log_that_hangs_holds_nobody_up(project):
     hang = "import time, lessons_kb.store.user_state as l; l.log_trouble = lambda *_: time.sleep(9)"
     begun = time.monotonic()
     with subprocess.Popen(

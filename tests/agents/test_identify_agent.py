@@ -1,10 +1,5 @@
 """Several agents run hooks that were set up for another one: nothing is said or counted twice."""
 
-from __future__ import annotations
-
-import pathlib
-from typing import Any
-
 import pytest
 
 from lessons_kb.agents.capabilities import find_host
@@ -12,7 +7,7 @@ from lessons_kb.agents.capabilities import find_host
 PROMPT = "Add a telegram command that restarts the service"
 AT = "2026-08-21T12:00:00.000Z"
 
-SENT: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
+SENT = [
     ("claude-code", {"hook_event_name": "Stop", "session_id": "s"}, {}, "claude-code"),
     ("claude-code", {"hook_event_name": "Stop", "session_id": "s", "turn_id": "t"}, {}, "codex"),
     ("claude-code", {"hookEventName": "Stop", "sessionId": "s", "timestamp": AT}, {}, "vscode"),
@@ -62,11 +57,11 @@ SENT: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("agent", "payload", "environment", "host"), SENT)
-def test_the_host_is_known_by_what_it_sends(agent, payload, environment, host) -> None:
+def test_the_host_is_known_by_what_it_sends(agent, payload, environment, host):
     assert find_host(agent, payload, environment) == host
 
 
-def test_two_installs_under_one_host_say_it_once(project: pathlib.Path, fire) -> None:
+def test_two_installs_under_one_host_say_it_once(project, fire):
     common = {"sessionId": "s", "cwd": str(project), "timestamp": AT}
     prompt = common | {"hookEventName": "UserPromptSubmit", "prompt": PROMPT}
     fire("vscode", prompt)
@@ -88,8 +83,8 @@ def test_two_installs_under_one_host_say_it_once(project: pathlib.Path, fire) ->
     assert "(exec_error, exec_error, exec_error)" in texts[4]
 
 
-def test_calls_without_ids_are_told_apart_by_time(project: pathlib.Path, fire) -> None:
-    def failed(second: int) -> dict[str, Any]:
+def test_calls_without_ids_are_told_apart_by_time(project, fire):
+    def failed(second):
         return {
             "hook_event_name": "AfterTool",
             "session_id": "g",
@@ -105,7 +100,7 @@ def test_calls_without_ids_are_told_apart_by_time(project: pathlib.Path, fire) -
     assert "made 3 times in a row" in said[5]["hookSpecificOutput"]["additionalContext"]
 
 
-def test_context_put_before_a_prompt_by_hooks_is_no_query(project: pathlib.Path, fire) -> None:
+def test_context_put_before_a_prompt_by_hooks_is_no_query(project, fire):
     context = f"<hook_context>{PROMPT}</hook_context>\n\n"
     event = {"hook_event_name": "BeforeAgent", "session_id": "g", "cwd": str(project)}
     assert fire("gemini-cli", event | {"prompt": context + "rename this variable"}) == {}

@@ -1,55 +1,52 @@
 """A hook reads a few changed files itself and leaves the rest to one detached run."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess
 import sys
 import threading
 import time
-from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import trust_brain
 from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.process import programs as detached
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import cache_dir
+from tests.kit import trust_brain
 
 PROMPT = "Add a telegram command that restarts the service"
 
 
-def prompt(project: pathlib.Path, session: str) -> dict[str, Any]:
+def prompt(project, session):
     event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
     return {"session_id": session, "cwd": str(project)} | event
 
 
 @pytest.fixture
-def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def starts(monkeypatch):
     """Commands that would have been started."""
-    commands: list[list[str]] = []
+    commands = []
 
     class Process:
-        def __init__(self, command: list[str], **_options: Any) -> None:
+        def __init__(self, command, **_options):
             commands.append(command)
 
-        def wait(self) -> int:
+        def wait(self):
             return 0
 
     monkeypatch.setattr(subprocess, "Popen", Process)
     return commands
 
 
-def fill(project: pathlib.Path, count: int) -> None:
+def fill(project, count):
     for number in range(count):
         text = f"# Note {number}\n\nSomething else entirely.\n"
         (project / "playbooks" / f"{number}.md").write_text(text)
 
 
 @pytest.mark.slow
-def test_many_changed_files_start_one_detached_index(project, fire, starts) -> None:
+def test_many_changed_files_start_one_detached_index(project, fire, starts):
     fire("claude-code", prompt(project, "s0"))
     fill(project, 3 * REFRESHED_FILES)
     fire("claude-code", prompt(project, "s1"))
@@ -61,17 +58,17 @@ def test_many_changed_files_start_one_detached_index(project, fire, starts) -> N
     assert command[-3:] == ["index", "--brain", str(project.resolve())]
 
 
-def test_few_changed_files_start_nothing(project, fire, starts) -> None:
+def test_few_changed_files_start_nothing(project, fire, starts):
     fill(project, 5)
     said = fire("claude-code", prompt(project, "s1"))
     assert "Reject every chat id" in str(said)
     assert starts == []
 
 
-def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, fire) -> None:
+def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, fire):
     held = threading.Event()
 
-    def index() -> None:
+    def index():
         with hold_writer(os.path.join(cache_dir(str(project)), "writer.lock"), patience=9):
             held.set()
             time.sleep(0.2)
@@ -83,14 +80,14 @@ def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, fi
     watcher.join()
 
 
-def test_an_untrusted_brain_starts_nothing(project, fire, starts) -> None:
+def test_an_untrusted_brain_starts_nothing(project, fire, starts):
     fill(project, 3 * REFRESHED_FILES)
     trust_brain(str(project), revoke=True)
     assert "hookSpecificOutput" not in fire("claude-code", prompt(project, "s1"))
     assert starts == []
 
 
-def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, fire, starts) -> None:
+def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, fire, starts):
     fill(project, 3 * REFRESHED_FILES)
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
     assert "Reject every chat id" in str(fire("claude-code", prompt(project, "s1")))
@@ -98,7 +95,7 @@ def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, fire, starts
 
 
 @pytest.mark.slow
-def test_the_detached_run_finishes_the_index(project, enter) -> None:
+def test_the_detached_run_finishes_the_index(project, enter):
     enter("claude-code", prompt(project, "s0"))
     fill(project, 3 * REFRESHED_FILES)
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
@@ -114,7 +111,7 @@ def test_the_detached_run_finishes_the_index(project, enter) -> None:
     assert "Reject every chat id" in str(output)
 
 
-def test_a_mark_that_is_old_does_not_hold_back_the_next_start(project, starts) -> None:
+def test_a_mark_that_is_old_does_not_hold_back_the_next_start(project, starts):
     cache = cache_dir(str(project))
     assert detached.start_index(str(project), cache)
     assert not detached.start_index(str(project), cache)

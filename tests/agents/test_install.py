@@ -1,13 +1,10 @@
 """Install into real-looking settings of each agent: once, in place, and out again byte for byte."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
 import stat
 import tomllib
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,7 +12,6 @@ import pytest
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.edit_json import find_comments, parse
-from lessons_kb.agents.install.settings_files import find_targets
 from lessons_kb.errors import InputError, StorageError
 
 ENTRIES = Entries(hook="/opt/our tools/bin/lessons-hook", server="/opt/our tools/bin/lessons")
@@ -49,29 +45,26 @@ model = "mini"
 
 
 @pytest.fixture
-def home(_own_home: pathlib.Path) -> pathlib.Path:
+def home(_own_home):
     return _own_home
 
 
 @pytest.fixture
-def project(tmp_path: pathlib.Path) -> pathlib.Path:
+def project(tmp_path):
     folder = tmp_path / "project"
     folder.mkdir()
     return folder
 
 
 @pytest.fixture
-def ask(home: pathlib.Path, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "APPDATA"):
-        monkeypatch.delenv(name, raising=False)
-
-    def ask(agent: str, **more: object) -> Request:
+def ask(home, project):
+    def ask(agent, **more):
         return Request(agent=agent, project=str(project), entries=ENTRIES, **more)
 
     return ask
 
 
-def snapshot(*roots: pathlib.Path) -> dict[str, bytes | None]:
+def snapshot(*roots):
     return {
         str(path): path.read_bytes() if path.is_file() else None
         for root in roots
@@ -80,13 +73,13 @@ def snapshot(*roots: pathlib.Path) -> dict[str, bytes | None]:
     }
 
 
-def write(path: pathlib.Path, text: str) -> pathlib.Path:
+def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     return path
 
 
-def shapes() -> Iterator[tuple[str, str, bool, str]]:
+def shapes():
     for agent in AGENTS:
         for scope, shared in (("user", False), ("project", False), ("project", True)):
             yield agent, scope, shared, "command"
@@ -95,9 +88,7 @@ def shapes() -> Iterator[tuple[str, str, bool, str]]:
 
 
 @pytest.mark.parametrize(("agent", "scope", "shared", "via"), list(shapes()))
-def test_twice_is_once_and_nothing_stays_behind(
-    agent: str, scope: str, shared: bool, via: str, ask, home: pathlib.Path, project: pathlib.Path
-) -> None:
+def test_twice_is_once_and_nothing_stays_behind(agent, scope, shared, via, ask, home, project):
     before = snapshot(home, project)
     request = ask(agent, scope=scope, shared=shared, via=via)
     first = install(request)
@@ -115,17 +106,16 @@ def test_twice_is_once_and_nothing_stays_behind(
 
 
 @pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "opencode"])
-def test_every_event_of_the_agent_calls_its_hook(agent: str, ask) -> None:
+def test_every_event_of_the_agent_calls_its_hook(agent, ask):
     """opencode has a plugin instead."""
-    install(ask(agent))
-    target = find_targets(ask(agent))[0]
-    hooks = parse(pathlib.Path(target.path).read_text()).data["hooks"]
+    path = install(ask(agent))[0].path
+    hooks = json.loads(pathlib.Path(path).read_text())["hooks"]
     assert set(AGENTS[agent].events) <= set(hooks)
     assert "lessons-hook" in json.dumps(hooks)
     assert agent in json.dumps(hooks)
 
 
-def test_another_one_s_settings_keep_every_comment_and_key(ask, home: pathlib.Path) -> None:
+def test_another_one_s_settings_keep_every_comment_and_key(ask, home):
     path = write(home / ".claude" / "settings.json", CLAUDE)
     install(ask("claude-code"))
     text = path.read_text()
@@ -142,7 +132,7 @@ def test_another_one_s_settings_keep_every_comment_and_key(ask, home: pathlib.Pa
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_mark_stay(ask, home: pathlib.Path, line: str, mark: str) -> None:
+def test_line_ends_and_byte_order_mark_stay(ask, home, line, mark):
     text = mark + CLAUDE.replace("\n", line)
     path = write(home / ".claude" / "settings.json", text)
     install(ask("claude-code"))
@@ -154,7 +144,7 @@ def test_line_ends_and_byte_order_mark_stay(ask, home: pathlib.Path, line: str, 
 
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
-def test_toml_keeps_its_comments_and_tables(ask, home: pathlib.Path, line: str) -> None:
+def test_toml_keeps_its_comments_and_tables(ask, home, line):
     text = CODEX.replace("\n", line)
     path = write(home / ".codex" / "config.toml", text)
     install(ask("codex"))
@@ -180,7 +170,7 @@ def test_toml_keeps_its_comments_and_tables(ask, home: pathlib.Path, line: str) 
         "# nothing\n",
     ],
 )
-def test_toml_of_any_style_takes_the_server(ask, home: pathlib.Path, text: str) -> None:
+def test_toml_of_any_style_takes_the_server(ask, home, text):
     path = write(home / ".codex" / "config.toml", text)
     install(ask("codex"))
     old, new = tomllib.loads(text), tomllib.loads(path.read_text())
@@ -191,7 +181,7 @@ def test_toml_of_any_style_takes_the_server(ask, home: pathlib.Path, text: str) 
     assert tomllib.loads(path.read_text()) == {**old, "later": {"x": 1}}
 
 
-def test_what_others_wrote_meanwhile_survives(ask, home: pathlib.Path) -> None:
+def test_what_others_wrote_meanwhile_survives(ask, home):
     path = write(home / ".claude" / "settings.json", CLAUDE)
     install(ask("claude-code"))
     path.write_text(path.read_text().replace('"model": "opus"', '"model": "sonnet"'))
@@ -200,9 +190,7 @@ def test_what_others_wrote_meanwhile_survives(ask, home: pathlib.Path) -> None:
     assert path.read_text() == CLAUDE.replace("opus", "sonnet")
 
 
-def test_uninstall_finds_our_entries_without_any_memory(
-    ask, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uninstall_finds_our_entries_without_any_memory(ask, home, monkeypatch):
     path = write(home / ".claude" / "settings.json", CLAUDE)
     install(ask("claude-code"))
     monkeypatch.setenv("LESSONS_STATE_HOME", str(home / "elsewhere"))
@@ -213,14 +201,14 @@ def test_uninstall_finds_our_entries_without_any_memory(
     }
 
 
-def test_uninstall_without_an_installation_touches_nothing(ask, home: pathlib.Path) -> None:
+def test_uninstall_without_an_installation_touches_nothing(ask, home):
     path = write(home / ".claude" / "settings.json", '{"hooks": {}}')
     assert {change.action for change in uninstall(ask("claude-code"))} == {"unchanged"}
     assert path.read_text() == '{"hooks": {}}'
 
 
 @pytest.mark.parametrize("text", ["{}", "", "{\n}\n", '{"hooks": {}}', '{"hooks": {"Stop": []}}'])
-def test_empty_settings_come_back_as_they_were(ask, home: pathlib.Path, text: str) -> None:
+def test_empty_settings_come_back_as_they_were(ask, home, text):
     path = write(home / ".claude" / "settings.json", text)
     install(ask("claude-code"))
     assert "UserPromptSubmit" in path.read_text()
@@ -228,7 +216,7 @@ def test_empty_settings_come_back_as_they_were(ask, home: pathlib.Path, text: st
     assert path.read_text() == text
 
 
-def test_the_routes_change_places(ask, home: pathlib.Path) -> None:
+def test_the_routes_change_places(ask, home):
     path = write(home / ".claude" / "settings.json", CLAUDE)
     install(ask("claude-code", via="command"))
     command = path.read_bytes()
@@ -245,7 +233,7 @@ def test_the_routes_change_places(ask, home: pathlib.Path) -> None:
     assert path.read_text() == CLAUDE
 
 
-def test_an_older_path_of_ours_is_replaced_not_doubled(ask, home: pathlib.Path) -> None:
+def test_an_older_path_of_ours_is_replaced_not_doubled(ask, home):
     install(
         replace(
             ask("claude-code"), entries=Entries(hook="/old/lessons-hook", server="/old/lessons")
@@ -259,7 +247,7 @@ def test_an_older_path_of_ours_is_replaced_not_doubled(ask, home: pathlib.Path) 
     assert not path.exists()
 
 
-def test_ours_is_taken_out_of_a_group_that_others_share(ask, home: pathlib.Path) -> None:
+def test_ours_is_taken_out_of_a_group_that_others_share(ask, home):
     install(ask("claude-code"))
     path = home / ".claude" / "settings.json"
     data = json.loads(path.read_text())
@@ -273,7 +261,7 @@ def test_ours_is_taken_out_of_a_group_that_others_share(ask, home: pathlib.Path)
     }
 
 
-def test_a_server_of_that_name_that_is_not_ours_stays(ask, home: pathlib.Path) -> None:
+def test_a_server_of_that_name_that_is_not_ours_stays(ask, home):
     text = '{"mcpServers": {"lessons": {"command": "npx", "args": ["their-lessons"]}}}'
     path = write(home / ".claude.json", text)
     before = snapshot(home)
@@ -284,7 +272,7 @@ def test_a_server_of_that_name_that_is_not_ours_stays(ask, home: pathlib.Path) -
     assert path.read_text() == text
 
 
-def test_keys_added_to_our_server_stay(ask, home: pathlib.Path) -> None:
+def test_keys_added_to_our_server_stay(ask, home):
     path = write(
         home / ".codex" / "config.toml",
         '[mcp_servers.lessons]\ncommand = "/old/lessons"\nargs = ["mcp"]\nstartup_timeout_sec = 30\n',
@@ -299,16 +287,15 @@ def test_keys_added_to_our_server_stay(ask, home: pathlib.Path) -> None:
     [
         ("claude-code", ".claude/settings.json", '{\n  "a": 1\n  "b": 2\n}', "line 3"),
         ("claude-code", ".claude.json", "{", "line 1"),
+        ("claude-code", ".claude/settings.json", '{"a": "\xff"}', "not UTF-8"),
         ("claude-code", ".claude/settings.json", '{"hooks": 3}', "hooks must be an object"),
         ("claude-code", ".claude/settings.json", '{"hooks": {"Stop": {}}}', "must be a list"),
         ("codex", ".codex/config.toml", 'a = 1\nb = "\n', "line 2"),
         ("codex", ".codex/config.toml", "mcp_servers = 3\n", "must be a table"),
     ],
 )
-def test_a_broken_file_is_named_and_nothing_is_touched(
-    ask, home: pathlib.Path, agent: str, name: str, text: str, where: str
-) -> None:
-    write(home / name, text)
+def test_a_broken_file_is_named_and_nothing_is_touched(ask, home, agent, name, text, where):
+    write(home / name, "").write_bytes(text.encode("latin-1"))
     before = snapshot(home)
     with pytest.raises(InputError, match=where) as caught:
         install(ask(agent))
@@ -317,14 +304,7 @@ def test_a_broken_file_is_named_and_nothing_is_touched(
     assert snapshot(home) == before
 
 
-def test_bytes_that_are_no_text_are_named(ask, home: pathlib.Path) -> None:
-    path = write(home / ".claude" / "settings.json", "")
-    path.write_bytes(b'{"a": "\xff"}')
-    with pytest.raises(InputError, match="not UTF-8"):
-        install(ask("claude-code"))
-
-
-def test_a_read_only_file_stays(ask, home: pathlib.Path) -> None:
+def test_a_read_only_file_stays(ask, home):
     path = write(home / ".claude" / "settings.json", CLAUDE)
     path.chmod(0o444)
     before = snapshot(home)
@@ -334,13 +314,13 @@ def test_a_read_only_file_stays(ask, home: pathlib.Path) -> None:
     assert not (home / ".claude.json").exists()
 
 
-def test_a_folder_in_a_file_s_place_is_named(ask, home: pathlib.Path) -> None:
+def test_a_folder_in_a_file_s_place_is_named(ask, home):
     (home / ".claude" / "settings.json").mkdir(parents=True)
     with pytest.raises(StorageError, match="a folder, not a file"):
         install(ask("claude-code"))
 
 
-def test_a_link_is_followed_and_modes_stay(ask, home: pathlib.Path) -> None:
+def test_a_link_is_followed_and_modes_stay(ask, home):
     real = write(home / "dotfiles" / "claude.json", CLAUDE)
     real.chmod(0o600)
     link = home / ".claude" / "settings.json"
@@ -355,32 +335,21 @@ def test_a_link_is_followed_and_modes_stay(ask, home: pathlib.Path) -> None:
     assert real.read_text() == CLAUDE
 
 
-def test_a_dry_run_shows_and_writes_nothing(ask, home: pathlib.Path) -> None:
-    write(home / ".claude" / "settings.json", CLAUDE)
-    before = snapshot(home)
-    changes = install(ask("claude-code"), dry_run=True)
-    assert "+" in changes[0].diff
-    assert snapshot(home) == before
-    assert not (home / ".local").exists()
-
-
-def test_a_difference_shows_no_secret(ask, home: pathlib.Path) -> None:
+def test_a_difference_shows_no_secret(ask, home):
     secret = "sk-ant-api03-" + "aB3dE6gH9" * 10
     write(home / ".claude.json", json.dumps({"env": {"ANTHROPIC_API_KEY": secret}}, indent=2))
     changes = install(ask("claude-code"))
     assert secret not in "".join(change.diff for change in changes)
 
 
-def test_the_former_file_is_kept_privately(ask, home: pathlib.Path) -> None:
+def test_the_former_file_is_kept_privately(ask, home):
     write(home / ".claude" / "settings.json", CLAUDE)
     backup = pathlib.Path(install(ask("claude-code"))[0].backup)
     assert backup.read_text() == CLAUDE
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
 
 
-def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(
-    ask, home: pathlib.Path
-) -> None:
+def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(ask, home):
     before = snapshot(home)
     install(ask("copilot-cli"))
     install(ask("vscode"))
@@ -393,7 +362,7 @@ def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(
 
 
 @pytest.mark.slow
-def test_two_scopes_in_one_file_come_out_one_by_one(ask, home: pathlib.Path) -> None:
+def test_two_scopes_in_one_file_come_out_one_by_one(ask, home):
     text = '{\n  "projects": {},\n  "numStartups": 3\n}\n'
     path = write(home / ".claude.json", text)
     install(ask("claude-code"))
@@ -411,7 +380,7 @@ def test_two_scopes_in_one_file_come_out_one_by_one(ask, home: pathlib.Path) -> 
     assert left == {"numStartups": 4}
 
 
-def test_a_plugin_of_that_name_that_is_not_ours_stays(ask, home: pathlib.Path) -> None:
+def test_a_plugin_of_that_name_that_is_not_ours_stays(ask, home):
     path = write(home / ".config" / "opencode" / "plugins" / "lessons.ts", "export {}\n")
     with pytest.raises(InputError, match="rename it"):
         install(ask("opencode"))
@@ -419,46 +388,27 @@ def test_a_plugin_of_that_name_that_is_not_ours_stays(ask, home: pathlib.Path) -
     assert path.read_text() == "export {}\n"
 
 
-@pytest.mark.parametrize(
-    ("more", "what"),
-    [
-        ({"agent": "emacs"}, "claude-code"),
-        ({"scope": "world"}, "user, project"),
-        ({"via": "pigeon"}, "command, mcp"),
-        ({"shared": True}, "--scope project"),
-        ({"agent": "cursor", "via": "mcp"}, "--via command"),
-    ],
-)
-def test_what_does_not_exist_is_said(ask, more: dict[str, object], what: str) -> None:
-    with pytest.raises(InputError, match=what):
-        install(ask(**{"agent": "claude-code", **more}))
-
-
-def test_the_line_survives_a_shell(ask, tmp_path: pathlib.Path) -> None:
+def test_the_line_survives_a_shell(ask, tmp_path):
     import subprocess
 
     program = tmp_path / "with space" / "lessons-hook"
     write(program, "#!/bin/sh\necho got $1\n").chmod(0o755)
     request = replace(ask("codex"), entries=Entries(hook=str(program), server="lessons"))
-    install(request)
-    hooks = json.loads(pathlib.Path(find_targets(request)[0].path).read_text())["hooks"]
+    path = install(request)[0].path
+    hooks = json.loads(pathlib.Path(path).read_text())["hooks"]
     line = hooks["Stop"][0]["hooks"][0]["command"]
     done = subprocess.run(line, shell=True, capture_output=True, text=True)
     assert done.stdout == "got codex\n"
 
 
-def test_a_kill_between_record_and_file_is_no_harm(
-    ask, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from lessons_kb.store import settings as agent_settings
-
+def test_a_kill_between_record_and_file_is_no_harm(ask, home, monkeypatch):
     path = write(home / ".claude" / "settings.json", CLAUDE)
 
-    def killed(*_: object, **__: object) -> None:
+    def killed(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(agent_settings, "replace_settings_file", killed)
+        patch.setattr("lessons_kb.store.settings.replace_settings_file", killed)
         with pytest.raises(KeyboardInterrupt):
             install(ask("claude-code"))
     assert path.read_text() == CLAUDE
@@ -470,7 +420,7 @@ def test_a_kill_between_record_and_file_is_no_harm(
     assert path.read_text() == CLAUDE
 
 
-def test_a_tool_call_names_only_what_codex_sends(ask) -> None:
+def test_a_tool_call_names_only_what_codex_sends(ask):
     """Codex drops a call with a placeholder that its payload has no value for."""
     sent = {
         "UserPromptSubmit": {"prompt"},
@@ -479,13 +429,13 @@ def test_a_tool_call_names_only_what_codex_sends(ask) -> None:
         "Stop": {"last_assistant_message"},
     }
     always = {"session_id", "transcript_path", "cwd", "turn_id", "hook_event_name"}
-    install(ask("codex", via="mcp"))
-    hooks = json.loads(pathlib.Path(find_targets(ask("codex"))[0].path).read_text())["hooks"]
+    path = install(ask("codex", via="mcp"))[0].path
+    hooks = json.loads(pathlib.Path(path).read_text())["hooks"]
     for event, fields in sent.items():
         assert set(hooks[event][0]["hooks"][0]["input"]["event"]) <= always | fields
 
 
-def test_gemini_starts_no_hook_before_every_request(ask, home: pathlib.Path) -> None:
+def test_gemini_starts_no_hook_before_every_request(ask, home):
     """``PreCompress`` precedes them all, mostly for nothing."""
     install(ask("gemini-cli"))
     hooks = json.loads((home / ".gemini" / "settings.json").read_text())["hooks"]

@@ -1,18 +1,12 @@
 """The commands that a user types in the chat, as `lessons install` writes them for each agent."""
 
-from __future__ import annotations
-
-import pathlib
 import tomllib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import yaml
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.install_agent import check_agents
 
 ENTRIES = Entries(hook="/opt/our tools/lessons-hook", server="/opt/our tools/lessons")
 FILES = {
@@ -27,33 +21,26 @@ FILES = {
 
 
 @pytest.fixture
-def home(_own_home: pathlib.Path) -> pathlib.Path:
+def home(_own_home):
     return _own_home
 
 
-Ask = Callable[..., Request]
-
-
 @pytest.fixture
-def ask(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
+def ask(tmp_path):
     (tmp_path / "project").mkdir()
 
-    def ask(agent: str, **more: Any) -> Request:
+    def ask(agent, **more):
         return Request(agent=agent, project=str(tmp_path / "project"), entries=ENTRIES, **more)
 
     return ask
 
 
-def header(text: str) -> dict[str, Any]:
+def header(text):
     return yaml.safe_load(text.split("---\n")[1])
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_each_agent_gets_two_commands_and_gives_them_back(
-    agent: str, ask: Ask, home: pathlib.Path
-) -> None:
+def test_each_agent_gets_two_commands_and_gives_them_back(agent, ask, home):
     install(ask(agent))
     for name in ("lesson", "lessons-review"):
         text = (home / FILES[agent].format(name)).read_text("utf-8")
@@ -75,9 +62,7 @@ def test_each_agent_gets_two_commands_and_gives_them_back(
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "copilot-cli"])
-def test_the_model_pays_nothing_until_the_user_calls(
-    agent: str, ask: Ask, home: pathlib.Path
-) -> None:
+def test_the_model_pays_nothing_until_the_user_calls(agent, ask, home):
     install(ask(agent))
     path = home / FILES[agent].format("lesson")
     if agent == "codex":
@@ -87,7 +72,7 @@ def test_the_model_pays_nothing_until_the_user_calls(
         assert header(path.read_text("utf-8"))["disable-model-invocation"] is True
 
 
-def test_a_command_of_the_user_s_own_stays(ask: Ask, home: pathlib.Path) -> None:
+def test_a_command_of_the_user_s_own_stays(ask, home):
     own = home / ".claude" / "commands" / "lesson.md"
     own.parent.mkdir(parents=True)
     own.write_text("Teach me something.\n")
@@ -99,7 +84,7 @@ def test_a_command_of_the_user_s_own_stays(ask: Ask, home: pathlib.Path) -> None
     assert not (own.parent / "lessons-review.md").exists()
 
 
-def test_nothing_is_put_beside_a_skill_of_the_user_s_own(ask: Ask, home: pathlib.Path) -> None:
+def test_nothing_is_put_beside_a_skill_of_the_user_s_own(ask, home):
     skill = home / FILES["codex"].format("lesson")
     install(ask("codex"))
     policy = skill.parent / "agents" / "openai.yaml"
@@ -112,24 +97,22 @@ def test_nothing_is_put_beside_a_skill_of_the_user_s_own(ask: Ask, home: pathlib
     assert "Teach me" in skill.read_text()
 
 
-def test_doctor_does_not_miss_what_was_never_written(ask: Ask, home: pathlib.Path) -> None:
+def test_doctor_does_not_miss_what_was_never_written(ask, home, health):
     own = home / FILES["claude-code"].format("lesson")
     own.parent.mkdir(parents=True)
     own.write_text("Teach me something.\n")
     request = ask("claude-code")
     install(request)
-    assert str(own) not in str(check_agents(request.project))
+    assert str(own) not in str(health("agent", request.project))
     own.unlink()
     install(request)
     own.write_text("Teach me something else.\n")
-    assert str(own) in str(check_agents(request.project))
+    assert str(own) in str(health("agent", request.project))
     install(request)
-    assert str(own) not in str(check_agents(request.project)), "running it again is the cure"
+    assert str(own) not in str(health("agent", request.project)), "running it again is the cure"
 
 
-def test_in_a_project_only_what_is_committed_gets_commands(
-    ask: Ask, tmp_path: pathlib.Path
-) -> None:
+def test_in_a_project_only_what_is_committed_gets_commands(ask, tmp_path):
     install(ask("claude-code", scope="project"))
     assert not (tmp_path / "project" / ".claude" / "commands").exists()
     install(ask("claude-code", scope="project", shared=True))

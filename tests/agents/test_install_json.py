@@ -1,7 +1,5 @@
 """The editor of JSON with comments: one value changes, every other character stays."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -38,31 +36,27 @@ VALUE = {"type": "command", "args": ["x"], "n": 3}
         ('{\n  "k": false, // why\n}', '{\n  "k": true, // why\n}'),
     ],
 )
-def test_a_value_is_put_in_the_manner_of_the_file(old: str, new: str) -> None:
+def test_a_value_is_put_in_the_manner_of_the_file(old, new):
     assert put(old, ("k",), True) == new
 
 
-def test_what_is_there_already_stays_as_it_is_written() -> None:
-    text = '{"k" : {"b":2, "a" : 1 }}'
-    assert put(text, ("k",), {"a": 1, "b": 2}) == text
+@pytest.mark.parametrize(
+    ("old", "path", "value", "new"),
+    [
+        # What is there already stays as it is written; but true is not 1.
+        ('{"k" : {"b":2, "a" : 1 }}', ("k",), {"a": 1, "b": 2}, '{"k" : {"b":2, "a" : 1 }}'),
+        ('{"k": 1}', ("k",), True, '{"k": true}'),
+        # Comments within what is replaced go with it; of a key that stands twice the last counts.
+        ('{ /* a */ "k": [1 /* b */], // c\n}', ("k",), 2, '{ /* a */ "k": 2, // c\n}'),
+        ('{"k": 1, "k": 2}', ("k",), 3, '{"k": 1, "k": 3}'),
+    ],
+)
+def test_what_is_put_in_takes_the_place_of_what_was_there(old, path, value, new):
+    assert put(old, path, value) == new
 
 
-def test_true_is_not_one() -> None:
-    assert put('{"k": 1}', ("k",), True) == '{"k": true}'
-
-
-def test_missing_objects_and_lists_are_made() -> None:
+def test_missing_objects_and_lists_are_made():
     assert json.loads(put("{}", ("hooks", "Stop", 0), VALUE)) == {"hooks": {"Stop": [VALUE]}}
-
-
-def test_comments_within_what_is_replaced_go_with_it() -> None:
-    text = '{ /* a */ "k": [1 /* b */], // c\n}'
-    assert put(text, ("k",), 2) == '{ /* a */ "k": 2, // c\n}'
-
-
-def test_of_a_key_that_stands_twice_the_last_counts() -> None:
-    text = '{"k": 1, "k": 2}'
-    assert put(text, ("k",), 3) == '{"k": 1, "k": 3}'
 
 
 @pytest.mark.parametrize(
@@ -80,12 +74,12 @@ def test_of_a_key_that_stands_twice_the_last_counts() -> None:
         (",", "line 1, column 1"),
     ],
 )
-def test_a_broken_file_is_named_by_line(text: str, where: str) -> None:
+def test_a_broken_file_is_named_by_line(text, where):
     with pytest.raises(InputError, match=where):
         parse(text)
 
 
-def test_a_way_that_leads_through_something_else_is_an_error() -> None:
+def test_a_way_that_leads_through_something_else_is_an_error():
     with pytest.raises(InputError, match="hooks must be an object"):
         put('{"hooks": []}', ("hooks", "Stop", 0), VALUE)
 
@@ -103,10 +97,10 @@ COMMENTS = st.sampled_from(["", " ", "/* c, } */", "// d ]\n", "\n", "\r\n\t", "
 
 
 @st.composite
-def texts(draw: st.DrawFn) -> str:
+def texts(draw):
     """An object as people write it: comments anywhere, trailing commas, odd spacing."""
 
-    def write(value: object) -> str:
+    def write(value):
         gap = lambda: draw(COMMENTS)  # noqa: E731
         if isinstance(value, dict):
             parts = [
@@ -125,9 +119,7 @@ def texts(draw: st.DrawFn) -> str:
 
 @pytest.mark.slow
 @given(texts(), st.text(max_size=4), DATA)
-def test_any_file_can_take_any_value_and_keeps_its_comments(
-    text: str, key: str, value: object
-) -> None:
+def test_any_file_can_take_any_value_and_keeps_its_comments(text, key, value):
     before = parse(text).data
     new = put(text, (key,), value)
     assert parse(new).data == {**before, key: value}
@@ -137,7 +129,7 @@ def test_any_file_can_take_any_value_and_keeps_its_comments(
 
 @pytest.mark.slow
 @given(texts(), DATA)
-def test_what_was_put_in_can_be_taken_out(text: str, value: object) -> None:
+def test_what_was_put_in_can_be_taken_out(text, value):
     before = parse(text).data
     key = "a key that is in no file"
     after = take(put(text, (key, "Stop", 0), value), (key,))
@@ -148,9 +140,7 @@ def test_what_was_put_in_can_be_taken_out(text: str, value: object) -> None:
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
 @pytest.mark.parametrize("comma", ["", ","])
 @pytest.mark.parametrize("indent", ["  ", "    ", "\t"])
-def test_a_file_as_editors_write_it_comes_back_byte_for_byte(
-    line: str, comma: str, indent: str
-) -> None:
+def test_a_file_as_editors_write_it_comes_back_byte_for_byte(line, comma, indent):
     text = line.join(
         ["// head", "{", f'{indent}"a": {{', f'{indent}{indent}"b": [1, 2]{comma}', f"{indent}}},",
          f"{indent}// why", f'{indent}"c": "x"{comma} // tail', f"{indent}/* end */", "}", ""]
@@ -164,7 +154,7 @@ def test_a_file_as_editors_write_it_comes_back_byte_for_byte(
 
 @pytest.mark.slow
 @given(texts())
-def test_taking_any_member_leaves_the_others(text: str) -> None:
+def test_taking_any_member_leaves_the_others(text):
     before = parse(text).data
     for key in before:
         left = parse(take(text, (key,))).data
@@ -173,11 +163,11 @@ def test_taking_any_member_leaves_the_others(text: str) -> None:
 
 @pytest.mark.slow
 @given(texts())
-def test_the_quick_way_reads_the_same(text: str) -> None:
+def test_the_quick_way_reads_the_same(text):
     assert read_data(text) == parse(text).data
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "", "{", '{"a": 1} x'])
-def test_the_quick_way_refuses_the_same(text: str) -> None:
+def test_the_quick_way_refuses_the_same(text):
     with pytest.raises(InputError, match="line 1"):
         read_data(text)

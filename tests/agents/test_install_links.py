@@ -1,7 +1,5 @@
 """A project's links may not lead an installation out of it: a clone chose where they point."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 
@@ -11,13 +9,13 @@ from lessons_kb.agents.install import Entries, Request, install
 from lessons_kb.errors import InputError
 
 
-def request(project: pathlib.Path, **more: object) -> Request:
+def request(project, **more):
     entries = Entries(hook="lessons-hook", server="lessons")
     return Request(agent="claude-code", project=str(project), entries=entries, **more)
 
 
 @pytest.mark.parametrize("link", [".claude", ".claude/settings.local.json"])
-def test_out_of_a_project_nothing_is_written(tmp_path: pathlib.Path, link: str) -> None:
+def test_out_of_a_project_nothing_is_written(tmp_path, link):
     project, outside = tmp_path / "project", tmp_path / "outside"
     outside.mkdir()
     (project / link).parent.mkdir(parents=True)
@@ -30,7 +28,7 @@ def test_out_of_a_project_nothing_is_written(tmp_path: pathlib.Path, link: str) 
     assert [path.name for path in outside.iterdir()] == ["settings.local.json"]
 
 
-def test_a_link_within_the_project_is_followed(tmp_path: pathlib.Path) -> None:
+def test_a_link_within_the_project_is_followed(tmp_path):
     project = tmp_path / "project"
     (project / "config").mkdir(parents=True)
     (project / ".claude").symlink_to("config")
@@ -38,7 +36,7 @@ def test_a_link_within_the_project_is_followed(tmp_path: pathlib.Path) -> None:
     assert "hooks" in json.loads((project / "config/settings.local.json").read_text())
 
 
-def test_the_users_own_links_are_followed(tmp_path: pathlib.Path) -> None:
+def test_the_users_own_links_are_followed(tmp_path):
     home = pathlib.Path.home()
     (tmp_path / "dotfiles").mkdir()
     (home / ".claude").symlink_to(tmp_path / "dotfiles")

@@ -1,11 +1,8 @@
 """The folders with plugins and extensions, as they are shipped; ``--update`` writes them."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import re
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ MARKET = TEMPLATES / "claude-code"
 PLUGIN = MARKET / "plugins" / "lessons"
 
 
-def read(path: pathlib.Path) -> dict:
+def read(path):
     return json.loads(path.read_text("utf-8"))
 
 
@@ -26,7 +23,7 @@ ABOUT = "Puts the few lessons that matter in front of the agent; needs lessons-k
 SERVER = {"lessons": {"command": "lessons", "args": ["mcp"]}}
 
 
-def written(agent: str, *, prefix: str = "") -> dict[str, str]:
+def written(agent, *, prefix=""):
     """Return hooks and commands of a folder: what an installation writes, without its notes."""
     about = "Lessons before each prompt, guards after each tool, a check after the answer"
     hooks = {"description": about, "hooks": build_hooks(agent, "lessons-hook", via="command")}
@@ -88,9 +85,7 @@ FOLDERS = {
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_holds_what_an_installation_writes(
-    folder: str, request: pytest.FixtureRequest
-) -> None:
+def test_a_folder_holds_what_an_installation_writes(folder, request):
     for path, text in FOLDERS[folder].items():
         place = TEMPLATES / folder / path
         if request.config.getoption("--update"):
@@ -99,7 +94,7 @@ def test_a_folder_holds_what_an_installation_writes(
         assert place.read_text("utf-8") == text
 
 
-def test_the_marketplace_leads_to_the_plugin() -> None:
+def test_the_marketplace_leads_to_the_plugin():
     market = read(MARKET / ".claude-plugin" / "marketplace.json")
     (entry,) = market["plugins"]
     manifest = read(MARKET / entry["source"] / ".claude-plugin" / "plugin.json")
@@ -108,13 +103,13 @@ def test_the_marketplace_leads_to_the_plugin() -> None:
     assert read(PLUGIN / ".mcp.json")["mcpServers"]["lessons"]["args"] == ["mcp"]
 
 
-def test_the_plugin_for_opencode_sends_every_event_of_the_table() -> None:
+def test_the_plugin_for_opencode_sends_every_event_of_the_table():
     text = (TEMPLATES / "opencode" / "lessons.ts").read_text("utf-8")
     assert set(re.findall(r'ask\("(\w+)"', text)) == set(AGENTS["opencode"].events)
 
 
-def test_what_the_plugin_forgets_with_a_turn_is_given_again(project, fire) -> None:
-    def ask(number: int) -> Any:
+def test_what_the_plugin_forgets_with_a_turn_is_given_again(project, fire):
+    def ask(number):
         text = "Add a telegram command that restarts the service"
         event = {"event": "prompt", "sessionID": "s", "cwd": str(project), "text": text}
         return fire("opencode", event | {"messageID": f"m{number}"}).get("context", "")
@@ -124,6 +119,6 @@ def test_what_the_plugin_forgets_with_a_turn_is_given_again(project, fire) -> No
     assert ask(2) == ""
 
 
-def test_a_path_is_written_as_a_string_of_the_language() -> None:
+def test_a_path_is_written_as_a_string_of_the_language():
     text = build_plugin('C:\\our "tools"\\lessons-hook.exe')
     assert 'const PROGRAM = "C:\\\\our \\"tools\\"\\\\lessons-hook.exe"\n' in text

@@ -1,11 +1,7 @@
 """A command that the user interrupts, and what is said of it afterwards, become a draft."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
-import pathlib
-from typing import Any
 
 import pytest
 
@@ -24,7 +20,7 @@ CUT_OFF = f"{CANCELLED} Below is the output before it was cancelled:\nindexing 1
 TOO_LONG = "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes."
 
 
-def outcomes(project: pathlib.Path) -> tuple[list[str], list[str]]:
+def outcomes(project):
     """Return how the journalled commands ended, and the kinds of the drafts made of it all."""
     with Brain.open(project) as brain:
         events = brain.journal.events(session="s1", limit=50)
@@ -42,10 +38,8 @@ def outcomes(project: pathlib.Path) -> tuple[list[str], list[str]]:
         ("User aborted the command", 0, "ok", []),
     ],
 )
-def test_in_opencode_its_output_tells(
-    project, fire, drafted, output, code, outcome, drafts
-) -> None:
-    def say(event: str, **fields: Any) -> None:
+def test_in_opencode_its_output_tells(project, fire, drafted, output, code, outcome, drafts):
+    def say(event, **fields):
         fire("opencode", {"event": event, "sessionID": "s1", "cwd": str(project), **fields})
 
     call = {"tool": "bash", "callID": "c1", "args": {"command": COMMAND}}
@@ -59,8 +53,8 @@ def test_in_opencode_its_output_tells(
     assert outcomes(project) == ([outcome], drafts)
 
 
-def test_in_opencode_a_call_cut_off_is_no_failure(project, fire) -> None:
-    def say(event: str, **fields: Any) -> None:
+def test_in_opencode_a_call_cut_off_is_no_failure(project, fire):
+    def say(event, **fields):
         fire("opencode", {"event": event, "sessionID": "s1", "cwd": str(project), **fields})
 
     call = {"tool": "bash", "callID": "c1", "args": {"command": COMMAND}}
@@ -83,10 +77,10 @@ def test_in_opencode_a_call_cut_off_is_no_failure(project, fire) -> None:
         (f"Output: {CANCELLED}", "ok", []),
     ],
 )
-def test_in_gemini_the_result_tells(project, fire, content, outcome, drafts) -> None:
+def test_in_gemini_the_result_tells(project, fire, content, outcome, drafts):
     seconds = iter(range(60))
 
-    def say(event: str, **fields: Any) -> None:
+    def say(event, **fields):
         common = {"session_id": "s1", "cwd": str(project), "hook_event_name": event}
         at = {"timestamp": f"2026-11-22T10:00:{next(seconds):02d}.100Z"}
         fire("gemini-cli", common | at | fields)
@@ -102,15 +96,15 @@ def test_in_gemini_the_result_tells(project, fire, content, outcome, drafts) -> 
 @pytest.mark.parametrize(
     ("reason", "drafts"), [("interrupted", ["interrupt"]), ("replaced", []), (None, [])]
 )
-def test_in_codex_the_record_tells(project, fire, reason, drafts) -> None:
+def test_in_codex_the_record_tells(project, fire, reason, drafts):
     record = project.parent / "rollout.jsonl"
     record.touch()
 
-    def say(event: str, turn: str, **fields: Any) -> None:
+    def say(event, turn, **fields):
         common = {"session_id": "s1", "cwd": str(project), "transcript_path": str(record)}
         fire("codex", common | {"hook_event_name": event, "turn_id": turn} | fields)
 
-    def write(kind: str, **payload: Any) -> None:
+    def write(kind, **payload):
         with record.open("a") as file:
             now = dt.datetime.now(dt.UTC).isoformat()  # as of the hooks, which tell no time
             told = {"timestamp": now, "type": kind, "payload": payload}

@@ -1,7 +1,5 @@
 """A journal that cannot be used costs the memory of a session, never an answer."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -13,17 +11,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
-from lessons_kb.store.user_state import read_troubles, state_dir
 from tests.agents.test_sessions import Cursor
+from tests.kit import answer_event, read_troubles, state_dir
 
 pytestmark = pytest.mark.slow
 
@@ -48,16 +42,16 @@ TROUBLES = {
 }
 
 
-def event(project: pathlib.Path, session: str, name: str, **fields: Any) -> dict[str, Any]:
+def event(project, session, name, **fields):
     return {"session_id": session, "cwd": str(project), "hook_event_name": name, **fields}
 
 
-def prompt(project: pathlib.Path, session: str) -> dict[str, Any]:
+def prompt(project, session):
     return event(project, session, "UserPromptSubmit", prompt=PROMPT)
 
 
 @contextlib.contextmanager
-def held_by_a_stopped_process(journal: pathlib.Path) -> Iterator[None]:
+def held_by_a_stopped_process(journal):
     command = [sys.executable, "-c", HOLD, str(journal)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None
@@ -70,7 +64,7 @@ def held_by_a_stopped_process(journal: pathlib.Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def read_only(state: pathlib.Path, mount: Any) -> Iterator[None]:
+def read_only(state, mount):
     mount(state, "--bind", state)
     subprocess.run(["mount", "-o", "remount,bind,ro", str(state)], check=True)
     yield
@@ -78,7 +72,7 @@ def read_only(state: pathlib.Path, mount: Any) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def full(state: pathlib.Path) -> Iterator[None]:
+def full(state):
     ballast = state / "ballast"
     with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         for size in (1 << 16, 4096, 1):
@@ -90,7 +84,7 @@ def full(state: pathlib.Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def written_by_a_newer_version(journal: pathlib.Path) -> Iterator[None]:
+def written_by_a_newer_version(journal):
     with contextlib.closing(sqlite3.connect(journal, isolation_level=None)) as db:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         db.execute("PRAGMA user_version = 1000")
@@ -99,13 +93,7 @@ def written_by_a_newer_version(journal: pathlib.Path) -> Iterator[None]:
 
 
 @pytest.fixture(params=sorted(TROUBLES))
-def lost(
-    request: pytest.FixtureRequest,
-    project: pathlib.Path,
-    mount: Any,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> tuple[Any, str]:
+def lost(request, project, mount, tmp_path, monkeypatch):
     """Take the journal away in one way: (a context, what is said of it)."""
     way = request.param
     state = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb")
@@ -123,11 +111,11 @@ def lost(
     return contexts[way], TROUBLES[way]
 
 
-def advice(output: Any) -> bool:
+def advice(output):
     return ADVICE in str(output.get("hookSpecificOutput", ""))
 
 
-def test_a_prompt_is_answered_and_the_user_told_once(project, enter, lost) -> None:
+def test_a_prompt_is_answered_and_the_user_told_once(project, enter, lost):
     without_journal, reason = lost
     enter("claude-code", prompt(project, "before"))
     with without_journal():
@@ -142,7 +130,7 @@ def test_a_prompt_is_answered_and_the_user_told_once(project, enter, lost) -> No
     assert len(logged) in (0, 2)  # a log on a disk that takes nothing holds nothing
 
 
-def test_every_other_event_is_survived(project, enter, lost) -> None:
+def test_every_other_event_is_survived(project, enter, lost):
     enter("claude-code", prompt(project, "before"))
     edit = {"tool_name": "Edit", "tool_use_id": "t1"}
     edit["tool_input"] = {"file_path": f"{project}/bot/a.py", "old_string": "a", "new_string": "b"}
@@ -158,20 +146,19 @@ def test_every_other_event_is_survived(project, enter, lost) -> None:
     assert not [t for t in read_troubles() if "no answer within" in t.message]
 
 
-def test_what_a_session_was_given_is_not_given_again(project, enter, lost) -> None:
+def test_what_a_session_was_given_is_not_given_again(project, enter, lost):
     assert advice(enter("claude-code", prompt(project, "s"))[0])
     with lost[0]():
         assert not advice(enter("claude-code", prompt(project, "s"))[0])
 
 
-def test_the_doctor_says_it(project, enter, lost) -> None:
+def test_the_doctor_says_it(project, enter, lost, health):
     enter("claude-code", prompt(project, "before"))
-    with lost[0](), Brain.open(project) as brain:
-        lines = [line for line in check_health(brain, str(project)) if line.what == "journal"]
-    assert [line.level for line in lines] == ["error"]
+    with lost[0]():
+        assert [line.level for line in health("journal", project)] == ["error"]
 
 
-def test_what_comes_after_is_remembered_again(project, enter, lost) -> None:
+def test_what_comes_after_is_remembered_again(project, enter, lost):
     enter("claude-code", prompt(project, "before"))
     with lost[0]():
         enter("claude-code", prompt(project, "s"))
@@ -180,13 +167,13 @@ def test_what_comes_after_is_remembered_again(project, enter, lost) -> None:
     assert LINE not in str(said)
 
 
-def test_a_process_that_stays_remembers_again(project, monkeypatch) -> None:
+def test_a_process_that_stays_remembers_again(project, monkeypatch):
     monkeypatch.setattr(database, "_RETRY_SECONDS", 0.0)
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
     number = itertools.count()
     with Brain.open(project) as brain:
 
-        def ask(session: str) -> str:
+        def ask(session):
             data = json.dumps(prompt(project, session) | {"prompt_id": f"p{next(number)}"})
             return answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
 
@@ -199,13 +186,13 @@ def test_a_process_that_stays_remembers_again(project, monkeypatch) -> None:
         assert len(brain.journal.events(session="s2", kinds=["prompt"])) == 2
 
 
-def test_a_process_that_stays_says_what_is_wrong_now(project, mount) -> None:
+def test_a_process_that_stays_says_what_is_wrong_now(project, mount):
     state = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb")
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
     number = itertools.count()
     with Brain.open(project) as brain:
 
-        def ask() -> str:
+        def ask():
             session = f"s{next(number)}"
             data = json.dumps(prompt(project, session))
             said = answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
@@ -227,7 +214,7 @@ def test_a_process_that_stays_says_what_is_wrong_now(project, mount) -> None:
         assert LINE not in ask()
 
 
-def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter) -> None:
+def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter):
     script = Cursor(project)
     asked = script.prompt(PROMPT, 1)
     enter("cursor", asked | {"conversation_id": "before"})

@@ -1,32 +1,28 @@
 """Nothing that announces itself as a secret is kept of a call, in whatever column."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import pathlib
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.exchange import FORMATS as FORMATS_OF_EXPORT
-from lessons_kb.brain.init import make_brain
 from lessons_kb.check.item_states import format_request
 from lessons_kb.model import Check, Command, Edit, Event, Evidence
 from lessons_kb.service.hook_event import answer_event, log_failure
 from lessons_kb.store.settings import note_failure
 from lessons_kb.store.trash import new_entry, trash_dir
 from lessons_kb.store.user_state import LOG_NAME, state_dir, state_home
-from tests.agents.conftest import card
+from tests.kit import make_brain, write
 from tests.text.secret_formats import CHANNELS, FORMATS, PART, left_of, made
 from tests.text.test_secret_kinds import SECRETS, filled
 
 
-def kept(project: pathlib.Path) -> str:
+def kept(project):
     """Return every value of every table of the journal."""
     path = os.path.join(state_dir(str(project)), "journal.db")
     with contextlib.closing(sqlite3.connect(path)) as db:
@@ -34,7 +30,7 @@ def kept(project: pathlib.Path) -> str:
 
 
 @pytest.mark.slow
-def test_no_part_of_a_secret_of_any_kind_is_kept_of_a_call(project: pathlib.Path) -> None:
+def test_no_part_of_a_secret_of_any_kind_is_kept_of_a_call(project):
     made = {}
     for number, name in enumerate(SECRETS):
         made[name] = filled(name)
@@ -55,7 +51,7 @@ def test_no_part_of_a_secret_of_any_kind_is_kept_of_a_call(project: pathlib.Path
     assert not left
 
 
-def test_what_a_command_touches_is_kept_beside_its_secret(project: pathlib.Path) -> None:
+def test_what_a_command_touches_is_kept_beside_its_secret(project):
     command = (
         "deploy --password Ab3xY7kQ9zT && sed -i s/a/b/ bot/run.py 'bot/it has.py' && cat bot/x.py"
     )
@@ -68,11 +64,10 @@ def test_what_a_command_touches_is_kept_beside_its_secret(project: pathlib.Path)
     assert "Ab3xY7" not in journal
 
 
-Lines = Sequence[tuple[str, str]]
 """(channel, text) of each secret."""
 
 
-def by_hooks(texts: Lines, project: pathlib.Path) -> None:
+def by_hooks(texts, project):
     """Let an agent's hooks see each text as a prompt, a path, a change or a call."""
     for number, (channel, text) in enumerate(texts):
         call = {"session_id": f"s{number % 9}", "cwd": str(project), "tool_use_id": f"t{number}"}
@@ -96,7 +91,7 @@ def by_hooks(texts: Lines, project: pathlib.Path) -> None:
             answer_event("claude-code", json.dumps(call), {})
 
 
-def by_drafts(texts: Lines, project: pathlib.Path) -> None:
+def by_drafts(texts, project):
     brain = Brain.open(str(project))
     for number, (channel, text) in enumerate(texts):
         # A title of its own for each, or it is the same draft.
@@ -107,44 +102,44 @@ def by_drafts(texts: Lines, project: pathlib.Path) -> None:
             brain.drafts.propose(f"{title}: {text}", symptoms=(text,), example=text)
 
 
-def by_hook_log(texts: Lines, project: pathlib.Path) -> None:
+def by_hook_log(texts, project):
     for number, (_, text) in enumerate(texts):
         log_failure("claude-code", "PostToolUse", ValueError(text))
         if number % 50 == 0 or number == len(texts) - 1:  # before its first half is forgotten
             copy_state(LOG_NAME, project / f"{number}.txt")
 
 
-def by_trash(texts: Lines, project: pathlib.Path) -> None:
+def by_trash(texts, project):
     for _, text in texts:
         new_entry(trash_dir(str(project)), f"lessons/{text}.md", text)
 
 
-def by_backoff(texts: Lines, project: pathlib.Path) -> None:
+def by_backoff(texts, project):
     for number, (_, text) in enumerate(texts):
         note_failure("https://x.io", text)
         copy_state("server-backoff.json", project / f"{number}.txt")
 
 
-def by_runs(texts: Lines, project: pathlib.Path) -> None:
+def by_runs(texts, project):
     journal = Brain.open(str(project)).layers[0].journal
     for _, text in texts:
         event = Event(kind="tool", at=1.0, tool=text, targets=(text,), text=text)
         journal.runs.begin(replace(event, scope=text, record={text: [text]}))
 
 
-def by_export(texts: Lines, project: pathlib.Path) -> None:
+def by_export(texts, project):
     """Export and report cards that somebody wrote by hand, in a brain beside the project."""
     folder = project.parent / "written"
     make_brain(str(folder))
     for number in range(0, len(texts), 20):
         name, body = f"lessons/n{number}.md", "\n\n".join(t for _, t in texts[number : number + 20])
-        card(folder, name, f"---\ntitle: Number {number} went wrong\n---\n## Cause\n\n{body}\n")
+        write(folder, name, f"---\ntitle: Number {number} went wrong\n---\n## Cause\n\n{body}\n")
     brain = Brain.open(str(folder))
     for form in FORMATS_OF_EXPORT:
         (project / f"{form}.txt").write_text("\n".join(brain.exchange.export(form)))
 
 
-def by_judge(texts: Lines, project: pathlib.Path) -> None:
+def by_judge(texts, project):
     """Ask the program that the user named."""
     for number, (_, text) in enumerate(texts):
         edits = (Edit(path=text, text=text, before=text),)
@@ -153,7 +148,7 @@ def by_judge(texts: Lines, project: pathlib.Path) -> None:
         (project / f"{number}.txt").write_text(told)
 
 
-def copy_state(name: str, to: pathlib.Path) -> None:
+def copy_state(name, to):
     to.write_bytes(pathlib.Path(state_home(), name).read_bytes())
 
 
@@ -172,7 +167,7 @@ PLACES = {
 }
 
 
-def files_of(*folders: pathlib.Path) -> str:
+def files_of(*folders):
     """Return all that lies in folders: names and bytes, databases as text, too."""
     parts = []
     for folder in folders:
@@ -186,7 +181,7 @@ def files_of(*folders: pathlib.Path) -> str:
     return "\n".join(parts)
 
 
-def left_in(kept: str, secrets: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+def left_in(kept, secrets):
     """Return which secrets are in a text, by all its pieces."""
     known = {kept[i : i + PART] for i in range(len(kept) - PART + 1)}
     left = {}
@@ -197,18 +192,18 @@ def left_in(kept: str, secrets: dict[tuple[str, str], str]) -> dict[tuple[str, s
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_sample_of_all_formats_is_kept_nowhere(place: str, project: pathlib.Path) -> None:
+def test_a_sample_of_all_formats_is_kept_nowhere(place, project):
     every = [(name, channel) for name in FORMATS for channel in CHANNELS]
-    check(place, every[::31], project)
+    check(place, every[::61], project)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
-def test_no_format_is_kept_in_any_place(place: str, project: pathlib.Path) -> None:
+def test_no_format_is_kept_in_any_place(place, project):
     check(place, [(name, channel) for name in FORMATS for channel in CHANNELS], project)
 
 
-def check(place: str, names: list[tuple[str, str]], project: pathlib.Path) -> None:
+def check(place, names, project):
     texts, secrets = [], {}
     for name, channel in names:
         text, secret = made(name, len(texts))

@@ -1,12 +1,9 @@
 """What agents' settings call, once the installation behind it is gone."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -29,13 +26,13 @@ STARTS = {
 
 
 @pytest.fixture
-def real() -> str:
+def real():
     """Return the interpreter that holds this package."""
     return sys.executable
 
 
 @pytest.fixture
-def environment(real: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def environment(real, tmp_path, monkeypatch):
     """Return an environment, as `python -m venv` makes it, that this process claims to run in."""
     folder = tmp_path / "tool"
     (folder / "bin").mkdir(parents=True)
@@ -46,13 +43,13 @@ def environment(real: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPat
     return folder
 
 
-def write_script(path: pathlib.Path, body: str) -> None:
+def write_script(path, body):
     path.unlink()
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o700)
 
 
-def call(agent: str, event: dict[str, Any]) -> str:
+def call(agent, event):
     words = [launcher_path(), agent]
     given = json.dumps(event, separators=(",", ":"))
     done = subprocess.run(words, input=given, text=True, capture_output=True, check=False)
@@ -60,16 +57,14 @@ def call(agent: str, event: dict[str, Any]) -> str:
     return done.stdout
 
 
-def start_of(agent: str) -> dict[str, Any]:
+def start_of(agent):
     if agent == "opencode":
         return {"event": "start", "cwd": "/", "sessionID": "s1"}
     return {"session_id": "s1", "cwd": "/", "hook_event_name": "SessionStart"}
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_session_says_once_that_the_installation_is_gone(
-    agent: str, environment: pathlib.Path
-) -> None:
+def test_a_session_says_once_that_the_installation_is_gone(agent, environment):
     write_launcher()
     for path in (environment / "bin").iterdir():
         path.unlink()
@@ -83,12 +78,8 @@ def test_a_session_says_once_that_the_installation_is_gone(
     assert call(agent, prompt | {"prompt": text, "text": text}).strip() in ("", "{}")
 
 
-def test_so_it_does_where_the_package_alone_is_gone(
-    real: str,
-    environment: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: pathlib.Path,
-) -> None:
+@pytest.mark.slow
+def test_so_it_does_where_the_package_alone_is_gone(real, environment, monkeypatch, tmp_path):
     package = pathlib.Path(sys.modules["lessons_kb"].__file__ or "").parent
     other = tmp_path / "elsewhere" / "lessons_kb"
     other.mkdir(parents=True)
@@ -104,7 +95,7 @@ def test_so_it_does_where_the_package_alone_is_gone(
 
 @pytest.mark.parametrize("program", ["/nowhere/of ours/lessons-hook", "lessons-hook-of-nobody"])
 @pytest.mark.parametrize("agent", REFUSING)
-def test_a_program_that_is_gone_refuses_nothing(agent: str, program: str) -> None:
+def test_a_program_that_is_gone_refuses_nothing(agent, program):
     told = []
     for event, groups in build_hooks(agent, program, via="command").items():
         for group in groups:
@@ -117,7 +108,7 @@ def test_a_program_that_is_gone_refuses_nothing(agent: str, program: str) -> Non
 
 
 @pytest.mark.parametrize("agent", REFUSING)
-def test_what_the_program_says_arrives_all_the_same(agent: str, tmp_path: pathlib.Path) -> None:
+def test_what_the_program_says_arrives_all_the_same(agent, tmp_path):
     program = tmp_path / "lessons-hook"
     program.touch()
     write_script(program, """echo '{"systemMessage": "said"}'""")

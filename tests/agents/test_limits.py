@@ -1,11 +1,7 @@
 """What one answer may hold at most, whatever the brain holds."""
 
-from __future__ import annotations
-
 import json
-import pathlib
 import time
-from typing import Any
 
 import pytest
 
@@ -25,7 +21,7 @@ WORDS = {
     "Korean": "웹훅을 다시 보낼 때에는 반드시 주문의 멱등성 키를 함께 보내야 한다",
     "emoji": "🔥 webhook retry 🔑 idempotency key 🧨🧨🧨 order 🚀🚀🚀🚀🚀🚀",
 }
-EVENTS: dict[str, dict[str, Any]] = {
+EVENTS = {
     "claude-code": {"hook_event_name": "UserPromptSubmit"},
     "codex": {"hook_event_name": "UserPromptSubmit", "turn_id": "t1"},
     "gemini-cli": {"hook_event_name": "BeforeAgent", "timestamp": "2026-11-21T21:17:32Z"},
@@ -36,12 +32,12 @@ CAP = 9_900
 """Bytes: Codex cuts out the middle of more than 10,000."""
 
 
-def size(text: str) -> int:
+def size(text):
     return len(text.encode())
 
 
 @pytest.fixture(params=sorted(WORDS))
-def words(request: pytest.FixtureRequest, project: pathlib.Path) -> str:
+def words(request, project):
     words = WORDS[request.param]
     (project / "lessons.toml").write_text(EVERYTHING)
     for number in range(40):
@@ -68,7 +64,7 @@ severity: high
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", sorted(EVENTS))
-def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words) -> None:
+def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words):
     payload = {"session_id": "s", "cwd": str(project), "prompt": words, **EVENTS[agent]}
     said = fire(agent, payload)["hookSpecificOutput"]["additionalContext"]
     assert said.startswith("[ACTIVE LESSONS")
@@ -79,51 +75,40 @@ def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words)
 
 
 @pytest.mark.slow
-def test_forty_cards_that_guard_one_file_stay_below_it(project, fire, words) -> None:
-    common = {"session_id": "s", "cwd": str(project)}
-    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": "rename this variable"}
-    fire("claude-code", common | prompt)
-    edit = {"tool_name": "Edit", "tool_input": {"file_path": f"{project}/src/a.py"}}
-    said = fire("claude-code", common | edit | {"hook_event_name": "PreToolUse"})
-    assert 1_000 < size(said["hookSpecificOutput"]["additionalContext"]) <= CAP
+def test_forty_cards_that_guard_one_file_stay_below_it(claude, words):
+    claude.prompt("rename this variable")
+    assert 1_000 < size(claude.edit("src/a.py").context) <= CAP
+
+
+def after_reading(claude, count, name):
+    """Read files, and return what is told after a compaction."""
+    for number in range(count):
+        path = {"file_path": str(claude.project / name.format(number))}
+        claude.call("Post", "Read", path, number)
+    return claude.say("SessionStart", source="compact").context
 
 
 @pytest.mark.slow
-def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(project, fire, words) -> None:
-    common = {"session_id": "s", "cwd": str(project)}
-    prompt = {"hook_event_name": "UserPromptSubmit", "prompt": words}
-    fire("claude-code", common | prompt)
-    for number in range(200):
-        path = f"{project}/a-rather-long-folder-name/file-{number}.py"
-        read = {"tool_name": "Read", "tool_input": {"file_path": path}, "tool_use_id": f"{number}"}
-        fire("claude-code", common | read | {"hook_event_name": "PostToolUse"})
-    start = {"hook_event_name": "SessionStart", "source": "compact"}
-    said = fire("claude-code", common | start)["hookSpecificOutput"]["additionalContext"]
+def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(claude, words):
+    claude.prompt(words)
+    said = after_reading(claude, 200, "a-rather-long-folder-name/file-{}.py")
     assert size(said) <= CAP
     assert "[ACTIVE LESSONS" in said
 
 
-def test_files_with_long_names_in_another_script_come_after_a_compaction(project, fire) -> None:
-    common = {"session_id": "s", "cwd": str(project)}
-    fire("claude-code", common | {"hook_event_name": "UserPromptSubmit", "prompt": "go on"})
-    for number in range(100):
-        path = f"{project}/결제/웹훅을-다시-보내는-모듈과-그-시험-{number}.py"
-        read = {"tool_name": "Read", "tool_input": {"file_path": path}, "tool_use_id": f"{number}"}
-        fire("claude-code", common | read | {"hook_event_name": "PostToolUse"})
-    start = {"hook_event_name": "SessionStart", "source": "compact"}
-    said = fire("claude-code", common | start)["hookSpecificOutput"]["additionalContext"]
+@pytest.mark.slow
+def test_files_with_long_names_in_another_script_come_after_a_compaction(claude):
+    claude.prompt("go on")
+    said = after_reading(claude, 100, "결제/웹훅을-다시-보내는-모듈과-그-시험-{}.py")
     assert "웹훅을-다시-보내는-모듈과-그-시험-1.py" in said
     assert "more" in said
     assert size(said) <= CAP
 
 
 @pytest.mark.slow
-def test_the_line_for_the_user_is_bounded(project, fire, words) -> None:
-    common = {"session_id": "s", "cwd": str(project)}
-    fire("claude-code", common | {"hook_event_name": "UserPromptSubmit", "prompt": words})
-    stop = {"hook_event_name": "Stop", "last_assistant_message": "No."}
-    output = fire("claude-code", common | stop)
-    assert size(json.dumps(output, ensure_ascii=False)) <= CAP
+def test_the_line_for_the_user_is_bounded(claude, words):
+    claude.prompt(words)
+    assert size(json.dumps(claude.stop("No."), ensure_ascii=False)) <= CAP
 
 
 FLOODS = {
@@ -135,12 +120,11 @@ FLOODS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
-def test_a_flood_of_paths_or_words_around_a_request(project, fire, flood) -> None:
+def test_a_flood_of_paths_or_words_around_a_request(claude, flood):
     """What is asked stands before or after; a second of processor time is far from the deadline."""
     request = "Add a telegram command that restarts the service, for members of the group"
-    event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project)}
-    fire("claude-code", {**event, "session_id": "s", "prompt": "warm up"})
+    claude.prompt("warm up")
     for number, prompt in enumerate((f"{request}\n{flood}", f"{flood}\n{request}")):
         began = time.process_time()
-        fire("claude-code", {**event, "session_id": f"s{number}", "prompt": prompt})
+        claude.prompt(prompt, session_id=f"s{number}")
         assert time.process_time() - began < 30

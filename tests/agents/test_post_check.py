@@ -1,7 +1,5 @@
 """What a user is told when a turn ends: one line, only where something was changed."""
 
-from __future__ import annotations
-
 import json
 import time
 
@@ -18,21 +16,16 @@ ITEMS = ("Reject every chat id that is not on the allowlist", "Cover the rejecti
 
 
 @pytest.fixture
-def turn(project, fire):
+def turn(claude):
     """Play a turn of Claude Code: a prompt, some calls, an answer; return the line."""
 
-    def play(answer: str, *calls: tuple[str, dict[str, object]], prompt: str = PROMPT) -> str:
-        common = {"session_id": "s1", "cwd": str(project)}
-        ask = {"hook_event_name": "UserPromptSubmit", "prompt": prompt, "prompt_id": prompt}
-        fire("claude-code", common | ask)
+    def play(answer, *calls, prompt=PROMPT):
+        claude.prompt(prompt, prompt)
         for number, (tool, arguments) in enumerate(calls):
-            call = {"tool_name": tool, "tool_input": arguments, "tool_use_id": f"{prompt}{number}"}
-            called = common | call | {"hook_event_name": "PostToolUse", "tool_response": {}}
-            fire("claude-code", called)
-        stop = {"hook_event_name": "Stop", "last_assistant_message": answer}
-        said = fire("claude-code", common | stop)
+            claude.call("Post", tool, arguments, f"{prompt}{number}", tool_response={})
+        said = claude.stop(answer)
         assert set(said) <= {"systemMessage"}
-        return str(said.get("systemMessage", ""))
+        return said.line
 
     return play
 
@@ -45,7 +38,7 @@ def run(command):
     return "Bash", {"command": command}
 
 
-def test_what_is_denied_is_told_in_words(project, turn) -> None:
+def test_what_is_denied_is_told_in_words(project, turn):
     line = turn(LEFT, write(project, "bot/main.py", REJECT))
     assert line == (
         "⚠ Checklist: “Cover the rejection with a test” left out (“I left the tests for a "
@@ -53,27 +46,27 @@ def test_what_is_denied_is_told_in_words(project, turn) -> None:
     )
 
 
-def test_what_is_open_is_not_seen_and_no_warning(project, turn) -> None:
+def test_what_is_open_is_not_seen_and_no_warning(project, turn):
     line = turn("Done.", write(project, "bot/main.py", REJECT))
     assert line == "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
     assert "not done" not in line
 
 
-def test_more_than_two_open_items_are_a_count(project, turn) -> None:
+def test_more_than_two_open_items_are_a_count(project, turn):
     card = project / "lessons" / "telegram-allowlist.md"
     card.write_text(card.read_text() + "- Rotate the tokens\n- Sign the release\n")
     line = turn("Done.", write(project, "bot/main.py", REJECT))
     assert line == "Checklist: 3 items open — lessons check --last"
 
 
-def test_a_claim_of_what_never_happened(project, turn) -> None:
+def test_a_claim_of_what_never_happened(project, turn):
     answer = "Every chat id is checked. I added a test that covers the rejection."
     line = turn(answer, write(project, "bot/main.py", REJECT), run("git status"))
     assert line.startswith("⚠ Checklist: “Cover the rejection with a test”: “I added a test that ")
     assert "but no test was written" in line
 
 
-def test_it_is_told_in_the_language_of_the_brain(project, turn) -> None:
+def test_it_is_told_in_the_language_of_the_brain(project, turn):
     (project / "lessons.toml").write_text('language = "ko"\n')
     line = turn(LEFT, write(project, "bot/main.py", REJECT))
     assert line.startswith(
@@ -84,26 +77,26 @@ def test_it_is_told_in_the_language_of_the_brain(project, turn) -> None:
 @pytest.mark.parametrize(
     "calls", [(), [run("git status"), run("cat a.py")], [("Read", {"file_path": "a"})]]
 )
-def test_where_nothing_was_changed_nothing_is_said(turn, calls) -> None:
+def test_where_nothing_was_changed_nothing_is_said(turn, calls):
     assert turn(LEFT, *calls) == ""
 
 
-def test_an_answer_that_ends_with_a_question_leaves_open_items_open(project, turn) -> None:
+def test_an_answer_that_ends_with_a_question_leaves_open_items_open(project, turn):
     asks = "The handler is there. Is the bot for a group or for a private chat?"
     assert turn(asks, write(project, "bot/main.py", "x = 1\n")) == ""
 
 
-def test_a_question_about_what_was_left_out_is_enough(project, turn) -> None:
+def test_a_question_about_what_was_left_out_is_enough(project, turn):
     asks = "I left the tests for a follow-up. Shall I add them?"
     assert turn(asks, write(project, "bot/main.py", REJECT)) == ""
 
 
-def test_all_shown_is_silent(project, turn) -> None:
+def test_all_shown_is_silent(project, turn):
     test = write(project, "tests/test_bot.py", "def test_rejection_of_a_stranger(): ...\n")
     assert turn("Done.", write(project, "bot/main.py", REJECT), test) == ""
 
 
-def test_the_last_check_in_full_with_lines_of_files(project, turn) -> None:
+def test_the_last_check_in_full_with_lines_of_files(project, turn):
     code = "import os\n\n" + REJECT
     (project / "bot" / "main.py").write_text(code)
     turn(LEFT, write(project, "bot/main.py", code))
@@ -115,8 +108,7 @@ def test_the_last_check_in_full_with_lines_of_files(project, turn) -> None:
     assert (denied.state, denied.quote) == ("denied", "I left the tests for a follow-up.")
 
 
-@pytest.mark.slow
-def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn) -> None:
+def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn):
     card = project / "lessons" / "telegram-allowlist.md"
     card.write_text(card.read_text() + "- Run the whole test suite\n")
     turn("Done.", run("pytest -q"), prompt="run the tests of the telegram restart command")
@@ -126,9 +118,7 @@ def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn) -> None:
 
 
 @pytest.mark.parametrize("whose", ["the user's", "the project's"])
-def test_only_the_user_names_a_program_that_judges(
-    project, tmp_path, turn, monkeypatch, whose
-) -> None:
+def test_only_the_user_names_a_program_that_judges(project, tmp_path, turn, monkeypatch, whose):
     settings = (tmp_path if whose == "the user's" else project) / "settings" / "lessons-kb"
     settings.mkdir(parents=True)
     asked = tmp_path / "asked"
@@ -138,10 +128,9 @@ def test_only_the_user_names_a_program_that_judges(
     assert asked.exists() == (whose == "the user's")
 
 
-def test_closings_are_asked_for_and_held_against_what_happened(project, fire, turn) -> None:
+def test_closings_are_asked_for_and_held_against_what_happened(project, claude, turn):
     (project / "lessons.toml").write_text("[check]\nclosings = true\n")
-    ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
-    block = str(fire("claude-code", ask | {"prompt": PROMPT}))
+    block = claude.prompt(PROMPT, session_id="s0").context
     assert "- [ ] L1.2 Cover the rejection with a test" in block
     assert "L1.2 done src/bot.py:41" in block
     answer = "Fine.\n\nL1.1 done bot/main.py:1\nL1.2 done tests/test_bot.py:9\n"
@@ -154,9 +143,8 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, fire, tu
         assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
 
 
-def test_without_the_setting_nothing_is_asked_for(project, fire) -> None:
-    ask = {"session_id": "s0", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
-    assert "L1.2" not in str(fire("claude-code", ask | {"prompt": PROMPT}))
+def test_without_the_setting_nothing_is_asked_for(claude):
+    assert "L1.2" not in claude.prompt(PROMPT).context
 
 
 DETECT = """\
@@ -174,7 +162,7 @@ detect:
 """
 
 
-def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn) -> None:
+def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn):
     (project / "lessons/no-shell.md").write_text(DETECT)
     wrong = "subprocess.run(command, shell=True)\n"
     (project / "bot").mkdir(exist_ok=True)
@@ -193,7 +181,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("many", [1, 2])
-def test_mistakes_that_were_left_are_one_short_line(project, turn, many) -> None:
+def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
     for word, item in list(RULES.items())[:many]:
         text = DETECT.replace("A telegram command must not run a shell", f"Run a {item}")
         text = text.replace("telegram command without a shell", item)
@@ -208,7 +196,7 @@ def test_mistakes_that_were_left_are_one_short_line(project, turn, many) -> None
     assert len(line) <= 240
 
 
-def test_a_mistake_that_was_taken_back_is_not(project, turn) -> None:
+def test_a_mistake_that_was_taken_back_is_not(project, turn):
     (project / "lessons/no-shell.md").write_text(DETECT)
     wrong, right = "run(command, shell=True)\n", "run(command.split())\n"
     (project / "bot").mkdir(exist_ok=True)
@@ -217,15 +205,15 @@ def test_a_mistake_that_was_taken_back_is_not(project, turn) -> None:
     assert "contradicted" not in line
 
 
-def test_in_copilot_the_answer_is_waited_for(project, fire, monkeypatch) -> None:
+def test_in_copilot_the_answer_is_waited_for(project, fire, monkeypatch):
     record = project.parent / "events.jsonl"
 
-    def event(name: str, second: int, **fields: object) -> dict[str, object]:
+    def event(name, second, **fields):
         at = f"2026-11-22T10:00:{second:02d}.100Z"
         common = {"hook_event_name": name, "session_id": "c1", "cwd": str(project)}
         return common | {"timestamp": at} | fields
 
-    def record_answer(text: str, second: int) -> None:
+    def record_answer(text, second):
         said = {"type": "assistant.message", "data": {"content": text, "toolRequests": []}}
         with record.open("a") as file:
             file.write(json.dumps(said | {"timestamp": event("", second)["timestamp"]}) + "\n")

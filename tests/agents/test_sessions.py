@@ -1,24 +1,19 @@
 """A session of each agent through the installed entry: what arrives, how often, and what never."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import pathlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.install_agent import NAMES
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.session.state import turn_state
 from lessons_kb.store.journal import open_session_journal
-from tests.agents.conftest import read_output
+from tests.kit import answer_event, read_output
 
 pytestmark = pytest.mark.slow
 
@@ -38,30 +33,29 @@ class Script:
     agent = ""
     variables: Mapping[str, str] = {}
 
-    def __init__(self, project: pathlib.Path) -> None:
+    def __init__(self, project):
         self.project = project
         self.seconds = 0
 
-    def start(self, source: str) -> Any: ...
-    def prompt(self, text: str, number: int) -> Any: ...
-    def edited(self, number: int) -> Any: ...
-    def failed(self, number: int) -> Any: ...
-    def stop(self) -> Any: ...
-    def compact(self) -> list[Any]: ...
+    def start(self, source): ...
+    def prompt(self, text, number): ...
+    def edited(self, number): ...
+    def failed(self, number): ...
+    def stop(self): ...
+    def compact(self): ...
 
 
 class ClaudeCode(Script):
     agent = "claude-code"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
-        common = {
-            "session_id": "s1",
-            "transcript_path": str(self.project / "none.jsonl"),
-            "cwd": str(self.project),
-            "permission_mode": "default",
-            "hook_event_name": name,
-        }
-        return common | fields
+    def event(self, name, **fields):
+        record = str(self.project / "none.jsonl")
+        common = {"session_id": "s1", "transcript_path": record, "cwd": str(self.project)}
+        return {**common, "permission_mode": "default", "hook_event_name": name, **fields}
+
+    def call(self, name, number, tool, arguments, **fields):
+        named = {"tool_name": tool, "tool_use_id": number, "tool_input": arguments}
+        return self.event(name, **named, **fields)
 
     def start(self, source):
         return self.event("SessionStart", source=source)
@@ -71,23 +65,14 @@ class ClaudeCode(Script):
 
     def edited(self, number):
         path = str(self.project / "a.py")
-        return self.event(
-            "PostToolUse",
-            tool_name="Edit",
-            tool_use_id=f"e{number}",
-            tool_input={"file_path": path, "old_string": f"{number}", "new_string": "x"},
-            tool_response={"filePath": path},
-        )
+        change = {"file_path": path, "old_string": f"{number}", "new_string": "x"}
+        done = {"tool_response": {"filePath": path}}
+        return self.call("PostToolUse", f"e{number}", "Edit", change, **done)
 
     def failed(self, number):
-        return self.event(
-            "PostToolUseFailure",
-            tool_name="Bash",
-            tool_use_id=f"f{number}",
-            tool_input={"command": f"make build{number}"},
-            error="Exit code 1\nboom",
-            is_interrupt=False,
-        )
+        command = {"command": f"make build{number}"}
+        told = {"error": "Exit code 1\nboom", "is_interrupt": False}
+        return self.call("PostToolUseFailure", f"f{number}", "Bash", command, **told)
 
     def stop(self):
         return self.event("Stop", stop_hook_active=False, last_assistant_message=ANSWER)
@@ -109,31 +94,20 @@ class Codex(ClaudeCode):
 
     def edited(self, number):
         patch = f"*** Begin Patch\n*** Update File: a.py\n@@\n-{number}\n+x\n*** End Patch\n"
-        return self.event(
-            "PostToolUse",
-            tool_name="apply_patch",
-            tool_use_id=f"e{number}",
-            tool_input={"command": patch},
-            tool_response="Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.",
-        )
+        done = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess."
+        change = {"command": patch}
+        return self.call("PostToolUse", f"e{number}", "apply_patch", change, tool_response=done)
 
     def failed(self, number):
-        self._roll(
-            {"type": "function_call", "name": "exec_command", "call_id": f"f{number}"}
-            | {"arguments": json.dumps({"cmd": f"make build{number}"})}
-        )
+        call = {"type": "function_call", "name": "exec_command", "call_id": f"f{number}"}
+        self._roll(call | {"arguments": json.dumps({"cmd": f"make build{number}"})})
         item = {"type": "CommandExecution", "id": f"f{number}", "exit_code": 3}
-        command = ["/bin/bash", "-lc", f"make build{number}"]
-        self._roll({"type": "item_completed", "item": item | {"command": command}}, "event_msg")
-        return self.event(
-            "PostToolUse",
-            tool_name="Bash",
-            tool_use_id=f"f{number}",
-            tool_input={"command": f"make build{number}"},
-            tool_response="",
-        )
+        item["command"] = ["/bin/bash", "-lc", f"make build{number}"]
+        self._roll({"type": "item_completed", "item": item}, "event_msg")
+        command = {"command": f"make build{number}"}
+        return self.call("PostToolUse", f"f{number}", "Bash", command, tool_response="")
 
-    def _roll(self, payload: dict[str, Any], kind: str = "response_item") -> None:
+    def _roll(self, payload, kind="response_item"):
         with (self.project / "none.jsonl").open("a") as file:
             file.write(json.dumps({"type": kind, "payload": payload}) + "\n")
 
@@ -141,16 +115,17 @@ class Codex(ClaudeCode):
 class GeminiCli(Script):
     agent = "gemini-cli"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         self.seconds += 1
-        common = {
-            "session_id": "s1",
-            "transcript_path": str(self.project / "none.jsonl"),
-            "cwd": str(self.project),
-            "hook_event_name": name,
-            "timestamp": f"2026-11-21T21:17:{self.seconds:02d}.366Z",
-        }
-        return common | fields
+        record = str(self.project / "none.jsonl")
+        common = {"session_id": "s1", "transcript_path": record, "cwd": str(self.project)}
+        at = f"2026-11-21T21:17:{self.seconds:02d}.366Z"
+        return {**common, "hook_event_name": name, "timestamp": at, **fields}
+
+    def call(self, tool, arguments, content, shown=""):
+        named = {"tool_name": tool, "tool_input": arguments}
+        response = {"llmContent": content, "returnDisplay": shown}
+        return self.event("AfterTool", **named, tool_response=response)
 
     def start(self, source):
         return self.event("SessionStart", source=source)
@@ -160,20 +135,13 @@ class GeminiCli(Script):
         return self.event("BeforeAgent", prompt=before + text)
 
     def edited(self, number):
-        arguments = {"file_path": "a.py", "old_string": f"{number}", "new_string": "x"}
-        response = {"llmContent": "Successfully modified file", "returnDisplay": ""}
-        return self.event(
-            "AfterTool", tool_name="replace", tool_input=arguments, tool_response=response
-        )
+        change = {"file_path": "a.py", "old_string": f"{number}", "new_string": "x"}
+        return self.call("replace", change, "Successfully modified file")
 
     def failed(self, number):
         content = "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>"
-        return self.event(
-            "AfterTool",
-            tool_name="run_shell_command",
-            tool_input={"command": f"make build{number}"},
-            tool_response={"llmContent": content, "returnDisplay": "Command exited with code: 3"},
-        )
+        command = {"command": f"make build{number}"}
+        return self.call("run_shell_command", command, content, "Command exited with code: 3")
 
     def stop(self):
         return self.event("AfterAgent", prompt=PROMPT, prompt_response=ANSWER)
@@ -188,8 +156,11 @@ class GeminiCli(Script):
 class Opencode(Script):
     agent = "opencode"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         return {"event": name, "sessionID": "ses_1", "cwd": str(self.project), **fields}
+
+    def call(self, name, tool, number, arguments, **fields):
+        return self.event(name, tool=tool, callID=number, args=arguments, **fields)
 
     def start(self, _source):
         return self.event("start")
@@ -198,20 +169,17 @@ class Opencode(Script):
         return self.event("prompt", messageID=f"msg_{number}", text=f'"{text}"')
 
     def edited(self, number):
-        arguments = {"filePath": str(self.project / "a.py"), "oldString": f"{number}"}
+        change = {"filePath": str(self.project / "a.py"), "oldString": f"{number}"}
         done = {"output": "Edit applied successfully.", "metadata": {"diff": "+x"}}
-        return self.event("after", tool="edit", callID=f"e{number}", args=arguments, **done)
+        return self.call("after", "edit", f"e{number}", change, **done)
 
     def failed(self, number):
-        arguments = {"filePath": str(self.project / "b.py"), "oldString": f"{number}"}
-        error = "Could not find oldString in the file. It must match exactly"
         if number % 2:
-            return self.event(
-                "failed", tool="edit", callID=f"f{number}", args=arguments, error=error
-            )
+            change = {"filePath": str(self.project / "b.py"), "oldString": f"{number}"}
+            error = "Could not find oldString in the file. It must match exactly"
+            return self.call("failed", "edit", f"f{number}", change, error=error)
         done = {"output": "(no output)", "metadata": {"exit": 3}}
-        command = {"command": f"make build{number}"}
-        return self.event("after", tool="bash", callID=f"f{number}", args=command, **done)
+        return self.call("after", "bash", f"f{number}", {"command": f"make build{number}"}, **done)
 
     def stop(self):
         return self.event("stop", text=ANSWER)
@@ -223,51 +191,34 @@ class Opencode(Script):
 class Cursor(Script):
     agent = "cursor"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
-        common = {
-            "conversation_id": "c1",
-            "generation_id": "g1",
-            "model": "m",
-            "hook_event_name": name,
-            "cursor_version": "3.7",
-            "workspace_roots": [str(self.project)],
-            "user_email": None,
-            "transcript_path": None,
-        }
-        return common | fields
+    def event(self, name, **fields):
+        return {
+            "conversation_id": "c1", "generation_id": "g1", "model": "m", "hook_event_name": name,
+            "cursor_version": "3.7", "workspace_roots": [str(self.project)], "user_email": None,
+            "transcript_path": None, **fields,
+        }  # fmt: skip
+
+    def call(self, name, number, tool, arguments, **fields):
+        named = {"tool_name": tool, "tool_input": arguments, "tool_use_id": number}
+        return self.event(name, **named, cwd=str(self.project), **fields)
 
     def start(self, _source):
         return self.event("sessionStart", session_id="c1", is_background_agent=False)
 
     def prompt(self, text, number):
-        return self.event(
-            "beforeSubmitPrompt", prompt=text, attachments=[], generation_id=f"g{number}"
-        )
+        named = {"attachments": [], "generation_id": f"g{number}"}
+        return self.event("beforeSubmitPrompt", prompt=text, **named)
 
     def edited(self, number):
-        arguments = {"file_path": str(self.project / "a.py"), "contents": f"{number}"}
-        return self.event(
-            "postToolUse",
-            tool_name="Write",
-            tool_input=arguments,
-            tool_output='{"ok": true}',
-            tool_use_id=f"e{number}",
-            cwd=str(self.project),
-            duration=3,
-        )
+        change = {"file_path": str(self.project / "a.py"), "contents": f"{number}"}
+        done = {"tool_output": '{"ok": true}', "duration": 3}
+        return self.call("postToolUse", f"e{number}", "Write", change, **done)
 
     def failed(self, number):
-        return self.event(
-            "postToolUseFailure",
-            tool_name="Shell",
-            tool_input={"command": f"make build{number}"},
-            tool_use_id=f"f{number}",
-            cwd=str(self.project),
-            error_message="Command failed with exit code 1",
-            failure_type="error",
-            duration=5,
-            is_interrupt=False,
-        )
+        told = {"error_message": "Command failed with exit code 1", "failure_type": "error"}
+        told |= {"duration": 5, "is_interrupt": False}
+        command = {"command": f"make build{number}"}
+        return self.call("postToolUseFailure", f"f{number}", "Shell", command, **told)
 
     def stop(self):
         return self.event("afterAgentResponse", text=ANSWER)
@@ -279,15 +230,11 @@ class Cursor(Script):
 class CopilotCli(Script):
     agent = "copilot-cli"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         self.seconds += 1
-        common = {
-            "hook_event_name": name,
-            "session_id": "s1",
-            "timestamp": f"2026-08-21T12:00:{self.seconds:02d}Z",
-            "cwd": str(self.project),
-        }
-        return common | fields
+        at = f"2026-08-21T12:00:{self.seconds:02d}Z"
+        common = {"hook_event_name": name, "session_id": "s1", "cwd": str(self.project)}
+        return {**common, "timestamp": at, **fields}
 
     def start(self, source):
         return self.event("SessionStart", source=source)
@@ -296,25 +243,17 @@ class CopilotCli(Script):
         return self.event("UserPromptSubmit", prompt=text)
 
     def edited(self, number):
-        arguments = {"path": str(self.project / "a.py"), "old_str": f"{number}"}
+        change = {"path": str(self.project / "a.py"), "old_str": f"{number}"}
         result = {"result_type": "success", "text_result_for_llm": "done"}
-        return self.event("PostToolUse", tool_name="Edit", tool_input=arguments, tool_result=result)
+        return self.event("PostToolUse", tool_name="Edit", tool_input=change, tool_result=result)
 
     def failed(self, number):
+        call = {"tool_input": {"command": f"make build{number}"}}
         if number % 2:
             printed = f"boom\n<shellId: {number} completed with exit code 2>"
-            return self.event(
-                "PostToolUse",
-                tool_name="Bash",
-                tool_input={"command": f"make build{number}"},
-                tool_result={"result_type": "success", "text_result_for_llm": printed},
-            )
-        return self.event(
-            "PostToolUseFailure",
-            tool_name="bash",
-            tool_input={"command": f"make build{number}"},
-            error="exit 1",
-        )
+            result = {"result_type": "success", "text_result_for_llm": printed}
+            return self.event("PostToolUse", tool_name="Bash", tool_result=result, **call)
+        return self.event("PostToolUseFailure", tool_name="bash", error="exit 1", **call)
 
     def stop(self):
         record = self.project.parent / "events.jsonl"  # what was answered stands nowhere else
@@ -332,16 +271,16 @@ class CopilotCli(Script):
 class VsCode(Script):
     agent = "vscode"
 
-    def event(self, name: str, **fields: Any) -> dict[str, Any]:
+    def event(self, name, **fields):
         self.seconds += 1
-        common = {
-            "timestamp": f"2026-08-21T12:00:{self.seconds:02d}.000Z",
-            "cwd": str(self.project),
-            "sessionId": "s1",
-            "hookEventName": name,
-            "transcript_path": str(self.project / "none.json"),
-        }
-        return common | fields
+        at = f"2026-08-21T12:00:{self.seconds:02d}.000Z"
+        common = {"timestamp": at, "cwd": str(self.project), "sessionId": "s1"}
+        record = str(self.project / "none.json")
+        return {**common, "hookEventName": name, "transcript_path": record, **fields}
+
+    def call(self, number, tool, arguments, response):
+        named = {"tool_name": tool, "tool_input": arguments, "tool_use_id": number}
+        return self.event("PostToolUse", **named, tool_response=response)
 
     def start(self, _source):
         return self.event("SessionStart", source="new")
@@ -350,18 +289,13 @@ class VsCode(Script):
         return self.event("UserPromptSubmit", prompt=text)
 
     def edited(self, number):
-        return self._called(
-            f"e{number}",
-            "replace_string_in_file",
-            {"filePath": str(self.project / "a.py"), "oldString": f"{number}"},
-            "The file was edited.",
-        )
+        change = {"filePath": str(self.project / "a.py"), "oldString": f"{number}"}
+        return self.call(f"e{number}", "replace_string_in_file", change, "The file was edited.")
 
     def failed(self, number):
         command = {"command": f"make build{number}"}
-        return self._called(
-            f"f{number}", "run_in_terminal", command, "boom\nCommand exited with code 1"
-        )
+        printed = "boom\nCommand exited with code 1"
+        return self.call(f"f{number}", "run_in_terminal", command, printed)
 
     def stop(self):
         return self.event("Stop", stop_hook_active=False, last_assistant_message=ANSWER)
@@ -369,45 +303,38 @@ class VsCode(Script):
     def compact(self):
         return [self.event("PreCompact", trigger="auto"), self.edited(90)]
 
-    def _called(self, number: str, tool: str, arguments: Any, response: str) -> Any:
-        return self.event(
-            "PostToolUse",
-            tool_name=tool,
-            tool_input=arguments,
-            tool_use_id=number,
-            tool_response=response,
-        )
-
 
 SCRIPTS = [ClaudeCode, Codex, GeminiCli, Opencode, Cursor, CopilotCli, VsCode]
 BLOCK_WITH = {"cursor": "edit", "vscode": "edit"}
 """Where the block of a prompt reaches the model, if not with the prompt."""
 NO_LINE_AT_STOP = ("cursor",)
 """Its answer to a stop shows the user nothing: the line goes to standard error."""
+STARTS_ANEW = ("opencode", "cursor", "copilot-cli", "vscode")
+"""Its sessions that are resumed have none of the start's text, or nothing tells them apart."""
 FORGETS = ("opencode",)
 """What it was given with a prompt is gone with the turn: the next prompt brings it again."""
 
 
-def context(output: Mapping[str, Any]) -> str:
+def context(output):
     texts = [output.get("additional_context"), output.get("additionalContext")]
     texts += [output.get("context"), output.get("hookSpecificOutput", {}).get("additionalContext")]
     return next((text for text in texts if text), "")
 
 
-def message(output: Mapping[str, Any], stderr: str) -> str:
+def message(output, stderr):
     shown = (output.get(key) for key in ("systemMessage", "message", "progress"))
     return next((text for text in shown if text), stderr)
 
 
 @pytest.fixture(params=SCRIPTS, ids=[script.agent for script in SCRIPTS])
-def script(request: pytest.FixtureRequest, project: pathlib.Path) -> Script:
+def script(request, project):
     return request.param(project)
 
 
-def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
-    outputs: list[tuple[str, dict[str, Any], str]] = []
+def test_a_whole_session(script, enter):
+    outputs = []
 
-    def fire(label: str, payload: Any) -> tuple[dict[str, Any], str]:
+    def fire(label, payload):
         output, stderr = enter(script.agent, payload)
         outputs.append((label, output, stderr))
         return output, stderr
@@ -442,19 +369,23 @@ def test_a_whole_session(script: Script, enter: Callable[..., Any]) -> None:
     outputs.clear()
     fire("resume", script.start("resume"))
     fire("prompt", script.prompt(PROMPT, 9))
-    assert [bool(context(output)) for _, output, _ in outputs] == [False, script.agent in FORGETS]
+    resumed = [script.agent in STARTS_ANEW, script.agent in FORGETS]
+    assert [bool(context(output)) for _, output, _ in outputs] == resumed
 
 
 @pytest.mark.parametrize("scope", ["user", "project"])
-def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) -> None:
+def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire):
     """An agent goes on with the hooks that it read when it started, and is not to be told."""
     request = Request(
-        agent=script.agent, project=os.path.realpath(project), entries=Entries(**NAMES), scope=scope
+        agent=script.agent,
+        project=os.path.realpath(project),
+        entries=Entries(hook="lessons-hook", server="lessons"),
+        scope=scope,
     )
     happens = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
     happens += [script.failed(number) for number in (1, 2, 3)] + [script.stop()]
 
-    def said() -> list[Any]:
+    def said():
         return [output for payload in happens if (output := fire(script.agent, payload))]
 
     install(request)
@@ -467,10 +398,10 @@ def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire) 
 
 
 @pytest.mark.parametrize("agent", BLOCK_WITH)
-def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, enter) -> None:
+def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, fire):
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     happened = [script.prompt(PROMPT, 1), script.stop(), script.prompt(PROMPT, 2), script.edited(1)]
-    given = [context(enter(agent, payload)[0]) for payload in happened]
+    given = [context(fire(agent, payload)) for payload in happened]
     assert ["Reject every chat id" in text for text in given] == [False, False, False, True]
 
 
@@ -491,7 +422,7 @@ def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, proje
         ("copilot-cli", "resume", "start"),
     ],
 )
-def test_what_waits_when_a_session_starts(agent, source, given, project, fire) -> None:
+def test_what_waits_when_a_session_starts(agent, source, given, project, fire):
     """Text is due, for the call before which it was found brought none to the model."""
     script = next(script for script in SCRIPTS if script.agent == agent)(project)
     fire(agent, script.prompt("Go on.", 1))
@@ -502,19 +433,15 @@ def test_what_waits_when_a_session_starts(agent, source, given, project, fire) -
     assert [when for when, output in outputs.items() if "a.py" in context(output)] == [given]
 
 
-def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(
-    project, enter
-) -> None:
+def test_lessons_that_a_compaction_could_not_carry_come_with_the_next_prompt(project, fire):
     script = next(script for script in SCRIPTS if script.agent == "copilot-cli")(project)
     happened = [script.prompt(PROMPT, 1), script.stop(), script.compact()[0]]
     happened += [script.stop(), script.compact()[0], script.prompt("Go on.", 2)]
-    given = [context(enter("copilot-cli", payload)[0]) for payload in happened]
+    given = [context(fire("copilot-cli", payload)) for payload in happened]
     assert [text.count("Reject every chat id") for text in given] == [1, 0, 0, 0, 0, 1]
 
 
-def test_a_brain_that_nobody_trusts_is_silent(
-    script: Script, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
-) -> None:
+def test_a_brain_that_nobody_trusts_is_silent(script, project, monkeypatch, tmp_path):
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "of somebody else"))
     happened = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
     happened += [script.failed(number) for number in range(1, 5)]
@@ -522,19 +449,23 @@ def test_a_brain_that_nobody_trusts_is_silent(
     before = sorted(project.rglob("*"))
     outputs = [answer_event(script.agent, json.dumps(payload), {}) for payload in happened]
     assert [line for _output, line in outputs if line] == []
-    told = [output for output, _line in outputs if output != AGENTS[script.agent].silence]
-    hold_one_hint(told, script.agent)
+    silence = AGENTS[script.agent].silence
+    told = [n for n, (output, _line) in enumerate(outputs) if output != silence]
+    # Gemini CLI shows a line of the start twice: it is told with the first prompt.
+    first = {"gemini-cli": 1, "opencode": 1, "cursor": 8}
+    assert told[:1] == ([first.get(script.agent, 0)] if AGENTS[script.agent].lines else [])
+    hold_one_hint([outputs[n][0] for n in told], script.agent)
     assert sorted(project.rglob("*")) == before
 
 
-def test_every_output_is_as_it_was(
-    script: Script, project, drafted, request: pytest.FixtureRequest
-) -> None:
-    lines: list[str] = []
+def test_every_output_is_as_it_was(script, project, drafted, request):
+    lines = []
 
-    def fire(label: str, payload: Any) -> None:
+    def fire(label, payload):
         output, line = answer_event(script.agent, json.dumps(payload), {})
         told = read_output(output)
+        assert not [key for key in GOES_ON if key in told]
+        assert "decision" not in told.get("hookSpecificOutput", {})
         shown = json.dumps(told, ensure_ascii=False, indent=1) if output else "-"
         lines.append(f"== {label}\n{shown}" + (f"\nstderr: {line}" if line else ""))
 
@@ -558,43 +489,7 @@ def test_every_output_is_as_it_was(
     assert text == golden.read_text(encoding="utf-8")
 
 
-def test_nothing_forces_a_continuation(script: Script, enter: Callable[..., Any]) -> None:
-    payloads = [script.start("startup"), script.prompt(PROMPT, 1)]
-    payloads += [script.failed(number) for number in range(4)]
-    payloads += [script.stop(), *script.compact()]
-    for payload in payloads:
-        output, _ = enter(script.agent, payload)
-        assert not [key for key in GOES_ON if key in output]
-        assert "decision" not in output.get("hookSpecificOutput", {})
-
-
-def test_an_untrusted_brain_is_silent(script: Script, enter, project: pathlib.Path) -> None:
-    from lessons_kb.brain.init import trust_brain
-
-    trust_brain(str(project), revoke=True)
-    payloads = [script.start("startup"), script.prompt(PROMPT, 1), script.edited(1)]
-    payloads += [script.failed(number) for number in range(3)]
-    payloads += [script.stop(), *script.compact()]
-    outputs = [enter(script.agent, payload) for payload in payloads]
-    assert [line for _output, line in outputs if line] == []
-    told = [json.dumps(output) for output, _line in outputs if output]
-    hold_one_hint(told, script.agent)
-
-
-@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot-cli", "vscode"])
-def test_a_silent_brain_is_named_when_the_session_starts(agent, project, enter) -> None:
-    from lessons_kb.brain.init import trust_brain
-
-    trust_brain(str(project), revoke=True)
-    script = next(script for script in SCRIPTS if script.agent == agent)(project)
-    began, asked = script.start("startup"), script.prompt(PROMPT, 1)
-    # Gemini CLI shows a line of the start twice: it is told with the first prompt.
-    named = [agent != "gemini-cli", agent == "gemini-cli"]
-    told = [message(enter(agent, event)[0], "") for event in (began, asked)]
-    assert ["not trusted" in line for line in told] == named
-
-
-def hold_one_hint(told: list[str], agent: str) -> None:
+def hold_one_hint(told, agent):
     """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
     assert len(told) == bool(AGENTS[agent].lines)
     for output in told:
@@ -603,8 +498,8 @@ def hold_one_hint(told: list[str], agent: str) -> None:
         assert "lessons trust" in message
 
 
-def test_without_any_brain_all_is_silent(script: Script, enter, tmp_path: pathlib.Path) -> None:
+def test_without_any_brain_all_is_silent(script, fire, tmp_path):
     script.project = tmp_path / "elsewhere"
     script.project.mkdir()
     for payload in (script.prompt(PROMPT, 1), script.failed(1), script.stop()):
-        assert enter(script.agent, payload) == ({}, "")
+        assert fire(script.agent, payload) == {}

@@ -1,7 +1,5 @@
 """A server's lessons beside the local brain's: merged, bounded, and silent when it is not there."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
@@ -9,19 +7,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.brain import Brain
-from lessons_kb.cli.main import main
-from lessons_kb.service.hook_event import answer_event
 from tests.agents.shared_server import LESSON, FakeServer, send
+from tests.kit import answer_event
 
-Fire = Callable[..., Any]
-Settings = Callable[..., pathlib.Path]
 PROMPT = "Retry the payment with an idempotency key when the Telegram script of the shop sends it once more"
 LOCAL, SERVED = "telegram-allowlist", "shop@server:lessons/never-retry-payments.md"
 PATIENT = {"LESSONS_HOOK_DEADLINE": "120"}
@@ -29,16 +22,16 @@ PATIENT = {"LESSONS_HOOK_DEADLINE": "120"}
 
 
 @pytest.fixture
-def server() -> Iterator[FakeServer]:
+def server():
     with FakeServer().running() as server:
         yield server
 
 
 @pytest.fixture
-def settings(_own_home: pathlib.Path, server: FakeServer) -> Settings:
+def settings(_own_home, server):
     """Write the user's settings of the server: ``settings(key="value as TOML")``."""
 
-    def write(**keys: str) -> pathlib.Path:
+    def write(**keys):
         path = _own_home / ".config/lessons-kb/settings.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
         table = {"url": f'"{server.url}"', "seconds": "20", **keys}
@@ -51,16 +44,16 @@ def settings(_own_home: pathlib.Path, server: FakeServer) -> Settings:
 
 
 @pytest.fixture
-def state(_own_home: pathlib.Path) -> pathlib.Path:
+def state(_own_home):
     """The file in which it is noted that a server failed."""
     return _own_home / ".local/state/lessons-kb/server-backoff.json"
 
 
 @pytest.fixture
-def prompt(fire: Fire, project: pathlib.Path) -> Callable[..., tuple[str, str]]:
+def prompt(fire, project):
     """Send a prompt: what the model is given, and what the user is shown."""
 
-    def prompt(text: str = PROMPT, session: str = "s1", **more: Any) -> tuple[str, str]:
+    def prompt(text=PROMPT, session="s1", **more):
         event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project), "prompt": text}
         said = fire("claude-code", {"session_id": session, **event, **more}, PATIENT)
         context = said.get("hookSpecificOutput", {}).get("additionalContext", "")
@@ -127,7 +120,7 @@ def test_what_is_sent_is_the_prompt_without_secrets_and_the_projects_name(
     assert not [word for word in ("hunter2", "AKIA", str(home), str(project)) if word in sent]
 
 
-def drip(handler: Any) -> None:
+def drip(handler):
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while True:
         handler.wfile.write(b" ")
@@ -135,13 +128,13 @@ def drip(handler: Any) -> None:
         time.sleep(0.01)
 
 
-def flood(handler: Any) -> None:
+def flood(handler):
     handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
     while True:
         handler.wfile.write(b" " * 65_536)
 
 
-def answering(body: object, status: int = 200) -> Any:
+def answering(body, status=200):
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return lambda handler: send(handler, data, status=status)
 
@@ -308,7 +301,7 @@ def test_where_no_local_brain_can_be_read_the_server_answers_alone(
     assert SERVED in line
 
 
-def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypatch, capsys):
+def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypatch, lessons):
     prompt("retry the payment with an idempotency key")
     edit = {"file_path": f"{project}/pay.py", "old_string": "a", "new_string": "retry(payment)"}
     common = {"session_id": "s1", "cwd": str(project)}
@@ -322,10 +315,7 @@ def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypa
         items = brain.check_last().items
     assert {item.card.id for item in items} == {SERVED}
     monkeypatch.chdir(project)
-    monkeypatch.setattr(sys, "argv", ["lessons", "why"])
-    with pytest.raises(SystemExit):
-        main()
-    assert f"✓ a server's card\n    {SERVED}" in capsys.readouterr().out
+    assert f"✓ a server's card\n    {SERVED}" in lessons("why").out
 
 
 GUARDING = {
@@ -357,7 +347,7 @@ def test_what_it_may_ask_and_look_for_is_the_users_to_allow(
     assert ("`retry(payment)`" in found and SERVED in found) == (allowed == "detect")
 
 
-PROMPTS: dict[str, tuple[dict[str, Any], str]] = {
+PROMPTS = {
     "claude-code": ({"hook_event_name": "UserPromptSubmit"}, "prompt"),
     "codex": ({"hook_event_name": "UserPromptSubmit", "turn_id": "t"}, "prompt"),
     "gemini-cli": ({"hook_event_name": "BeforeAgent"}, "prompt"),
@@ -366,7 +356,7 @@ PROMPTS: dict[str, tuple[dict[str, Any], str]] = {
     "cursor": ({"hook_event_name": "beforeSubmitPrompt", "cursor_version": "3"}, "prompt"),
     "vscode": ({"hookEventName": "UserPromptSubmit"}, "prompt"),
 }
-AFTER: dict[str, dict[str, Any]] = {
+AFTER = {
     "cursor": {"hook_event_name": "postToolUse", "tool_output": "{}"},
     "vscode": {"hookEventName": "PostToolUse", "tool_response": "x"},
 }
@@ -406,7 +396,7 @@ def test_only_who_has_a_server_pays_for_it(project, settings):
     )
     event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project), "prompt": PROMPT}
 
-    def loaded(session: str) -> set[str]:
+    def loaded(session):
         words = [sys.executable, "-I", "-c", fire, json.dumps({"session_id": session, **event})]
         return set(subprocess.run(words, capture_output=True, check=True).stdout.decode().split())
 

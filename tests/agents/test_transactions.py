@@ -1,20 +1,16 @@
 """While one hook holds the journal, all others wait: nothing slow is done in a transaction."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.brain.init import make_brain
-from lessons_kb.store.user_state import read_troubles
+from tests.kit import make_brain, read_troubles
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +20,7 @@ HOOK = "from lessons_kb.service.fallback import main; main()"
 RACERS = 32
 
 
-def watch(project: pathlib.Path, *events: tuple[str, dict[str, Any]]) -> dict[str, Any]:
+def watch(project, *events):
     done = subprocess.run(
         [sys.executable, str(WORKER), json.dumps(events)],
         capture_output=True,
@@ -33,18 +29,17 @@ def watch(project: pathlib.Path, *events: tuple[str, dict[str, Any]]) -> dict[st
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    return json.loads(done.stdout)
 
 
-def payload(project: pathlib.Path, agent: str, name: str, number: int = 0) -> dict[str, Any]:
+def payload(project, agent, name, number=0):
     """Return an event with what any agent sends, under the names that each of them uses."""
     cwd = str(project)
     bash = {"command": f"make build{number}"}
     edit = {"file_path": cwd + "/bot/a.py", "old_string": f"{number}", "new_string": "x"}
     before = AGENTS[agent].events[name] == "before"
     called = {"tool_name": "Edit", "tool_input": edit} if before else {"tool_name": "Bash"}
-    common: dict[str, Any] = {
+    common = {
         "cwd": cwd,
         "session_id": "s",
         "prompt": PROMPT,
@@ -73,9 +68,7 @@ def payload(project: pathlib.Path, agent: str, name: str, number: int = 0) -> di
     return common | {"hook_event_name": name}
 
 
-def occasion(
-    project: pathlib.Path, agent: str, name: str, number: int
-) -> list[tuple[str, dict[str, Any]]]:
+def occasion(project, agent, name, number):
     """Return an event, after the call that asks for the subagent which it begins with."""
     event = payload(project, agent, name, number)
     if name != "SubagentStart":
@@ -85,7 +78,7 @@ def occasion(
     return [(agent, call), (agent, event | {"agent_type": "scout", "agent_id": f"a{number}"})]
 
 
-def record(project: pathlib.Path, agent: str, numbers: range) -> None:
+def record(project, agent, numbers):
     """Write what the agent's own record tells of calls that failed."""
     with (project / "record.jsonl").open("a", encoding="utf-8") as file:
         for number in numbers:
@@ -96,7 +89,7 @@ def record(project: pathlib.Path, agent: str, numbers: range) -> None:
                 item = {"type": "CommandExecution", "id": f"r{number}", "exit_code": 3}
                 ended = {"type": "item_completed", "item": item}
                 entries = [("response_item", call), ("event_msg", ended)]
-                lines: list[Any] = [{"type": kind, "payload": what} for kind, what in entries]
+                lines = [{"type": kind, "payload": what} for kind, what in entries]
             else:
                 used = {"type": "tool_use", "id": f"r{number}", "name": "Bash", "input": line}
                 told = {"type": "tool_result", "tool_use_id": f"r{number}", "is_error": True}
@@ -110,7 +103,7 @@ def record(project: pathlib.Path, agent: str, numbers: range) -> None:
 
 
 @pytest.fixture
-def two_brains(project: pathlib.Path) -> pathlib.Path:
+def two_brains(project):
     """The project's, and the user's own: each has a journal of its own."""
     from lessons_kb.store.user_state import user_brain
 
@@ -124,7 +117,7 @@ def two_brains(project: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_no_event_sleeps_or_touches_a_file_while_it_holds_the_journal(agent, two_brains) -> None:
+def test_no_event_sleeps_or_touches_a_file_while_it_holds_the_journal(agent, two_brains):
     """Each event in a process of its own, as in life: what it imports it imports then."""
     with Brain.discover(two_brains) as brain:
         brain.refresh()
@@ -139,7 +132,7 @@ def test_no_event_sleeps_or_touches_a_file_while_it_holds_the_journal(agent, two
     assert watch(two_brains, *((agent, one) for one in failures))["broken"] == []
 
 
-def test_the_law_can_be_broken(two_brains, monkeypatch) -> None:
+def test_the_law_can_be_broken(two_brains, monkeypatch):
     """The worker sees what is forbidden: else the test above could not fail."""
     code = WORKER.read_text().replace(
         "    for agent, payload in json.loads(sys.argv[1]):\n",
@@ -158,7 +151,7 @@ def test_the_law_can_be_broken(two_brains, monkeypatch) -> None:
     assert {"open", "time.sleep", "os.stat", "os.listdir", "import", "subprocess.Popen"} <= seen
 
 
-def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
+def test_of_32_parallel_calls_none_is_lost(project, enter):
     """Codex tells how a call ended in its record alone: each hook waits for it to be written."""
     enter("codex", payload(project, "codex", "UserPromptSubmit"))
     environment = {**os.environ, "LESSONS_HOOK_DEADLINE": "60"}
@@ -190,7 +183,6 @@ def test_of_32_parallel_calls_none_is_lost(project, enter) -> None:
 
 COMMANDS = """\
     import pathlib
-    from lessons_kb import Brain
     from lessons_kb.brain.doctor import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
@@ -206,7 +198,7 @@ COMMANDS = """\
 """
 
 
-def test_no_command_does_either(project) -> None:
+def test_no_command_does_either(project):
     said = {"type": "user", "sessionId": "t", "cwd": str(project), "uuid": "u1"}
     said |= {"timestamp": "2026-11-21T21:17:32Z", "message": {"role": "user", "content": PROMPT}}
     (project / "session.jsonl").write_text(json.dumps(said) + "\n")

@@ -1,14 +1,9 @@
 """Which lessons were given is told in one line, with the first event whose line is shown."""
 
-from __future__ import annotations
-
-import pathlib
-from typing import Any
-
 import pytest
 
 
-def of_gemini(project: pathlib.Path, name: str, number: int) -> dict[str, Any]:
+def of_gemini(project, name, number):
     return {
         "session_id": "s1",
         "cwd": str(project),
@@ -20,7 +15,7 @@ def of_gemini(project: pathlib.Path, name: str, number: int) -> dict[str, Any]:
     }
 
 
-def of_opencode(project: pathlib.Path, name: str, number: int) -> dict[str, Any]:
+def of_opencode(project, name, number):
     return {
         "event": name,
         "sessionID": "s1",
@@ -36,9 +31,7 @@ def of_opencode(project: pathlib.Path, name: str, number: int) -> dict[str, Any]
     ("agent", "call", "line"),
     [("gemini-cli", of_gemini, "systemMessage"), ("opencode", of_opencode, "message")],
 )
-def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(
-    agent, call, line, project, fire
-) -> None:
+def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(agent, call, line, project, fire):
     (project / "bot/run.py").write_text("12\n")
     assert line not in fire(agent, call(project, "before", 1))
     told = "Lessons: 1 (lessons/telegram-allowlist.md)"

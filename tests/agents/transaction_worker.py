@@ -5,15 +5,11 @@ transactions the last of them entered, and what slept, touched a file, started a
 imported a module while the journal was locked.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store import database
@@ -24,12 +20,12 @@ SILENT = ("stat", "lstat", "access", "readlink", "fsync", "getcwd")
 
 
 class Law:
-    def __init__(self) -> None:
+    def __init__(self):
         self.inside = False
         self.entered = 0
         self.broken: list[str] = []
 
-    def see(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def see(self, event, arguments):
         if self.inside and event.startswith(FORBIDDEN):
             self.inside = False  # whatever is done to tell of it
             frames = []
@@ -40,8 +36,8 @@ class Law:
             self.broken.append(f"{event} {arguments[:1]} {' < '.join(frames)}")
             self.inside = True
 
-    def audited(self, name: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def audited(*arguments: Any, **options: Any) -> Any:
+    def audited(self, name, call):
+        def audited(*arguments, **options):
             self.see(name, arguments)
             return call(*arguments, **options)
 
@@ -53,7 +49,7 @@ transaction = database.Database.transaction
 
 
 @contextlib.contextmanager
-def watched(self: database.Database) -> Iterator[None]:
+def watched(self):
     with transaction(self):
         outer, law.inside = law.inside, True
         law.entered += 1
@@ -63,7 +59,7 @@ def watched(self: database.Database) -> Iterator[None]:
             law.inside = outer
 
 
-def main() -> None:
+def main():
     database.Database.transaction = watched
     for name in SILENT:
         setattr(os, name, law.audited(f"os.{name}", getattr(os, name)))

@@ -1,7 +1,5 @@
 """What is counted of learnt patterns, on projects of a few lines."""
 
-from __future__ import annotations
-
 import pytest
 
 from benchmarks import __main__, detect, linter_fixes
@@ -12,7 +10,7 @@ from benchmarks.linter_fixes import File, Project, apply_edits, find_data, part_
 BAD = "def f(x):\n    return run(\n        x,\n        shell=True,\n    )\n"
 
 
-def project(name: str, text: str, *wrong: int) -> Project:
+def project(name, text, *wrong):
     """Return a project of one file; the linter finds its rule in these statements."""
     edit = {"location": {"row": 2, "column": 12}, "end_location": {"row": 5, "column": 6}}
     fix = {"filename": "a.py", "fix": {"edits": [{**edit, "content": "run([x])"}]}}
@@ -29,7 +27,7 @@ HOME = project("home", BAD, 2)
 AWAY = project("away", f"{BAD}\n\ny = run(1, shell=True)\nz = run(2, shell=True)\n", 2, 8)
 
 
-def test_a_fix_is_applied_where_the_linter_says() -> None:
+def test_a_fix_is_applied_where_the_linter_says():
     file = HOME.files["a.py"]
     edits = HOME.fixes["S602"][0]["fix"]["edits"]
     assert apply_edits(file, edits) == "def f(x):\n    return run([x])\n"
@@ -37,13 +35,13 @@ def test_a_fix_is_applied_where_the_linter_says() -> None:
     assert [(c.line, c.after) for c in site.changes] == [(1, "def f(x):\n    return run([x])\n")]
 
 
-def test_lines_belong_to_statements() -> None:
+def test_lines_belong_to_statements():
     file = HOME.files["a.py"]
     assert [file.statement(line) for line in range(1, 6)] == [1, 2, 2, 2, 2]
     assert File("b.py", "def (:\n  x\n").statement(2) == 2
 
 
-def test_what_is_learnt_in_one_project_is_held_against_the_verdict_on_others() -> None:
+def test_what_is_learnt_in_one_project_is_held_against_the_verdict_on_others():
     projects = [HOME, AWAY]
     lessons = detect.learn(projects, ["S602"], most=1, seed=1)[0]
     counts = detect.count_places(projects, lessons, limit=10)
@@ -62,14 +60,14 @@ def test_what_is_learnt_in_one_project_is_held_against_the_verdict_on_others() -
     )
 
 
-def test_a_fix_without_a_proposal_counts_for_recall() -> None:
+def test_a_fix_without_a_proposal_counts_for_recall():
     lesson = detect.Lesson(rule="S602", project="home", candidates=())
     (outcome,) = detect.judge([HOME, AWAY], [(lesson, None)], {})
     figures = detect.summarise([outcome])
     assert (figures["proposed"], figures["recall, all"], figures["precision"]) == (0, 0, None)
 
 
-def test_examples_are_read_from_documentation(tmp_path) -> None:
+def test_examples_are_read_from_documentation(tmp_path):
     pylint = tmp_path / "pylint" / "doc" / "data" / "messages" / "b" / "bad-thing"
     pylint.mkdir(parents=True)
     (pylint / "bad.py").write_text("x = bad()\n")
@@ -102,11 +100,11 @@ def test_examples_are_read_from_documentation(tmp_path) -> None:
     ]
 
 
-def test_every_rule_belongs_to_one_part() -> None:
+def test_every_rule_belongs_to_one_part():
     assert {part_of(f"X{n:03}") for n in range(50)} == set(linter_fixes.PARTS)
 
 
-def test_without_data_one_line_says_how_to_get_it(monkeypatch, capsys, tmp_path) -> None:
+def test_without_data_one_line_says_how_to_get_it(monkeypatch, capsys, tmp_path):
     monkeypatch.delenv("LESSONS_BENCH_DATA", raising=False)
     assert __main__.main(["detect"]) == 2
     assert "LESSONS_BENCH_DATA" in (told := capsys.readouterr().err)

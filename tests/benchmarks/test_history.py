@@ -1,9 +1,5 @@
 """A simulated history of which the truth is known, in small."""
 
-from __future__ import annotations
-
-import pathlib
-
 import pytest
 
 from benchmarks.history import NATURES, judge, play
@@ -13,7 +9,7 @@ pytestmark = pytest.mark.slow
 SESSIONS = 96
 
 
-def test_stats_tell_who_helps_and_who_harms(tmp_path: pathlib.Path) -> None:
+def test_stats_tell_who_helps_and_who_harms(tmp_path):
     truth = play(tmp_path / "brain", sessions=SESSIONS, seed=2)
     table, overview = judge(tmp_path / "brain", truth)
     assert sorted(truth.values()) == sorted([*NATURES] * 4)

@@ -1,7 +1,5 @@
 """What quality and gate conclude from outcomes, without a brain."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

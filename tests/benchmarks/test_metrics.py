@@ -1,4 +1,4 @@
-from __future__ import annotations
+"""The measure of mining: what is linked, and what a ranking is worth."""
 
 import math
 
@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import metrics
+from benchmarks import gate, house, metrics, quality
+from benchmarks.data import Doc, Prompt, RetrievalSet
+from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, measure_templated
+from benchmarks.mine import Lesson, link, measure
+from benchmarks.ours import open_ours, private_state
+from lessons_kb.brain.evaluation import evaluate
+from lessons_kb.duplicates.near_duplicates import similarity
+from lessons_kb.learn.mining import CommitFacts
+from lessons_kb.relevance.evaluation_measures import Labelled
 
 
 def test_ndcg_by_hand():
@@ -59,3 +67,135 @@ def test_spread_and_growth():
     sizes = [1_000, 12_000, 100_000]
     assert metrics.compute_exponent(sizes, [n**0.5 for n in sizes]) == pytest.approx(0.5)
     assert metrics.compute_exponent(sizes, [7.0] * 3) == pytest.approx(0)
+
+
+def test_auc_by_hand():
+    pairs = [
+        Pair(one="a", other="3", same=True),
+        Pair(one="a", other="1", same=True),
+        Pair(one="a", other="2", same=False),
+        Pair(one="a", other="1", same=False),
+    ]
+    assert compute_auc(pairs, lambda _one, other: float(other)) == (2 + 0.5) / 4
+
+
+def test_pairs_are_counted():
+    pairs = [
+        Pair(one="Retry without a key", other="retry without a key.", same=True),
+        Pair(one="Retry without a key", other="Telegram allowlist", same=False),
+    ]
+    found = measure_pairs(pairs)
+    assert (found["merged"], found["merged_rightly"], found["auc"]) == (1, 1, 1)
+
+
+@pytest.mark.slow
+def test_templated_lessons_are_a_thousand_and_none_is_merged():
+    titles = make_templated()
+    assert len(set(titles)) == len(titles) == 1000
+    assert measure_templated(titles[:80])["merged"] == 0
+
+
+def test_unlike_texts_score_low():
+    assert similarity("Retry without a key", "Telegram allowlist") < 0.2
+
+
+def test_calls_files_and_moves_of_the_package_are_counted():
+    from lessons_kb.text.sanitize import counted
+
+    output, calls, moves = house.trace(lambda: counted(2, "card") + str(sorted([2, 1])))
+    assert output == "2 cards[1, 2]"
+    assert house.count(calls, moves) == {
+        "calls": 1,
+        "functions": 1,
+        "files": 1,
+        "rooms": 1,
+        "moves between files": 1,
+    }
+    assert [house.name_of(code) for code in calls] == ["text/sanitize.py counted"]
+
+
+@pytest.mark.slow
+def test_a_warm_prompt_is_traced_to_its_lesson(tmp_path):
+    with private_state(tmp_path):
+        figures = house.count(*house.trace_prompt(tmp_path / "brain"))
+    assert 1 < figures["rooms"] < figures["files"] < figures["functions"] < figures["calls"]
+
+
+DAY = 86_400.0
+
+
+def commits(count):
+    return [
+        CommitFacts(
+            id=f"{number:040x}", at=number * DAY, subject=f"Change {number}", paths=("a.py",)
+        )
+        for number in range(count)
+    ]
+
+
+def scores(history, best):
+    return {"mine": {facts.id: float(facts.id in best) for facts in history}}
+
+
+def test_a_ranking_that_knows_the_fixes_finds_them_all():
+    history = commits(400)
+    fixes = {history[number].id for number in range(50, 400, 25)}
+    figures = measure(history, fixes, scores(history, fixes), seed=1)
+    assert (figures["mine r@5"], figures["mine r@20"]) == (1.0, 1.0)
+    assert figures["mine p@10"] > 3 * figures["base"]
+
+
+def test_a_ranking_that_knows_nothing_is_no_better_than_chance():
+    history = commits(400)
+    fixes = {history[number].id for number in range(50, 400, 25)}
+    figures = measure(history, fixes, scores(history, set()), seed=1)
+    assert figures["mine r@20"] == 0.0, "ties count as half above"
+    assert figures["mine p@10"] < 0.2
+
+
+def test_a_lesson_is_linked_to_the_commit_that_shares_its_rare_words():
+    history = commits(300)
+    terms = {facts.id: frozenset({"common_name"}) for facts in history}
+    terms[history[200].id] |= {"retry_budget_exceeded", "drain_dispatcher", "settle_queue"}
+    text = "The `retry_budget_exceeded` of `drain_dispatcher` and `settle_queue`, `common_name`."
+    lesson = Lesson(path="docs/solutions/a.md", commit="x", at=202 * DAY, text=text)
+    late = Lesson(path="docs/solutions/b.md", commit="x", at=100 * DAY, text=text)
+    assert list(link([lesson, late], history, terms)) == [history[200].id]
+
+
+TEXTS = (
+    "The payment was charged twice because the retry had no idempotency key",
+    "The telegram handler ran a shell command for any sender of the group",
+    "Timestamps in local time moved by an hour after daylight saving",
+    "The cache key lacked the tenant and showed dashboards of another customer",
+    "A retry of the payment command hid the timestamps of the first attempt",
+)
+QUERIES = {
+    "why was the payment charged twice": {"0": 1, "4": 1},
+    "run a shell command from the telegram group": {"1": 1},
+    "timestamps after daylight saving": {"2": 1},
+    "something about pears": {"3": 1},
+}
+FOREIGN = ("write a poem", "the payment of the handler")
+
+
+def test_the_figures_agree():
+    docs = tuple(Doc(id=str(n), title="", text=text) for n, text in enumerate(TEXTS))
+    queries = tuple(Prompt(id=text, text=text) for text in QUERIES)
+    given = RetrievalSet(name="x", docs=docs, queries=queries, relevant=QUERIES)
+    foreign = tuple(Prompt(id=text, text=text) for text in FOREIGN)
+    with open_ours(docs) as ours:
+        quality_found = quality.measure(given, queries, ours.search)
+        tally = gate.ask(ours, given, queries, (), foreign)
+        names = {doc: card for card, doc in ours.names.items()}
+        labelled = [
+            Labelled(line=1, query=text, expected=tuple(names[doc] for doc in docs))
+            for text, docs in (*QUERIES.items(), *((text, ()) for text in FOREIGN))
+        ]
+        found = evaluate(ours.brain, labelled).engines["tantivy"]
+    assert found.ndcg10 == pytest.approx(metrics.mean(quality_found.ndcg))
+    assert found.recall5 == pytest.approx(metrics.mean(quality_found.recall))
+    assert found.hit3 == pytest.approx(metrics.mean(quality_found.hit))
+    assert found.mrr == pytest.approx(metrics.mean(quality_found.reciprocal))
+    assert found.kept == pytest.approx(sum(tally.kept) / sum(tally.found))
+    assert found.false_injection == metrics.mean([float(n > 0) for n in tally.everyday])

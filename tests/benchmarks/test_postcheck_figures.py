@@ -1,7 +1,5 @@
 """What the labelled post-check cases hold, and how flags on them are counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 
@@ -57,14 +55,11 @@ def test_each_split_is_large_and_mixed(split):
     assert Counter(case.lang for case in own)["ko"] >= korean
 
 
-@pytest.mark.parametrize(
-    ("split", "labels"),
-    [
-        ("by state", (60, 35, 25, 30)),
-        ("by state 2", (35, 50, 30, 35)),
-        ("by state 3", (30, 60, 20, 40)),
-    ],
-)
+@pytest.mark.parametrize(("split", "labels"), [
+    ("by state", (60, 35, 25, 30)),
+    ("by state 2", (35, 50, 30, 35)),
+    ("by state 3", (30, 60, 20, 40)),
+])  # fmt: skip
 def test_the_cases_by_state_have_every_state(split, labels):
     own = [case for case in read_cases() if case.split == split]
     found = Counter(label for case in own for label in case.labels)

@@ -1,29 +1,23 @@
 """The library, as its users call it."""
 
-from __future__ import annotations
-
 import asyncio
-import pathlib
 import threading
-from collections.abc import Callable
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.errors import (
     AmbiguousCard,
-    BrainNotFound,
     CardNotFound,
     DuplicateCard,
     EditRefused,
     InputError,
 )
 
-Write = Callable[..., pathlib.Path]
 PROMPT = "Add a Telegram command that runs a shell script"
 
 
-def test_the_block_holds_the_card_that_matters(root: pathlib.Path, telegram: object) -> None:
+def test_the_block_holds_the_card_that_matters(root, telegram):
     block = Brain.open(root).preflight(PROMPT)
     assert block.text == (
         "[ACTIVE LESSONS — verify before finalizing]\n"
@@ -38,12 +32,12 @@ def test_the_block_holds_the_card_that_matters(root: pathlib.Path, telegram: obj
     assert 0 < block.tokens <= 3200
 
 
-def test_an_unrelated_prompt_gets_nothing(root: pathlib.Path, telegram: object) -> None:
+def test_an_unrelated_prompt_gets_nothing(root, telegram):
     prompt = "Translate this paragraph about the history of Rome into French"
     assert Brain.open(root).preflight(prompt).text == ""
 
 
-def test_an_empty_brain_and_an_empty_prompt_are_silent(root: pathlib.Path) -> None:
+def test_an_empty_brain_and_an_empty_prompt_are_silent(root):
     brain = Brain.open(root)
     assert brain.preflight("anything").text == ""
     assert brain.preflight("").text == ""
@@ -51,22 +45,18 @@ def test_an_empty_brain_and_an_empty_prompt_are_silent(root: pathlib.Path) -> No
 
 
 @pytest.mark.parametrize("header", ["status: ignored", "status: archived", "project: other"])
-def test_only_active_cards_of_this_project_are_injected(
-    root: pathlib.Path, write: Write, telegram: pathlib.Path, header: str
-) -> None:
+def test_only_active_cards_of_this_project_are_injected(root, write, telegram, header):
     telegram.write_text(telegram.read_text().replace("type: lesson", f"type: lesson\n{header}"))
     assert Brain.open(root, project="mine").preflight(PROMPT).text == ""
 
 
-def test_a_card_of_this_project_is_injected(root: pathlib.Path, telegram: pathlib.Path) -> None:
+def test_a_card_of_this_project_is_injected(root, telegram):
     telegram.write_text(telegram.read_text().replace("type: lesson", "type: lesson\nproject: Bot"))
     assert Brain.open(root, project="bot").preflight(PROMPT).lessons
     assert not Brain.open(root).preflight(PROMPT).lessons  # an unknown project excludes it
 
 
-def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(
-    root: pathlib.Path, write: Write
-) -> None:
+def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(root, write):
     write(
         "lessons/m.md",
         """\
@@ -86,9 +76,7 @@ def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(
     assert not brain.preflight("tidy docs/0007_users.sql please").lessons
 
 
-def test_notes_come_as_context_behind_the_lessons(
-    root: pathlib.Path, write: Write, telegram: object
-) -> None:
+def test_notes_come_as_context_behind_the_lessons(root, write, telegram):
     write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
     brain = Brain.open(root)
     text = brain.preflight(PROMPT).text
@@ -96,9 +84,7 @@ def test_notes_come_as_context_behind_the_lessons(
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
 
 
-def test_within_a_session_nothing_is_repeated_in_vain(
-    root: pathlib.Path, telegram: pathlib.Path
-) -> None:
+def test_within_a_session_nothing_is_repeated_in_vain(root, telegram):
     (root / "lessons.toml").write_text("[preflight]\nreinject_after = 3\n")
     brain = Brain.open(root)
     given = [bool(brain.preflight(PROMPT, session="s").lessons) for _ in range(6)]
@@ -109,7 +95,7 @@ def test_within_a_session_nothing_is_repeated_in_vain(
     assert brain.preflight(PROMPT, session="s").lessons  # it changed
 
 
-def test_check_looks_for_what_was_injected_last(root: pathlib.Path, telegram: object) -> None:
+def test_check_looks_for_what_was_injected_last(root, telegram):
     brain = Brain.open(root)
     assert brain.check("whatever").checked == 0
     brain.preflight(PROMPT)
@@ -123,7 +109,7 @@ def test_check_looks_for_what_was_injected_last(root: pathlib.Path, telegram: ob
     assert done.unaddressed == ()
 
 
-def test_create_writes_a_card_that_is_found(root: pathlib.Path) -> None:
+def test_create_writes_a_card_that_is_found(root):
     brain = Brain.open(root)
     card = brain.create(
         "Retry charged twice", topics=["payments"], severity="high", today="2026-03-04"
@@ -138,7 +124,7 @@ def test_create_writes_a_card_that_is_found(root: pathlib.Path) -> None:
     assert [found.id for found in brain.cards.all()] == [card.id]
 
 
-def test_create_refuses_a_title_that_exists(root: pathlib.Path, telegram: object) -> None:
+def test_create_refuses_a_title_that_exists(root, telegram):
     brain = Brain.open(root)
     title = "telegram remote execution must require an ALLOWLIST."
     with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:
@@ -151,7 +137,7 @@ def test_create_refuses_a_title_that_exists(root: pathlib.Path, telegram: object
 
 
 @pytest.mark.parametrize("title", ["", "   ", "\n\t"])
-def test_create_needs_a_title(root: pathlib.Path, title: str) -> None:
+def test_create_needs_a_title(root, title):
     with pytest.raises(InputError):
         Brain.open(root).create(title)
     assert list(root.rglob("*.md")) == []
@@ -160,7 +146,7 @@ def test_create_needs_a_title(root: pathlib.Path, title: str) -> None:
 @pytest.mark.parametrize(
     "title", ['../../etc/пароль 비밀 "x"', "x" * 300, "CON", "...", "a/b\\c:d*?", "🎉"]
 )
-def test_create_stays_in_the_brain_whatever_the_title(root: pathlib.Path, title: str) -> None:
+def test_create_stays_in_the_brain_whatever_the_title(root, title):
     card = Brain.open(root).create(title)
     path = root / card.id
     assert path.is_file()
@@ -169,7 +155,7 @@ def test_create_stays_in_the_brain_whatever_the_title(root: pathlib.Path, title:
     assert card.title == title
 
 
-def test_bump_counts_and_keeps_every_other_byte(root: pathlib.Path, telegram: pathlib.Path) -> None:
+def test_bump_counts_and_keeps_every_other_byte(root, telegram):
     before = telegram.read_text()
     brain = Brain.open(root)
     (card,) = brain.bump("telegram", task="Add /restart", today="2026-05-06")
@@ -183,30 +169,28 @@ def test_bump_counts_and_keeps_every_other_byte(root: pathlib.Path, telegram: pa
 
 
 @pytest.mark.slow
-def test_examples_keep_the_last_five(root: pathlib.Path, telegram: object) -> None:
+def test_examples_keep_the_last_five(root, telegram):
     brain = Brain.open(root)
     for number in range(7):
         (card,) = brain.bump("telegram", task=f"task {number}")
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
 
 
-def test_a_count_that_can_grow_no_more_stays(root: pathlib.Path, telegram: pathlib.Path) -> None:
+def test_a_count_that_can_grow_no_more_stays(root, telegram):
     telegram.write_text("---\noccurrences: 1000000\n---\n# Allowlist\n", encoding="utf-8")
     with Brain.open(root) as brain:
         [card] = brain.bump("telegram-allowlist")
     assert card.occurrences == 1_000_000
 
 
-def test_a_bump_of_several_touches_nothing_when_one_is_unknown(
-    root: pathlib.Path, telegram: pathlib.Path
-) -> None:
+def test_a_bump_of_several_touches_nothing_when_one_is_unknown(root, telegram):
     before = telegram.read_bytes()
     with pytest.raises(CardNotFound):
         Brain.open(root).bump("telegram", "nothing-like-it")
     assert telegram.read_bytes() == before
 
 
-def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> None:
+def test_names_of_cards(root, write, telegram):
     write("playbooks/telegram-setup.md", "# Set up the bot\n")
     write("playbooks/rename.md", "# Rename a column\n")
     cards = Brain.open(root).cards
@@ -220,16 +204,14 @@ def test_names_of_cards(root: pathlib.Path, write: Write, telegram: object) -> N
         cards.get("renmae")
     with pytest.raises(CardNotFound, match="lessons list"):
         cards.get("../../../etc/passwd")
-    with pytest.raises(CardNotFound):
-        cards.get("")
-
-
-def test_the_nearest_is_named_whatever_the_case(root: pathlib.Path, telegram: object) -> None:
     with pytest.raises(CardNotFound, match="did you mean lessons/telegram-allowlist"):
-        Brain.open(root).cards.get("TELEGRAM-ALOWLIST")
+        cards.get("TELEGRAM-ALOWLIST")
+    for name in ("", "\udcff"):
+        with pytest.raises(CardNotFound):
+            cards.get(name)
 
 
-def test_ignore_archive_restore_change_one_line(root: pathlib.Path, telegram: pathlib.Path) -> None:
+def test_ignore_archive_restore_change_one_line_and_delete_none(root, telegram):
     brain = Brain.open(root)
     before = telegram.read_text().splitlines()
     for status in ("ignored", "archived"):
@@ -242,21 +224,15 @@ def test_ignore_archive_restore_change_one_line(root: pathlib.Path, telegram: pa
     assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "activated")
     assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "unchanged")
     assert brain.preflight(PROMPT).lessons
-
-
-def test_delete_can_be_undone(root: pathlib.Path, telegram: pathlib.Path) -> None:
-    brain = Brain.open(root)
-    before = telegram.read_bytes()
+    text = telegram.read_bytes()
     brain.cards.delete("telegram")
     assert not telegram.exists()
     assert brain.preflight(PROMPT).text == ""
     assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "undeleted")
-    assert telegram.read_bytes() == before
+    assert telegram.read_bytes() == text
 
 
-def test_a_file_that_cannot_be_edited_safely_is_left_alone(
-    root: pathlib.Path, write: Write
-) -> None:
+def test_a_file_that_cannot_be_edited_safely_is_left_alone(root, write):
     path = write("lessons/a.md", "# Fine\n")
     brain = Brain.open(root)
     brain.refresh()
@@ -267,14 +243,7 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(
     assert path.read_bytes() == bad
 
 
-def test_a_missing_folder_is_said_in_one_line(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(BrainNotFound, match="lessons init"):
-        Brain.open(tmp_path / "nowhere")
-
-
-def test_two_brains_are_searched_together_and_written_to_the_nearest(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     near, far = tmp_path / "near", tmp_path / "far"
     for folder, word in ((near, "zebra stripes"), (far, "giraffe necks")):
         (folder / "lessons").mkdir(parents=True)
@@ -293,7 +262,7 @@ def test_two_brains_are_searched_together_and_written_to_the_nearest(
     assert (near / "lessons/something-new.md").exists()
 
 
-def test_a_card_of_a_brain_inside_another_is_there_once(root: pathlib.Path) -> None:
+def test_a_card_of_a_brain_inside_another_is_there_once(root):
     inner = root / "pkg"
     for folder, title in ((root, "Zebra paint fades in acid rain"), (inner, "Walrus tusks melt")):
         (folder / "lessons").mkdir(parents=True)
@@ -309,13 +278,11 @@ def test_a_card_of_a_brain_inside_another_is_there_once(root: pathlib.Path) -> N
         assert [brain.cards.get(name).title[:5] for name in names] == ["Walru", "Zebra"]
 
 
-def test_a_brain_is_shared_between_threads_and_asyncio(
-    root: pathlib.Path, telegram: object
-) -> None:
+def test_a_brain_is_shared_between_threads_and_asyncio(root, telegram):
     brain = Brain.open(root)
-    failures: list[BaseException] = []
+    failures = []
 
-    def work() -> None:
+    def work():
         try:
             for _ in range(10):
                 assert brain.preflight(PROMPT).lessons
@@ -329,13 +296,13 @@ def test_a_brain_is_shared_between_threads_and_asyncio(
         thread.join()
     assert not failures
 
-    async def ask() -> str:
+    async def ask():
         return (await asyncio.to_thread(brain.preflight, PROMPT)).text
 
     assert "allowlist" in asyncio.run(ask())
 
 
-def test_the_budget_of_the_caller_is_a_hard_ceiling(root: pathlib.Path, telegram: object) -> None:
+def test_the_budget_of_the_caller_is_a_hard_ceiling(root, telegram):
     brain = Brain.open(root)
     for budget in (0, 10, 100, 400, 1000):
         assert brain.preflight(PROMPT, budget=budget).tokens <= budget
@@ -343,7 +310,7 @@ def test_the_budget_of_the_caller_is_a_hard_ceiling(root: pathlib.Path, telegram
     assert len(few_words.text.split()) <= 30
 
 
-def test_no_secret_reaches_a_card_by_its_task_or_its_title(root: pathlib.Path) -> None:
+def test_no_secret_reaches_a_card_by_its_task_or_its_title(root):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     brain = Brain.open(root)
     card = brain.create(f"The token {token} was committed", topics=[f"GITHUB_TOKEN={token}"])
@@ -353,9 +320,7 @@ def test_no_secret_reaches_a_card_by_its_task_or_its_title(root: pathlib.Path) -
     assert brain.cards.get(card.id).examples == ("Deploy with [redacted github token]",)
 
 
-def test_a_deleted_card_comes_back_although_another_begins_like_it(
-    root: pathlib.Path, write: Write
-) -> None:
+def test_a_deleted_card_comes_back_although_another_begins_like_it(root, write):
     write("lessons/queue.md", "---\ntitle: Queue\n---\n")
     write("lessons/queue-full.md", "---\ntitle: Queue is full\nstatus: archived\n---\n")
     write("lessons/queue-late.md", "---\ntitle: Queue is late\n---\n")
@@ -367,7 +332,7 @@ def test_a_deleted_card_comes_back_although_another_begins_like_it(
     assert cards.get("queue-full").status == "archived"
 
 
-def test_a_card_that_is_gone_is_not_said_to_be_active(root: pathlib.Path, write: Write) -> None:
+def test_a_card_that_is_gone_is_not_said_to_be_active(root, write):
     path = write("lessons/queue.md", "---\ntitle: Queue\n---\n")
     brain = Brain.open(root)
     cards = brain.cards
@@ -380,7 +345,7 @@ def test_a_card_that_is_gone_is_not_said_to_be_active(root: pathlib.Path, write:
             cards.restore("queue")
 
 
-def test_one_card_that_refuses_keeps_no_other_back(root: pathlib.Path, write: Write) -> None:
+def test_one_card_that_refuses_keeps_no_other_back(root, write):
     for name in ("a", "c"):
         write(f"lessons/{name}.md", f"---\ntitle: {name}\noccurrences: 1\n---\n")
     write("lessons/b.md", "---\ntitle: b\noccurrences: 1_000\nstatus: active; ask Kim\n---\n")
@@ -395,15 +360,10 @@ def test_one_card_that_refuses_keeps_no_other_back(root: pathlib.Path, write: Wr
     assert [cards.get(name).status for name in "abc"] == ["archived", "active", "archived"]
 
 
-def test_a_card_that_cannot_be_read_is_named_as_such(root: pathlib.Path, write: Write) -> None:
+def test_a_card_that_cannot_be_read_is_named_as_such(root, write):
     write("lessons/queue.md", "---\ntitle: Queue\n---\n").write_bytes(b"---\ntitle: \xff\n---\n")
     write("lessons/open.md", "---\ntitle: never closed")
     brain = Brain.open(root)
     for name in ("queue", "lessons/queue.md", "que", "open"):
         with pytest.raises(CardNotFound, match=r"^lessons/(queue|open)\.md is not .*lint"):
             brain.bump(name)
-
-
-def test_a_name_that_is_no_text_is_no_card(root: pathlib.Path) -> None:
-    with pytest.raises(CardNotFound, match=r"no card named '\\udcff'"):
-        Brain.open(root).cards.get("\udcff")

@@ -1,23 +1,19 @@
 """Drafts that become commits: what is written where, by whom, and what is never lost."""
 
-from __future__ import annotations
-
-import pathlib
-import subprocess
 import threading
-from typing import Any
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import BRANCH, BranchReview, Draft
+from lessons_kb import Brain
+from lessons_kb.brain.drafts import BRANCH, BranchReview
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, GitError, InputError
 from lessons_kb.process.git import Author
+from tests.kit import commit, git
 
 RITA = Author(name="Rita Kim", email="rita@example.org")
 TITLE = "Charged a customer twice because the form was sent twice"
 PATH = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
-PARTS: dict[str, Any] = {
+PARTS = {
     "sections": {"Root Cause": "the client retried although the first request had gone through"},
     "prevention": ["Send an idempotency key with each payment"],
     "symptoms": ["a customer was charged twice", "two invoices for one order"],
@@ -26,43 +22,36 @@ PARTS: dict[str, Any] = {
 CARD = "---\ntype: lesson\ntitle: Money was kept in floats\n---\n\n## Fix\n\n- Keep cents\n"
 
 
-def git(top: pathlib.Path, *words: str) -> str:
-    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
-    return subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout
-
-
 @pytest.fixture(params=["top", "below"])
-def root(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> pathlib.Path:
+def root(request, tmp_path):
     """A brain that is a repository, or lies in one."""
     top = tmp_path / "clone"
     root = top if request.param == "top" else top / "docs" / "brain"
     (root / "lessons").mkdir(parents=True)
     (root / "lessons" / "money.md").write_text(CARD)
-    git(top, "init", "-q", "-b", "main")
-    git(top, "add", "-A")
-    git(top, "commit", "-q", "-m", "Begin")
+    commit(top, "Begin")
     return root
 
 
 @pytest.fixture
-def brain(root: pathlib.Path) -> Any:
+def brain(root):
     with Brain.open(root) as brain:
         yield brain
 
 
-def review(brain: Brain, branch: str = BRANCH) -> BranchReview:
+def review(brain, branch=BRANCH):
     return BranchReview(brain, branch=branch, author=RITA)
 
 
-def propose(brain: Brain, title: str = TITLE, **more: Any) -> Draft:
+def propose(brain, title=TITLE, **more):
     return brain.drafts.propose(title, **{**PARTS, **more})
 
 
-def show(root: pathlib.Path, path: str, branch: str = BRANCH) -> str:
+def show(root, path, branch=BRANCH):
     return git(root, "show", f"{branch}:./{path}")
 
 
-def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain: Brain, root: pathlib.Path) -> None:
+def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain, root):
     draft = propose(brain)
     done = review(brain)
     card = done.accept(draft.id, today="2026-11-23", seen=draft.digest)
@@ -88,9 +77,7 @@ def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain: Brain, root: pathl
     assert done.find_waiting() == []
 
 
-def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(
-    brain: Brain, root: pathlib.Path
-) -> None:
+def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(brain, root):
     review(brain).accept(propose(brain).id)
     again = propose(brain, TITLE.replace("Charged", "charged") + "!")
     done = review(brain)
@@ -103,7 +90,7 @@ def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(
     assert done.accept(third.id, on_duplicate="new").id == PATH.replace(".md", "-2.md")
 
 
-def test_a_merge_counts_on_the_branch(brain: Brain, root: pathlib.Path) -> None:
+def test_a_merge_counts_on_the_branch(brain, root):
     (root / "lessons" / "money.md").write_text(CARD + "\nAn edit that is not committed.\n")
     draft = propose(brain, example="the invoice of a customer was a cent off")
     card = review(brain).merge(draft.id, "money", today="2026-11-23", seen=draft.digest)
@@ -118,7 +105,7 @@ def test_a_merge_counts_on_the_branch(brain: Brain, root: pathlib.Path) -> None:
         review(brain).merge(propose(brain).id, "lessons/fresh.md")
 
 
-def test_a_branch_that_is_shown_is_served_at_once(brain: Brain, root: pathlib.Path) -> None:
+def test_a_branch_that_is_shown_is_served_at_once(brain, root):
     (root / "lessons" / "other.md").write_text(CARD.replace("Money", "Other"))
     git(root, "add", "-A")
     (root / "lessons" / "third.md").write_text(CARD.replace("Money", "Third"))
@@ -139,7 +126,7 @@ def test_a_branch_that_is_shown_is_served_at_once(brain: Brain, root: pathlib.Pa
     assert done.get(draft.id), "the draft still waits"
 
 
-def test_what_was_changed_after_it_was_read_is_not_decided(brain: Brain) -> None:
+def test_what_was_changed_after_it_was_read_is_not_decided(brain):
     draft = propose(brain)
     done = review(brain)
     changed = done.rewrite(draft.id, draft.text + "\nMore.\n", seen=draft.digest)
@@ -162,14 +149,14 @@ def test_what_was_changed_after_it_was_read_is_not_decided(brain: Brain) -> None
     assert done.find_outcome("../drafts/x") == ("", "")
 
 
-def test_two_reviewers_at_once(root: pathlib.Path) -> None:
+def test_two_reviewers_at_once(root):
     with Brain.open(root) as brain:
         drafts = [propose(brain, f"Mistake number {n} of the {w} team") for n, w in
                   enumerate(("red", "green", "blue", "brown", "grey", "black"))]  # fmt: skip
-    done: list[str] = []
-    lost: list[Exception] = []
+    done = []
+    lost = []
 
-    def work() -> None:
+    def work():
         with Brain.open(root) as brain:
             for draft in drafts:
                 try:
@@ -187,7 +174,7 @@ def test_two_reviewers_at_once(root: pathlib.Path) -> None:
     assert all("idempotency" in show(root, path) for path in done)
 
 
-def test_outside_a_repository_nothing_is_accepted(tmp_path: pathlib.Path) -> None:
+def test_outside_a_repository_nothing_is_accepted(tmp_path):
     (tmp_path / "lessons").mkdir()
     with Brain.open(tmp_path) as brain:
         draft = propose(brain)

@@ -1,20 +1,16 @@
 """A brain is searched in the cluster that its user named, and locally where that cannot answer."""
 
-from __future__ import annotations
-
 import pathlib
-from collections.abc import Iterator
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.cluster import open_cluster, sync
-from lessons_kb.brain.doctor import check_health
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
 from lessons_kb.store.settings import read_cluster_settings, read_key
 from lessons_kb.store.user_state import user_settings_path
+from tests.kit import Workspace, trust_brain
 from tests.qdrant_server import QdrantServer
 
 pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python
@@ -26,13 +22,13 @@ PATIENT = 30.0
 
 
 @pytest.fixture
-def server() -> Iterator[QdrantServer]:
+def server():
     with QdrantServer() as one:
         yield one
 
 
 @pytest.fixture
-def root(tmp_path: pathlib.Path) -> pathlib.Path:
+def root(tmp_path):
     folder = tmp_path / "brain"
     (folder / "lessons").mkdir(parents=True)
     (folder / "lessons.toml").write_text('[index]\nengine = "qdrant"\ncollection = "zoo"\n')
@@ -41,7 +37,7 @@ def root(tmp_path: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def push(root: pathlib.Path, server: QdrantServer) -> None:
+def push(root, server):
     with Brain.open(root) as brain:
         brain.refresh()
         engine = open_cluster(brain.layers[0], server.url, create=True)
@@ -50,13 +46,13 @@ def push(root: pathlib.Path, server: QdrantServer) -> None:
     server.requests.clear()
 
 
-def name_server(url: str, *, seconds: float = PATIENT, more: str = "") -> None:
+def name_server(url, *, seconds=PATIENT, more=""):
     path = pathlib.Path(user_settings_path())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f'[cluster]\nurl = "{url}"\nseconds = {seconds}\n{more}')
 
 
-def ask(root: pathlib.Path) -> list[list[tuple[str, float]]]:
+def ask(root):
     workspace = Workspace(str(root), roots=[str(root)], watched=False)
     brain = workspace.find()
     found = [brain.search(prompt) for prompt in PROMPTS]
@@ -64,13 +60,11 @@ def ask(root: pathlib.Path) -> list[list[tuple[str, float]]]:
     return [[(hit.card.id, pytest.approx(hit.score, rel=1e-3)) for hit in hits] for hits in found]
 
 
-def asked(server: QdrantServer) -> int:
+def asked(server):
     return sum(one.endswith("/points/query") for one in server.requests)
 
 
-def test_the_cluster_answers_as_the_local_index_does(
-    root: pathlib.Path, server: QdrantServer
-) -> None:
+def test_the_cluster_answers_as_the_local_index_does(root, server):
     push(root, server)
     local = ask(root)
     assert server.requests == []  # the brain alone sends nothing anywhere
@@ -81,7 +75,7 @@ def test_the_cluster_answers_as_the_local_index_does(
     assert local[1][0][0] == "lessons/2.md"
 
 
-def test_a_brain_of_another_engine_is_never_sent(root: pathlib.Path, server: QdrantServer) -> None:
+def test_a_brain_of_another_engine_is_never_sent(root, server):
     push(root, server)
     (root / "lessons.toml").write_text('[index]\ncollection = "zoo"\n')
     name_server(server.url)
@@ -89,14 +83,12 @@ def test_a_brain_of_another_engine_is_never_sent(root: pathlib.Path, server: Qdr
     assert server.requests == []
 
 
-def test_a_brain_cannot_name_a_server(root: pathlib.Path) -> None:
+def test_a_brain_cannot_name_a_server(root):
     with pytest.raises(ConfigError, match="cluster"):
         parse_settings('[cluster]\nurl = "https://example.com"\n')
 
 
-def test_nor_can_its_project_by_settings_of_its_own(
-    root: pathlib.Path, server: QdrantServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nor_can_its_project_by_settings_of_its_own(root, server, monkeypatch):
     push(root, server)
     local = ask(root)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(root / ".config"))
@@ -105,9 +97,7 @@ def test_nor_can_its_project_by_settings_of_its_own(
     assert server.requests == []
 
 
-def test_another_state_than_the_files_answers_nothing(
-    root: pathlib.Path, server: QdrantServer
-) -> None:
+def test_another_state_than_the_files_answers_nothing(root, server):
     push(root, server)
     name_server(server.url)
     (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
@@ -115,9 +105,7 @@ def test_another_state_than_the_files_answers_nothing(
     assert asked(server) == 0
 
 
-def test_a_cluster_that_is_being_written_answers_nothing(
-    root: pathlib.Path, server: QdrantServer
-) -> None:
+def test_a_cluster_that_is_being_written_answers_nothing(root, server):
     push(root, server)
     name_server(server.url)
     local = ask(root)
@@ -127,9 +115,7 @@ def test_a_cluster_that_is_being_written_answers_nothing(
     assert asked(server) == 0
 
 
-def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(
-    root: pathlib.Path, server: QdrantServer
-) -> None:
+def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(root, server):
     local = ask(root)
     name_server(server.url)
     assert ask(root) == local
@@ -140,12 +126,12 @@ def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(
     assert ask(root) == local
 
 
-def test_the_doctor_says_who_answers(root: pathlib.Path, server: QdrantServer) -> None:
-    def tell() -> tuple[str, str]:
-        with Brain.open(root, directory=root) as brain:
-            brain.refresh()
-            (line,) = [one for one in check_health(brain, str(root)) if one.what == "cluster"]
-            return line.level, line.detail
+def test_the_doctor_says_who_answers(root, server, health):
+    def tell():
+        (line,) = health("cluster", root)
+        return line.level, line.detail
+
+    trust_brain(str(root))
 
     assert tell() == ("warning", "the local index answers: your settings name no cluster")
     name_server(server.url)
@@ -157,9 +143,7 @@ def test_the_doctor_says_who_answers(root: pathlib.Path, server: QdrantServer) -
     assert "another state" in tell()[1]
 
 
-def test_a_slow_server_is_answered_for_at_the_deadline(
-    root: pathlib.Path, server: QdrantServer
-) -> None:
+def test_a_slow_server_is_answered_for_at_the_deadline(root, server):
     push(root, server)
     local = ask(root)
     name_server(server.url, seconds=0.2)
@@ -168,9 +152,7 @@ def test_a_slow_server_is_answered_for_at_the_deadline(
     assert asked(server) == 0
 
 
-def test_a_key_that_others_can_read_is_not_used(
-    root: pathlib.Path, server: QdrantServer, tmp_path: pathlib.Path
-) -> None:
+def test_a_key_that_others_can_read_is_not_used(root, server, tmp_path):
     push(root, server)
     server.key = "secret"
     key = tmp_path / "key"
@@ -190,9 +172,7 @@ def test_a_key_that_others_can_read_is_not_used(
     ("line", "words"),
     [("url = 5", "url"), ("seconds = 0", "seconds"), ("place = 'x'", "url, key_file and seconds")],
 )
-def test_settings_that_cannot_be_used_are_named(
-    root: pathlib.Path, server: QdrantServer, line: str, words: str
-) -> None:
+def test_settings_that_cannot_be_used_are_named(root, server, line, words):
     local = ask(root)
     path = pathlib.Path(user_settings_path())
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,5 @@
 """SPEC §2: which brains hold, and which of them may speak."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess
@@ -10,15 +8,15 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.discovery import look, untrusted_hint
-from lessons_kb.brain.init import make_brain, trust_brain
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.store.user_state import user_brain
+from tests.kit import make_brain, trust_brain
 
 CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
 
 
 @pytest.fixture
-def repo(tmp_path: pathlib.Path) -> pathlib.Path:
+def repo(tmp_path):
     """A repository somebody else wrote, with a brain and a committed cache of its own."""
     folder = tmp_path / "repo"
     (folder / "lessons").mkdir(parents=True)
@@ -31,7 +29,7 @@ def repo(tmp_path: pathlib.Path) -> pathlib.Path:
     return folder
 
 
-def test_a_found_brain_is_silent_until_it_is_trusted(repo: pathlib.Path) -> None:
+def test_a_found_brain_is_silent_until_it_is_trusted(repo):
     with pytest.raises(Untrusted, match="lessons trust"):
         Brain.discover(repo / "src/deep")
     trust_brain(str(repo / "src"))
@@ -46,7 +44,7 @@ def test_a_found_brain_is_silent_until_it_is_trusted(repo: pathlib.Path) -> None
         Brain.discover(repo)
 
 
-def test_a_cache_that_came_with_the_repository_is_never_read(repo: pathlib.Path) -> None:
+def test_a_cache_that_came_with_the_repository_is_never_read(repo):
     assert Brain.open(repo).preflight("zebra").text
     assert (repo / ".lessons/catalogue.db").read_bytes() == b"from elsewhere"
     trust_brain(str(repo))
@@ -54,9 +52,7 @@ def test_a_cache_that_came_with_the_repository_is_never_read(repo: pathlib.Path)
     assert (repo / ".lessons/.gitignore").read_text() == "*\n"
 
 
-def test_naming_a_brain_is_trusting_it(
-    repo: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_naming_a_brain_is_trusting_it(repo, tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("LESSONS_BRAIN", os.pathsep.join([str(repo), str(other)]))
@@ -66,7 +62,7 @@ def test_naming_a_brain_is_trusting_it(
         Brain.discover(tmp_path)
 
 
-def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path: pathlib.Path) -> None:
+def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path):
     outer, inner = tmp_path / "mono", tmp_path / "mono/packages/api"
     for folder in (user_brain(), str(outer), str(inner)):
         make_brain(folder)
@@ -76,14 +72,7 @@ def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path: pathlib.
     assert [layer.root for layer in Brain.discover(tmp_path).layers] == roots[2:]
 
 
-def test_without_any_brain_the_way_to_one_is_named(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(BrainNotFound, match="lessons init"):
-        Brain.discover(tmp_path)
-
-
-def test_the_project_is_named_by_settings_or_git(
-    repo: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_the_project_is_named_by_settings_or_git(repo, tmp_path):
     assert Brain.open(repo, directory=repo / "src").project == "repo"
     assert Brain.open(repo, directory=tmp_path).project is None
     assert Brain.open(repo, directory=repo, project="given").project == "given"
@@ -91,7 +80,7 @@ def test_the_project_is_named_by_settings_or_git(
     assert Brain.open(repo, directory=tmp_path).project == "said"
 
 
-def test_init_is_no_trust_in_what_another_has_made(repo: pathlib.Path) -> None:
+def test_init_is_no_trust_in_what_another_has_made(repo):
     with pytest.raises(Untrusted, match="lessons trust"):
         make_brain(str(repo))
     with pytest.raises(Untrusted):
@@ -103,7 +92,7 @@ def test_init_is_no_trust_in_what_another_has_made(repo: pathlib.Path) -> None:
         Brain.discover(repo)
 
 
-def test_init_makes_a_brain_once(tmp_path: pathlib.Path) -> None:
+def test_init_makes_a_brain_once(tmp_path):
     root, made = make_brain(str(tmp_path / "new"))
     assert made == ["lessons/", "playbooks/", "qa-findings/", "lessons.toml", ".lessons/"]
     assert (tmp_path / "new/.lessons/.gitignore").read_text() == "*\n"
@@ -118,8 +107,8 @@ def test_init_makes_a_brain_once(tmp_path: pathlib.Path) -> None:
     [("XDG_DATA_HOME", "lessons-kb"), ("HOME", ".local/share/lessons-kb")],
 )
 def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
-    repo: pathlib.Path, monkeypatch: pytest.MonkeyPatch, variable: str, below: str
-) -> None:
+    repo, monkeypatch, variable, below
+):
     own = repo / "moved" / below
     (own / "lessons").mkdir(parents=True)
     (own / "lessons/a.md").write_text(CARD)
@@ -132,9 +121,7 @@ def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
 
 
 @pytest.mark.parametrize("absolute", [True, False])
-def test_a_state_folder_inside_the_project_vouches_for_nothing(
-    repo: pathlib.Path, monkeypatch: pytest.MonkeyPatch, absolute: bool
-) -> None:
+def test_a_state_folder_inside_the_project_vouches_for_nothing(repo, monkeypatch, absolute):
     monkeypatch.chdir(repo)
     monkeypatch.setenv("LESSONS_STATE_HOME", str(repo / "state") if absolute else "state")
     trust_brain(str(repo))  # as a forged record would
@@ -144,9 +131,7 @@ def test_a_state_folder_inside_the_project_vouches_for_nothing(
     assert look(str(repo)).trusted  # on a command line the variable is the user's
 
 
-def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(tmp_path, monkeypatch):
     home = pathlib.Path(os.environ["HOME"])
     subprocess.run(["git", "init", "-q", str(home)], check=True)
     monkeypatch.setattr("lessons_kb.brain.discovery.account_home", lambda: str(home))

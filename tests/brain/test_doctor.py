@@ -1,7 +1,5 @@
 """What the doctor sees, and what it fixes: only what can be made again, and only once."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shutil
@@ -10,61 +8,60 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import Health, apply_fixes, check_health, size_of
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.doctor import size_of
 from lessons_kb.model import Event
 from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
+from tests.kit import make_brain
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, telegram: pathlib.Path) -> Brain:
+def brain(root, telegram):
     make_brain(str(root), confirm=lambda _root, _count: True)
     opened = Brain.open(root, directory=root)
     opened.refresh()
     return opened
 
 
-def lines(brain: Brain | None, what: str) -> list[Health]:
-    directory = brain.directory if brain else os.getcwd()
-    return [line for line in check_health(brain, directory) if line.what == what]
+@pytest.fixture
+def lines(health, root):
+    return lambda what: health(what, root)
 
 
-def snapshot(folder: pathlib.Path) -> dict[str, bytes]:
+@pytest.fixture
+def fixed(health, root):
+    """Return what `doctor --fix` puts right."""
+    return lambda: [line for line in health("", root, "--fix") if line.level == "fixed"]
+
+
+def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*.md")}
 
 
-def test_a_sound_brain_is_told_in_full(brain: Brain) -> None:
-    health = check_health(brain, brain.directory)
+def test_a_sound_brain_is_told_in_full(brain, lines, fixed):
+    health = lines("")
     assert {line.level for line in health} == {"ok"}
     assert [line.what for line in health] == [
         *("hooks", "state", "disk", "versions", "brain", "trust", "settings", "index"),
         *("semantic", "files", "write access", "journal", "drafts", "trash"),
     ]
-    assert lines(brain, "trust")[0].detail == "created by you"
-    assert lines(brain, "index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
-    assert apply_fixes(brain) == []
+    assert lines("trust")[0].detail == "created by you"
+    assert lines("index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
+    assert fixed() == []
 
 
-def test_without_a_brain_the_fix_is_init(tmp_path: pathlib.Path) -> None:
-    health = check_health(None, str(tmp_path))
-    assert (health[-1].level, health[-1].what) == ("error", "brain")
-    assert "`lessons init`" in health[-1].fix
-    assert apply_fixes(None) == []
-
-
-def test_the_index_says_what_it_had_to_read(brain: Brain, write, settle) -> None:
+def test_the_index_says_what_it_had_to_read(brain, write, settle, lines):
     settle()
     brain.refresh()
-    assert lines(brain, "index")[0].detail.endswith("fresh")
+    assert lines("index")[0].detail.endswith("fresh")
     write("lessons/new.md", "# A new one\n")
-    assert lines(brain, "index")[0].detail.endswith("1 updated just now")
+    assert lines("index")[0].detail.endswith("1 updated just now")
 
 
-def test_errors_of_hooks_are_counted_in_words() -> None:
+def test_errors_of_hooks_are_counted_in_words(lines):
     for _ in range(3):
         log_trouble("codex", "Stop", "StorageError: the disk is full; free some space")
     log_trouble("claude-code", "deadline", "no answer within 2 s; nothing was injected")
-    told = [line.detail for line in lines(None, "hooks")]
+    told = [line.detail for line in lines("hooks")]
     assert len(told) == 2
     assert any(
         d.startswith("codex Stop: the disk is full; free some space (3×, last 2") for d in told
@@ -72,134 +69,129 @@ def test_errors_of_hooks_are_counted_in_words() -> None:
     assert any(d.startswith("claude-code deadline: no answer within 2 s") for d in told)
     log = pathlib.Path(state_home(), LOG_NAME)
     log.write_text(log.read_text().replace(time.strftime("%Y-"), "2001-"))
-    ((old),) = lines(None, "hooks")
+    ((old),) = lines("hooks")
     assert (old.level, old.detail) == ("ok", f"4 errors, none in the last week, in {log}")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
-def test_open_state_folders_are_closed(brain: Brain) -> None:
+def test_open_state_folders_are_closed(brain, lines, fixed, root):
     home, mine = state_home(), state_dir(brain.layers[0].root)
     os.chmod(home, 0o755)
     os.chmod(mine, 0o750)
-    assert lines(brain, "state")[0].detail == f"other users can read {home}"
-    assert lines(brain, "write access")[1].level == "warning"
-    assert [line.level for line in apply_fixes(brain)] == ["fixed", "fixed"]
+    assert lines("state")[0].detail == f"other users can read {home}"
+    assert lines("write access")[1].level == "warning"
+    assert [line.level for line in fixed()] == ["fixed", "fixed"]
     assert os.stat(home).st_mode & 0o777 == 0o700
     assert os.stat(mine).st_mode & 0o777 == 0o700
-    assert apply_fixes(brain) == []
+    assert fixed() == []
 
 
-def test_the_caches_gitignore_comes_back(brain: Brain) -> None:
+def test_the_caches_gitignore_comes_back(brain, lines, fixed, root):
     ignore = pathlib.Path(brain.layers[0].root, ".lessons", ".gitignore")
     ignore.unlink()
-    (line,) = lines(brain, "cache")
+    (line,) = lines("cache")
     assert "the cache could be committed" in line.detail
-    (done,) = apply_fixes(brain)
+    (done,) = fixed()
     assert (done.level, done.detail) == ("fixed", f"wrote {ignore}")
     assert ignore.read_text() == "*\n"
-    assert lines(brain, "cache") == []
+    assert lines("cache") == []
 
 
-def test_an_index_that_lost_files_is_rebuilt(brain: Brain) -> None:
+def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
     layer = brain.layers[0]
     assert layer.engine is not None
     layer.engine.update([], [1])
     brain.close()
-    (wrong, _well) = lines(brain, "index")
+    (wrong, _well) = lines("index")
     assert (wrong.level, wrong.detail) == ("error", "the index holds 0 of 1 files")
-    done = apply_fixes(brain)
+    done = fixed()
     assert any("rebuilt" in line.detail for line in done)
-    assert {line.level for line in lines(brain, "index")} == {"ok"}
-    assert apply_fixes(brain) == []
+    assert {line.level for line in lines("index")} == {"ok"}
+    assert fixed() == []
     assert brain.search("telegram allowlist")
 
 
-def test_a_damaged_catalogue_is_built_anew(brain: Brain) -> None:
+def test_a_damaged_catalogue_is_built_anew(brain, fixed):
     brain.close()
     pathlib.Path(brain.layers[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
-    assert [line.detail for line in apply_fixes(brain)] == [
-        "built; the old one was missing or unusable"
-    ]
-    assert apply_fixes(brain) == []
+    assert [line.detail for line in fixed()] == ["built; the old one was missing or unusable"]
+    assert fixed() == []
     assert brain.search("telegram allowlist")
 
 
-def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path: pathlib.Path) -> None:
+def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path, lines, fixed):
     (tmp_path / "state").write_text("x")
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "state"))
-    (line,) = lines(None, "state")
+    (line,) = lines("state")
     assert (line.level, line.detail) == ("error", f"{tmp_path / 'state'} is not a folder")
-    assert apply_fixes(None) == []
+    assert fixed() == []
 
 
-def test_former_indexes_are_removed(brain: Brain) -> None:
+def test_former_indexes_are_removed(brain, lines, fixed):
     old = pathlib.Path(brain.layers[0].cache, "index-99")
     old.mkdir()
     os.utime(old, (1_000_000, 1_000_000))
-    assert lines(brain, "index")[-1].level == "warning"
-    assert any(str(old) in line.detail for line in apply_fixes(brain))
+    assert lines("index")[-1].level == "warning"
+    assert any(str(old) in line.detail for line in fixed())
     assert not old.exists()
 
 
-def test_the_journal_forgets_what_is_old(brain: Brain) -> None:
+def test_the_journal_forgets_what_is_old(brain, lines, fixed):
     journal = brain.layers[0].journal
     journal.events.append(Event(kind="prompt", at=1_000.0, session="old", text="x"))
     journal.events.append(Event(kind="prompt", at=time.time(), session="new", text="x"))
-    (_well, late) = lines(brain, "journal")
+    (_well, late) = lines("journal")
     assert (late.level, late.detail) == ("warning", "1 row is older than 90 days")
-    (done,) = apply_fixes(brain)
+    (done,) = fixed()
     assert done.detail == "removed 1 row older than 90 days"
     assert [event.session for event in journal.events.find()] == ["new"]
-    assert [line.level for line in lines(brain, "journal")] == ["ok"]
+    assert [line.level for line in lines("journal")] == ["ok"]
 
 
-def test_a_command_that_was_killed_is_ended(brain: Brain) -> None:
+def test_a_command_that_was_killed_is_ended(brain, fixed, root):
     layer = brain.layers[0]
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()
-    assert [line.detail for line in apply_fixes(brain)] == [
-        "ended 1 command whose process no longer exists"
-    ]
+    assert [line.detail for line in fixed()] == ["ended 1 command whose process no longer exists"]
 
 
-def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain: Brain) -> None:
+def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain, lines, fixed, root):
     for name in ("telegram-allowlist", "other"):
         if name == "other":
             brain.create("Other")
         brain.cards.delete(name)
-    (line,) = lines(brain, "trash")
+    (line,) = lines("trash")
     assert line.detail.startswith("2 files, ")
     assert line.detail.endswith("; kept for 180 days, up to 100 MB")
     trash = pathlib.Path(state_dir(brain.layers[0].root), "trash")
     first = min(trash.iterdir())
     first.rename(trash / ("0" * 20 + first.name[20:]))
-    told, beyond = lines(brain, "trash")
+    told, beyond = lines("trash")
     assert (told.level, beyond.level) == ("ok", "warning")
     assert beyond.detail == "1 file beyond these limits"
-    assert any(line.what == "trash" for line in apply_fixes(brain))
-    (line,) = lines(brain, "trash")
+    assert any(line.what == "trash" for line in fixed())
+    (line,) = lines("trash")
     assert line.detail.startswith("1 file, ")
-    assert not [line for line in apply_fixes(brain) if line.what == "trash"]
+    assert not [line for line in fixed() if line.what == "trash"]
 
 
-def test_drafts_that_wait_are_told(brain: Brain) -> None:
+def test_drafts_that_wait_are_told(brain, lines):
     brain.drafts.propose("The total of a cart was hard-coded")
-    (line,) = lines(brain, "drafts")
+    (line,) = lines("drafts")
     assert (line.level, line.detail) == ("ok", "1 draft")
     assert "`lessons review`" in line.fix
 
 
-def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram) -> None:
-    brain = Brain.open(root, directory=root)
-    told = lines(brain, "trust")
+def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram, health):
+    told = health("trust", None, "--brain", root)
     assert "hooks are silent here" in told[-1].detail
     assert f"lessons trust {os.path.realpath(root)}" in told[-1].fix
 
 
-def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
+def test_settings_that_cannot_be_read_are_one_line(brain, write, lines):
     write("lessons.toml", "[preflight]\nbudgett = 1\n")
-    (line,) = lines(brain, "settings")
+    (line,) = lines("settings")
     assert (line.level, line.detail) == (
         "error",
         "lessons.toml:2: unknown key preflight.budgett",
@@ -207,13 +199,13 @@ def test_settings_that_cannot_be_read_are_one_line(brain: Brain, write) -> None:
     assert line.fix == "did you mean preflight.budget?"
 
 
-def test_fixing_never_touches_a_card(brain: Brain, root: pathlib.Path, write) -> None:
+def test_fixing_never_touches_a_card(brain, root, write, fixed):
     write("lessons/bad.md", "---\ntitle: [\n---\nx\n")
     (root / "lessons/worse.md").write_bytes(b"\xff\xfe")
     before = snapshot(root)
     pathlib.Path(root, ".lessons", ".gitignore").unlink()
-    apply_fixes(brain)
-    apply_fixes(brain)
+    fixed()
+    fixed()
     assert snapshot(root) == before
 
 
@@ -221,5 +213,5 @@ def test_fixing_never_touches_a_card(brain: Brain, root: pathlib.Path, write) ->
     ("count", "text"),
     [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (9_990, "10.0 kB"), (151_000, "151 kB")],
 )
-def test_sizes_are_written_as_people_do(count: int, text: str) -> None:
+def test_sizes_are_written_as_people_do(count, text):
     assert size_of(count) == text

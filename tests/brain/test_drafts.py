@@ -1,22 +1,18 @@
 """From what happened to a draft, and from a draft to a card."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.drafts import Draft
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
-from lessons_kb.model import Card, Event, as_data
+from lessons_kb.model import Event, as_data
+from tests.kit import commit, git
 
 RED = """\
     def test_total_of_cart():
@@ -37,38 +33,26 @@ GOOD = {
 
 
 @pytest.fixture
-def project(tmp_path: pathlib.Path) -> pathlib.Path:
+def project(tmp_path):
     """A git work tree with one commit, a day old."""
     folder = tmp_path / "shop"
     folder.mkdir()
-    git(folder, "init", "-q")
-    (folder / "cart.py").write_text("def total(items):\n    return 3\n")
-    (folder / "notes.txt").write_text("committed\n")
-    git(folder, "add", ".")
-    git(folder, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "start")
+    cart = "def total(items):\n    return 3\n"
+    commit(folder, **{"cart.py": cart, "notes.txt": "committed\n"})
     return folder
 
 
-def git(folder: pathlib.Path, *arguments: str) -> None:
-    subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)
-
-
 @pytest.fixture
-def brain(root: pathlib.Path, project: pathlib.Path) -> Iterator[Brain]:
+def brain(root, project):
     with Brain.open(root, directory=project) as brain:
         yield brain
 
 
-Tell = Callable[..., None]
-
-
 @pytest.fixture
-def tell(brain: Brain, project: pathlib.Path) -> Tell:
+def tell(brain, project):
     """Put an event into the journal."""
 
-    def tell(
-        kind: str, text: str = "", outcome: str = "ok", output: str = "", **more: object
-    ) -> None:
+    def tell(kind, text="", outcome="ok", output="", **more):
         event = Event(
             kind=kind, text=text, outcome=outcome, output=output, at=time.time(), scope=str(project)
         )
@@ -77,12 +61,12 @@ def tell(brain: Brain, project: pathlib.Path) -> Tell:
     return tell
 
 
-def age(*paths: pathlib.Path) -> None:
+def age(*paths):
     for path in paths:
         os.utime(path, (time.time() - 86_400,) * 2)
 
 
-def complete(draft: Draft, title: str = "The total of a cart was hard-coded") -> None:
+def complete(draft, title="The total of a cart was hard-coded"):
     """Write by hand what a draft lacks."""
     path = pathlib.Path(draft.path)
     lines = path.read_text().split("\n")
@@ -94,7 +78,7 @@ def complete(draft: Draft, title: str = "The total of a cart was hard-coded") ->
     path.write_text(text.rstrip("\n") + "\n\n- [ ] Cover a cart with two items by a test\n")
 
 
-def test_red_a_fix_green_make_one_draft(brain: Brain, tell: Tell, project: pathlib.Path) -> None:
+def test_red_a_fix_green_make_one_draft(brain, tell, project):
     (project / "notes.txt").write_text("changed long before\n")
     age(project / "cart.py", project / "notes.txt")
     tell("prompt", "Add a discount to the cart")
@@ -122,20 +106,18 @@ def test_red_a_fix_green_make_one_draft(brain: Brain, tell: Tell, project: pathl
 
 
 @pytest.mark.slow
-def test_a_fix_that_was_committed_is_told(brain: Brain, tell: Tell, project: pathlib.Path) -> None:
+def test_a_fix_that_was_committed_is_told(brain, tell, project):
     time.sleep(1.1)  # git's clock has seconds
     tell("test", "pytest", "exec_error", RED)
     time.sleep(1.1)
     (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
-    git(project, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qam", "fix")
+    git(project, "commit", "-qam", "fix")
     tell("test", "pytest")
     (draft,) = brain.drafts.collect()
     assert "+    return sum(items)" in draft.text
 
 
-def test_what_was_changed_after_the_green_run_is_not_the_fix(
-    brain: Brain, tell: Tell, project: pathlib.Path
-) -> None:
+def test_what_was_changed_after_the_green_run_is_not_the_fix(brain, tell, project):
     tell("test", "pytest", "exec_error", RED)
     (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
     tell("test", "pytest")
@@ -149,16 +131,14 @@ def test_what_was_changed_after_the_green_run_is_not_the_fix(
 @pytest.mark.parametrize(
     "outcomes", [("ok", "ok"), ("exec_error", "exec_error"), ("ok", "exec_error"), ()]
 )
-def test_less_than_red_then_green_is_nothing(
-    brain: Brain, tell: Tell, outcomes: tuple[str, ...]
-) -> None:
+def test_less_than_red_then_green_is_nothing(brain, tell, outcomes):
     for outcome in outcomes:
         tell("test", "pytest", outcome, RED)
     assert brain.drafts.collect("s") == []
     assert brain.drafts.collect() == []
 
 
-def test_a_complaint_makes_a_draft_and_praise_does_not(brain: Brain, tell: Tell) -> None:
+def test_a_complaint_makes_a_draft_and_praise_does_not(brain, tell):
     tell("prompt", "works great, thanks")
     assert brain.drafts.collect("s") == []
     tell("prompt", "또 안 돼요, 고쳤는데 깨졌어요")
@@ -167,7 +147,7 @@ def test_a_complaint_makes_a_draft_and_praise_does_not(brain: Brain, tell: Tell)
     assert "또 안 돼요, 고쳤는데 깨졌어요" in draft.text
 
 
-def test_a_turn_that_goes_on_renews_its_draft(brain: Brain, tell: Tell) -> None:
+def test_a_turn_that_goes_on_renews_its_draft(brain, tell):
     tell("prompt", "it broke again")
     (first,) = brain.drafts.collect("s")
     tell("command", "pytest", "exec_error", RED, tool="Bash")
@@ -179,7 +159,7 @@ def test_a_turn_that_goes_on_renews_its_draft(brain: Brain, tell: Tell) -> None:
     assert brain.drafts.count() == 1
 
 
-def test_what_a_human_wrote_is_never_renewed(brain: Brain, tell: Tell) -> None:
+def test_what_a_human_wrote_is_never_renewed(brain, tell):
     tell("prompt", "it broke again")
     (draft,) = brain.drafts.collect("s")
     complete(draft)
@@ -189,7 +169,7 @@ def test_what_a_human_wrote_is_never_renewed(brain: Brain, tell: Tell) -> None:
     assert brain.drafts.get(draft.id).missing == ()
 
 
-def test_the_same_mistake_in_another_session_is_counted(brain: Brain, tell: Tell) -> None:
+def test_the_same_mistake_in_another_session_is_counted(brain, tell):
     for session in ("a", "b"):
         tell("test", "pytest", "exec_error", RED, session=session)
         tell("test", "pytest", session=session)
@@ -200,7 +180,7 @@ def test_the_same_mistake_in_another_session_is_counted(brain: Brain, tell: Tell
     assert brain.drafts.accept(draft.id).occurrences == 2
 
 
-def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain: Brain, tell: Tell) -> None:
+def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain, tell):
     tell("test", "pytest", "exec_error", RED)
     tell("test", "pytest")
     (draft,) = brain.drafts.collect("s")
@@ -218,7 +198,7 @@ def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain: Brain, te
     assert brain.preflight("the total of the cart is wrong").lessons
 
 
-def test_the_same_lesson_again_bumps_instead_of_doubling(brain: Brain) -> None:
+def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     brain.drafts.accept(brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id)
     again = brain.drafts.propose("The total of the cart was hard-coded.", example="Tax", **GOOD)
     with pytest.raises(DuplicateCard) as duplicate:
@@ -230,7 +210,7 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain: Brain) -> None:
     assert len(brain.cards.all()) == 1
 
 
-def test_a_human_may_insist_on_a_second_card(brain: Brain) -> None:
+def test_a_human_may_insist_on_a_second_card(brain):
     for _ in range(2):
         brain.drafts.accept(
             brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id, on_duplicate="new"
@@ -238,7 +218,7 @@ def test_a_human_may_insist_on_a_second_card(brain: Brain) -> None:
     assert len(brain.cards.all()) == 2
 
 
-def test_a_discarded_draft_does_not_come_back(brain: Brain, tell: Tell) -> None:
+def test_a_discarded_draft_does_not_come_back(brain, tell):
     tell("test", "pytest", "exec_error", RED)
     tell("test", "pytest")
     (draft,) = brain.drafts.collect("s")
@@ -249,7 +229,7 @@ def test_a_discarded_draft_does_not_come_back(brain: Brain, tell: Tell) -> None:
     assert brain.drafts.all() == []
 
 
-def test_a_mistake_that_has_a_card_already_names_it(brain: Brain, tell: Tell) -> None:
+def test_a_mistake_that_has_a_card_already_names_it(brain, tell):
     tell("test", "pytest", "exec_error", RED)
     tell("test", "pytest")
     (draft,) = brain.drafts.collect("s")
@@ -265,11 +245,8 @@ SHELL = "import subprocess\n\n\ndef total(items):\n    return subprocess.run({},
 SAFE = "import subprocess\n\n\ndef total(items):\n    return subprocess.run([{}])\n"
 
 
-def fix_again(tell: Tell, path: pathlib.Path, what: str, session: str = "s") -> None:
-    path.write_text(SHELL.format(what))
-    git(path.parent, "add", ".")
-    name = ("-c", "user.name=t", "-c", "user.email=t@example.org")
-    git(path.parent, *name, "commit", "-qm", what)
+def fix_again(tell, path, what, session="s"):
+    commit(path.parent, what, **{path.name: SHELL.format(what)})
     age(path)
     tell("prompt", "Add a discount to the cart", session=session)
     tell("test", "pytest -q", "exec_error", RED, session=session)
@@ -277,9 +254,7 @@ def fix_again(tell: Tell, path: pathlib.Path, what: str, session: str = "s") -> 
     tell("test", "pytest -q", session=session)
 
 
-def test_two_fixes_of_one_mistake_agree_on_how_it_looks(
-    brain: Brain, tell: Tell, project: pathlib.Path
-) -> None:
+def test_two_fixes_of_one_mistake_agree_on_how_it_looks(brain, tell, project):
     fix_again(tell, project / "cart.py", "items")
     (draft,) = brain.drafts.collect("s")
     assert brain.drafts.find_agreed(draft) == ()
@@ -290,9 +265,7 @@ def test_two_fixes_of_one_mistake_agree_on_how_it_looks(
     assert [one.text for one in agreed] == ["subprocess.run($$$, shell=True)"]
 
 
-def test_a_fix_agrees_with_that_of_the_card_it_has_already(
-    brain: Brain, tell: Tell, project: pathlib.Path
-) -> None:
+def test_a_fix_agrees_with_that_of_the_card_it_has_already(brain, tell, project):
     fix_again(tell, project / "cart.py", "items")
     (draft,) = brain.drafts.collect("s")
     complete(draft)
@@ -305,7 +278,7 @@ def test_a_fix_agrees_with_that_of_the_card_it_has_already(
     ]
 
 
-def test_too_many_cards_from_triggers_make_new_ones_wait(brain: Brain, root: pathlib.Path) -> None:
+def test_too_many_cards_from_triggers_make_new_ones_wait(brain, root):
     (root / "lessons.toml").write_text("[learn]\nmax_auto_cards = 1\n")
     first = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)
     other = {
@@ -323,9 +296,7 @@ def test_too_many_cards_from_triggers_make_new_ones_wait(brain: Brain, root: pat
     assert brain.drafts.accept(second.id).source == "auto"
 
 
-def test_secrets_are_in_no_draft_and_no_card(
-    brain: Brain, tell: Tell, project: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_secrets_are_in_no_draft_and_no_card(brain, tell, project, root):
     output = f"{RED}Authorization: {BEARER}\nAWS_ACCESS_KEY_ID={AWS_KEY}\npassword={PASSWORD}\n"
     tell("prompt", f"Log in with password: {PASSWORD}")
     tell("test", "pytest", "exec_error", output)
@@ -340,7 +311,7 @@ def test_secrets_are_in_no_draft_and_no_card(
             assert secret not in text
 
 
-def test_a_draft_is_named_by_its_beginning(brain: Brain) -> None:
+def test_a_draft_is_named_by_its_beginning(brain):
     one = brain.drafts.propose("Total of a cart was hard-coded")
     two = brain.drafts.propose("Refunds ignored the currency")
     assert brain.drafts.get(one.id[:-1]).id == one.id
@@ -351,7 +322,7 @@ def test_a_draft_is_named_by_its_beginning(brain: Brain) -> None:
             brain.drafts.get(name)
 
 
-def test_damaged_state_costs_a_draft_and_no_more(brain: Brain) -> None:
+def test_damaged_state_costs_a_draft_and_no_more(brain):
     draft = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)
     folder = pathlib.Path(draft.path).parent
     (folder / "broken.json").write_text("{")
@@ -362,15 +333,13 @@ def test_damaged_state_costs_a_draft_and_no_more(brain: Brain) -> None:
     assert brain.drafts.get(draft.id).missing
 
 
-def test_drafts_are_for_their_user_alone(brain: Brain) -> None:
+def test_drafts_are_for_their_user_alone(brain):
     draft = brain.drafts.propose("Total of a cart was hard-coded")
     assert os.stat(draft.path).st_mode & 0o077 == 0
     assert os.stat(os.path.dirname(draft.path)).st_mode & 0o077 == 0
 
 
-def test_a_session_tells_a_card_its_situation(
-    brain: Brain, tell: Tell, project: pathlib.Path
-) -> None:
+def test_a_session_tells_a_card_its_situation(brain, tell, project):
     with pytest.raises(InputError, match="the journal has no session"):
         brain.drafts.sketch_session()
     tell("prompt", "Add a discount to the cart")
@@ -383,9 +352,7 @@ def test_a_session_tells_a_card_its_situation(
         brain.drafts.sketch_session("absent")
 
 
-def test_the_fix_of_a_session_names_what_its_card_guards(
-    root: pathlib.Path, tell: Tell, project: pathlib.Path
-) -> None:
+def test_the_fix_of_a_session_names_what_its_card_guards(root, tell, project):
     for folder in (project, project / "docs" / "brain"):
         (folder / "lessons").mkdir(parents=True)
         (folder / "lessons.toml").write_text("# a brain in the work tree\n")
@@ -407,9 +374,7 @@ def test_the_fix_of_a_session_names_what_its_card_guards(
     assert set(sketch.paths) == {"cart.py", "README.md"}
 
 
-def test_a_diff_tells_a_card_its_fix(
-    brain: Brain, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_diff_tells_a_card_its_fix(brain, project, monkeypatch):
     monkeypatch.chdir(project)
     with pytest.raises(InputError, match="no change against HEAD"):
         brain.drafts.sketch_diff("cart.py")
@@ -422,9 +387,7 @@ def test_a_diff_tells_a_card_its_fix(
 
 
 @pytest.mark.slow
-def test_processes_that_collect_at_once_make_one_draft(
-    brain: Brain, tell: Tell, project: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_processes_that_collect_at_once_make_one_draft(brain, tell, project, root):
     tell("test", "pytest", "exec_error", RED)
     (project / "cart.py").write_text("def total(items):\n    return sum(items)\n")
     tell("test", "pytest")
@@ -439,7 +402,7 @@ def test_processes_that_collect_at_once_make_one_draft(
     assert brain.drafts.count() == 1
 
 
-def test_words_of_any_kind_make_a_readable_draft(brain: Brain, tell: Tell) -> None:
+def test_words_of_any_kind_make_a_readable_draft(brain, tell):
     said = 'why does it keep failing: "x" # [a, b] {{title}} --- \'\\ \u202e <!-- ```'
     tell("prompt", said)
     (draft,) = brain.drafts.collect("s")
@@ -456,9 +419,7 @@ def test_words_of_any_kind_make_a_readable_draft(brain: Brain, tell: Tell) -> No
         ("title", "-----BEGIN " + "RSA PRIVATE KEY-----"),
     ],
 )
-def test_taking_a_secret_out_of_a_header_leaves_a_header(
-    brain: Brain, where: str, secret: str
-) -> None:
+def test_taking_a_secret_out_of_a_header_leaves_a_header(brain, where, secret):
     title = f"Leaked {secret} in the log" if where == "title" else "The cart showed a wrong total"
     given = {"example": f"Deploy with {secret}"} if where == "example" else {}
     if where in ("paths", "topics"):
@@ -470,7 +431,7 @@ def test_taking_a_secret_out_of_a_header_leaves_a_header(
     assert not [one for one in brain.lint() if one.path == card.id and "YAML" in one.message]
 
 
-def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain: Brain) -> None:
+def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
     path = pathlib.Path(draft.path)
@@ -480,7 +441,7 @@ def test_a_secret_that_a_human_put_into_a_title_does_not_name_the_card(brain: Br
     assert token not in card.title
 
 
-def in_trash(root: pathlib.Path) -> list[str]:
+def in_trash(root):
     """Return the text of each file in the trash of a brain."""
     from lessons_kb.store import trash
     from lessons_kb.store.trash import CARD, trash_dir
@@ -489,7 +450,7 @@ def in_trash(root: pathlib.Path) -> list[str]:
     return [(folder / entry.name / CARD).read_text() for entry in trash.entries(str(root))]
 
 
-def test_a_proposal_made_again_leaves_what_a_human_wrote_into_the_first(brain: Brain) -> None:
+def test_a_proposal_made_again_leaves_what_a_human_wrote_into_the_first(brain):
     first = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
     path = pathlib.Path(first.path)
     path.write_text(edited := path.read_text() + "\nWritten by hand.\n")
@@ -501,9 +462,7 @@ def test_a_proposal_made_again_leaves_what_a_human_wrote_into_the_first(brain: B
 
 
 @pytest.mark.parametrize("way", ["merge", "discard"])
-def test_what_a_human_wrote_into_a_draft_outlives_it(
-    brain: Brain, root: pathlib.Path, way: str
-) -> None:
+def test_what_a_human_wrote_into_a_draft_outlives_it(brain, root, way):
     card = brain.create("A payment was sent twice")
     for edit in ("", "\nWritten by hand.\n"):
         draft = brain.drafts.propose("The cart was wrong", **GOOD)  # type: ignore[arg-type]
@@ -517,15 +476,13 @@ def test_what_a_human_wrote_into_a_draft_outlives_it(
 
 
 @pytest.mark.parametrize("saving", ["in place", "by renaming"])
-def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(
-    brain: Brain, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, saving: str
-) -> None:
+def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(brain, root, monkeypatch, saving):
     draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
     path = pathlib.Path(draft.path)
     late = path.read_text() + "\nSaved a moment later.\n"
-    add = Cards.add
+    add = type(brain.cards).add
 
-    def save_then_add(cards: Cards, text: str, *, kind: str, title: str) -> Card:
+    def save_then_add(cards, text, *, kind, title):
         if saving == "in place":
             path.write_text(late)
         else:
@@ -533,15 +490,13 @@ def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(
             (path.parent / "swap").replace(path)
         return add(cards, text, kind=kind, title=title)
 
-    monkeypatch.setattr(Cards, "add", save_then_add)
+    monkeypatch.setattr(type(brain.cards), "add", save_then_add)
     brain.drafts.accept(draft.id)
     assert in_trash(root) == [late]
 
 
 @pytest.mark.slow
-def test_processes_that_accept_one_draft_at_once_make_one_card(
-    brain: Brain, root: pathlib.Path
-) -> None:
+def test_processes_that_accept_one_draft_at_once_make_one_card(brain, root):
     draft = brain.drafts.propose("The cart showed a wrong total", **GOOD)  # type: ignore[arg-type]
     code = """
 import pathlib, sys

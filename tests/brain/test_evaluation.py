@@ -1,7 +1,5 @@
 """Labelled prompts put to a brain, by engine."""
 
-from __future__ import annotations
-
 import json
 import os
 
@@ -28,7 +26,7 @@ def brain(root, write, telegram):
         yield brain
 
 
-def prompt(query: str, *expected: str, line: int = 1) -> Labelled:
+def prompt(query, *expected, line=1):
     return Labelled(line=line, query=query, expected=expected)
 
 
@@ -41,7 +39,7 @@ PROMPTS = [
 
 
 @pytest.mark.parametrize("engine", [None, *ENGINES, "all"])
-def test_every_engine_answers(brain: Brain, engine: str | None) -> None:
+def test_every_engine_answers(brain, engine):
     report = evaluate(brain, PROMPTS, engine=engine)
     names = {None: ("tantivy",), "all": LOCAL_ENGINES}.get(engine, (engine,))
     assert tuple(report.engines) == names
@@ -53,7 +51,7 @@ def test_every_engine_answers(brain: Brain, engine: str | None) -> None:
         assert found.milliseconds > 0
 
 
-def test_nothing_is_remembered(brain: Brain) -> None:
+def test_nothing_is_remembered(brain):
     before = {name for name in os.listdir(brain.layers[0].cache) if name.startswith("index")}
     evaluate(brain, PROMPTS, engine="all")
     assert brain.layers[0].journal.last_injected(None) == []
@@ -61,37 +59,25 @@ def test_nothing_is_remembered(brain: Brain) -> None:
     assert len(after) == 1 >= len(before)
 
 
-def test_the_figures_are_those_of_search_and_preflight(brain: Brain) -> None:
+def test_the_figures_are_those_of_search_and_preflight(brain):
     found = evaluate(brain, PROMPTS).engines["tantivy"]
     blocks = [brain.preflight(one.query, context=False) for one in PROMPTS]
     assert found.tokens == sum(block.tokens for block in blocks) / len(PROMPTS)
 
 
-def test_an_unknown_name_is_named_with_its_line(brain: Brain) -> None:
-    with pytest.raises(
-        InputError, match=r"^line 7: no card named 'telegram-alowlist'; did you mean"
-    ):
-        evaluate(brain, [prompt("a", "telegram-alowlist", line=7)])
-
-
-def test_a_note_is_never_injected(brain: Brain) -> None:
+def test_a_note_is_never_injected(brain):
     with pytest.raises(InputError, match=r"^line 1: notes/bot.md is a note"):
         evaluate(brain, [prompt("a", "notes/bot.md")])
 
 
-def test_an_unknown_engine_is_named(brain: Brain) -> None:
-    with pytest.raises(InputError, match=r"'lucene'; choose tantivy, rank-bm25, qdrant, all"):
-        evaluate(brain, PROMPTS, engine="lucene")
-
-
-def test_cards_that_cannot_come_up_are_named(brain: Brain) -> None:
+def test_cards_that_cannot_come_up_are_named(brain):
     brain.cards.set_status("archived", "utc")
     report = evaluate(brain, PROMPTS)
     assert report.inactive == ("lessons/utc.md",)
     assert report.engines["tantivy"].hit3 == pytest.approx(2 / 3)
 
 
-def test_the_same_id_in_two_brains_is_two_cards(brain: Brain, tmp_path, root) -> None:
+def test_the_same_id_in_two_brains_is_two_cards(brain, tmp_path, root):
     other = tmp_path / "other" / "lessons"
     other.mkdir(parents=True)
     (other / "utc.md").write_text(CARD.format(title="Bananas are yellow", item="Look at them"))

@@ -1,7 +1,5 @@
 """Brains shared through git: two real clones, real merges, and settings left as they were."""
 
-from __future__ import annotations
-
 import pathlib
 import subprocess
 import sys
@@ -9,20 +7,14 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.install.install_agent import find_entries
 from lessons_kb.brain.git_merge import (
     build_command,
     find_sharing,
     share,
     unshare,
 )
-from lessons_kb.brain.init import trust_brain
-from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_card
-from lessons_kb.cli.entry import run
-from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
-from lessons_kb.model import Card
+from tests.kit import trust_brain
 
 NAME = "lessons/money.md"
 CARD = """\
@@ -47,50 +39,50 @@ Count in cents.
 
 - Use Decimal
 """
+BYTES = CARD.encode()
+PROGRAM = str(pathlib.Path(sys.executable).with_name("lessons"))
 
 
 class Clone:
     """A work tree with a brain in it."""
 
-    def __init__(self, root: pathlib.Path) -> None:
+    def __init__(self, root):
         self.root = root
         self.card = root / NAME
 
-    def git(self, *words: str, code: int = 0) -> str:
+    def git(self, *words, code=0):
         done = subprocess.run(
             ["git", *words], cwd=self.root, capture_output=True, encoding="utf-8", check=False
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done.stdout + done.stderr
 
-    def commit(self, words: str = "change") -> None:
+    def commit(self, words="change"):
         self.git("add", "-A")
         self.git("commit", "-qm", words)
 
-    def change(self, old: str, new: str) -> None:
+    def change(self, old, new):
         text = self.card.read_bytes().decode()
         assert old in text
         self.card.write_bytes(text.replace(old, new).encode())
         self.commit()
 
-    def bump(self, times: int, task: str | None = None, *, commit_each: bool = False) -> None:
+    def bump(self, times, task=None, *, commit_each=False):
         with Brain.open(self.root, directory=self.root) as brain:
             for number in range(times):
                 brain.bump("money", task=task and f"{task} {number}")
                 if commit_each or number == times - 1:
                     self.commit(f"bump {number}")
 
-    def install(self, **more: object) -> None:
-        share([str(self.root)], program=find_entries(bare=False).server, **more)
+    def install(self, **more):
+        share([str(self.root)], program=PROGRAM, **more)
 
-    def read(self) -> Card:
-        text = self.card.read_bytes().decode()
-        card = parse_card(text, path=NAME, folders=KNOWN_FOLDERS).card
-        assert card, text
-        return card
+    def read(self):
+        with Brain.open(self.root) as brain:
+            return brain.cards.get(self.card.relative_to(self.root).as_posix())
 
 
-def make(root: pathlib.Path, data: bytes = CARD.encode()) -> Clone:
+def make(root, data=BYTES):
     clone = Clone(root)
     clone.card.parent.mkdir(parents=True)
     clone.card.write_bytes(data)
@@ -101,14 +93,14 @@ def make(root: pathlib.Path, data: bytes = CARD.encode()) -> Clone:
 
 
 @pytest.fixture(autouse=True)
-def _identity(monkeypatch: pytest.MonkeyPatch) -> None:
+def _identity(monkeypatch):
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "n")
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "n@example.org")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
-def two(folder: pathlib.Path, data: bytes = CARD.encode()) -> tuple[Clone, Clone]:
+def two(folder, data=BYTES):
     """Two clones of one repository whose attributes are committed, each with the driver."""
     origin = make(folder / "origin", data)
     origin.install(scope="project", shared=True)
@@ -125,20 +117,18 @@ def two(folder: pathlib.Path, data: bytes = CARD.encode()) -> tuple[Clone, Clone
 
 
 @pytest.fixture
-def clones(tmp_path: pathlib.Path) -> tuple[Clone, Clone]:
+def clones(tmp_path):
     return two(tmp_path)
 
 
-def meet(one: Clone, other: Clone, code: int = 0) -> str:
+def meet(one, other, code=0):
     other.git("fetch", "-q", "one")
     return other.git("merge", "--no-edit", "one/main", code=code)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", [None, "task"])
-def test_five_bumps_in_each_of_two_clones_are_ten(
-    clones: tuple[Clone, Clone], task: str | None
-) -> None:
+def test_five_bumps_in_each_of_two_clones_are_ten(clones, task):
     one, other = clones
     one.bump(5, task and f"one {task}", commit_each=True)
     other.bump(5, task and f"other {task}", commit_each=True)
@@ -150,7 +140,7 @@ def test_five_bumps_in_each_of_two_clones_are_ten(
 
 
 @pytest.mark.slow
-def test_a_rebase_adds_up_too(clones: tuple[Clone, Clone]) -> None:
+def test_a_rebase_adds_up_too(clones):
     one, other = clones
     one.bump(2, commit_each=True)
     other.bump(2, commit_each=True)
@@ -161,9 +151,7 @@ def test_a_rebase_adds_up_too(clones: tuple[Clone, Clone]) -> None:
 
 
 @pytest.mark.slow
-def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(
-    clones: tuple[Clone, Clone],
-) -> None:
+def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(clones):
     one, other = clones
     one.bump(1)
     one.change("Totals were off by a cent.", "Every total was off by a cent.")
@@ -179,7 +167,7 @@ def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(
 
 
 @pytest.mark.slow
-def test_different_sections_and_one_count_are_no_conflict(clones: tuple[Clone, Clone]) -> None:
+def test_different_sections_and_one_count_are_no_conflict(clones):
     one, other = clones
     one.bump(1)
     one.change("Count in cents.", "Count in cents, with Decimal.")
@@ -190,7 +178,7 @@ def test_different_sections_and_one_count_are_no_conflict(clones: tuple[Clone, C
     assert "with Decimal." in other.card.read_text()
 
 
-def test_conflicts_take_the_style_that_git_is_configured_for(clones: tuple[Clone, Clone]) -> None:
+def test_conflicts_take_the_style_that_git_is_configured_for(clones):
     one, other = clones
     other.git("config", "merge.conflictStyle", "diff3")
     one.change("Count in cents.", "Count in mills.")
@@ -199,7 +187,7 @@ def test_conflicts_take_the_style_that_git_is_configured_for(clones: tuple[Clone
     assert "\nCount in cents.\n=======\n" in other.card.read_text()
 
 
-def test_deleted_here_and_bumped_there_is_left_to_the_human(clones: tuple[Clone, Clone]) -> None:
+def test_deleted_here_and_bumped_there_is_left_to_the_human(clones):
     one, other = clones
     one.bump(1)
     other.card.unlink()
@@ -209,7 +197,7 @@ def test_deleted_here_and_bumped_there_is_left_to_the_human(clones: tuple[Clone,
 
 
 @pytest.mark.slow
-def test_a_renamed_card_still_adds_up(clones: tuple[Clone, Clone]) -> None:
+def test_a_renamed_card_still_adds_up(clones):
     one, other = clones
     one.bump(2)
     other.bump(2)
@@ -221,7 +209,7 @@ def test_a_renamed_card_still_adds_up(clones: tuple[Clone, Clone]) -> None:
 
 
 @pytest.mark.slow
-def test_windows_line_ends_and_byte_order_mark_stay(tmp_path: pathlib.Path) -> None:
+def test_windows_line_ends_and_byte_order_mark_stay(tmp_path):
     mark = b"\xef\xbb\xbf"
     data = mark + CARD.replace("\n", "\r\n").encode()
     one, other = two(tmp_path, data)
@@ -235,7 +223,7 @@ def test_windows_line_ends_and_byte_order_mark_stay(tmp_path: pathlib.Path) -> N
 
 
 @pytest.mark.slow
-def test_a_file_that_is_no_text_is_left_as_git_leaves_it(tmp_path: pathlib.Path) -> None:
+def test_a_file_that_is_no_text_is_left_as_git_leaves_it(tmp_path):
     one, other = two(tmp_path, b"---\ntype: lesson\n---\n\xff\xfe\0\n")
     one.card.write_bytes(b"\0one")
     one.commit()
@@ -246,7 +234,7 @@ def test_a_file_that_is_no_text_is_left_as_git_leaves_it(tmp_path: pathlib.Path)
 
 
 @pytest.mark.slow
-def test_a_clone_without_the_driver_merges_by_lines(clones: tuple[Clone, Clone]) -> None:
+def test_a_clone_without_the_driver_merges_by_lines(clones):
     one, other = clones
     other.git("config", "--remove-section", "merge.lessons")
     one.bump(1)
@@ -259,7 +247,7 @@ def test_a_clone_without_the_driver_merges_by_lines(clones: tuple[Clone, Clone])
     assert "\noccurrences: 6\n" in other.card.read_text()
 
 
-def test_a_program_that_is_gone_does_not_hide_the_other_side(clones: tuple[Clone, Clone]) -> None:
+def test_a_program_that_is_gone_does_not_hide_the_other_side(clones):
     one, other = clones
     other.git("config", "merge.lessons.driver", build_command("/nowhere/100% lessons"))
     one.bump(1)
@@ -269,12 +257,12 @@ def test_a_program_that_is_gone_does_not_hide_the_other_side(clones: tuple[Clone
 
 
 @pytest.mark.slow
-def test_a_program_may_lie_in_a_folder_with_any_name(clones: tuple[Clone, Clone]) -> None:
+def test_a_program_may_lie_in_a_folder_with_any_name(clones):
     one, other = clones
     folder = other.root.parent / 'it\'s 100% "mine" $HOME'
     folder.mkdir()
     program = folder / "lessons"
-    program.write_text(f'#!/bin/sh\nexec {find_entries(bare=False).server!r} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {PROGRAM!r} "$@"\n')
     program.chmod(0o755)
     share([str(other.root)], program=str(program), scope="project")
     one.bump(1)
@@ -283,9 +271,7 @@ def test_a_program_may_lie_in_a_folder_with_any_name(clones: tuple[Clone, Clone]
     assert other.read().occurrences == 6
 
 
-def test_installing_twice_is_once_and_uninstalling_restores_every_byte(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_installing_twice_is_once_and_uninstalling_restores_every_byte(tmp_path):
     clone = make(tmp_path / "a brain")
     config, info = clone.root / ".git" / "config", clone.root / ".git" / "info" / "attributes"
     before = config.read_bytes()
@@ -303,7 +289,7 @@ def test_installing_twice_is_once_and_uninstalling_restores_every_byte(
 
 
 @pytest.mark.parametrize("text", ["*.png binary\n", "a\r\nb\r\n", "\n"])
-def test_attributes_of_others_stay(tmp_path: pathlib.Path, text: str) -> None:
+def test_attributes_of_others_stay(tmp_path, text):
     clone = make(tmp_path / "brain")
     file = clone.root / ".gitattributes"
     file.write_bytes(text.encode())
@@ -313,7 +299,7 @@ def test_attributes_of_others_stay(tmp_path: pathlib.Path, text: str) -> None:
     assert file.read_bytes() == text.encode()
 
 
-def test_attributes_edited_since_lose_our_lines_alone(tmp_path: pathlib.Path) -> None:
+def test_attributes_edited_since_lose_our_lines_alone(tmp_path):
     clone = make(tmp_path / "brain")
     file = clone.root / ".gitattributes"
     file.write_bytes(b"*.png binary\n")
@@ -324,7 +310,7 @@ def test_attributes_edited_since_lose_our_lines_alone(tmp_path: pathlib.Path) ->
     assert file.read_bytes() == b"*.png binary\n*.jpg binary\n"
 
 
-def test_the_user_scope_holds_for_every_clone(tmp_path: pathlib.Path) -> None:
+def test_the_user_scope_holds_for_every_clone(tmp_path):
     clone = make(tmp_path / "brain")
     config = pathlib.Path.home() / ".gitconfig"
     clone.install(scope="user")
@@ -334,7 +320,7 @@ def test_the_user_scope_holds_for_every_clone(tmp_path: pathlib.Path) -> None:
     assert not config.exists()
 
 
-def test_a_dry_run_writes_nothing(tmp_path: pathlib.Path) -> None:
+def test_a_dry_run_writes_nothing(tmp_path):
     clone = make(tmp_path / "brain")
     before = sorted(p.name for p in (clone.root / ".git").rglob("*"))
     changes = share([str(clone.root)], program="lessons", scope="project", dry_run=True)
@@ -343,14 +329,14 @@ def test_a_dry_run_writes_nothing(tmp_path: pathlib.Path) -> None:
     assert sorted(p.name for p in (clone.root / ".git").rglob("*")) == before
 
 
-def test_what_the_repository_names_is_not_named_again(tmp_path: pathlib.Path) -> None:
+def test_what_the_repository_names_is_not_named_again(tmp_path):
     clone = make(tmp_path / "brain")
     clone.install(scope="project", shared=True)
     clone.install(scope="project")
     assert not (clone.root / ".git" / "info" / "attributes").exists()
 
 
-def test_only_the_folders_of_the_brain_are_named(tmp_path: pathlib.Path) -> None:
+def test_only_the_folders_of_the_brain_are_named(tmp_path):
     clone = make(tmp_path / "repo")
     brain = clone.root / "docs" / "our [brain]"
     (brain / "errors").mkdir(parents=True)
@@ -366,7 +352,7 @@ def test_only_the_folders_of_the_brain_are_named(tmp_path: pathlib.Path) -> None
     ]
 
 
-def test_a_linked_attributes_file_is_refused(tmp_path: pathlib.Path) -> None:
+def test_a_linked_attributes_file_is_refused(tmp_path):
     clone = make(tmp_path / "brain")
     target = tmp_path / "bashrc"
     target.write_text("x\n")
@@ -376,7 +362,7 @@ def test_a_linked_attributes_file_is_refused(tmp_path: pathlib.Path) -> None:
     assert target.read_text() == "x\n"
 
 
-def test_what_cannot_be_set_up_says_what_to_do(tmp_path: pathlib.Path) -> None:
+def test_what_cannot_be_set_up_says_what_to_do(tmp_path):
     with pytest.raises(BrainNotFound, match="--brain"):
         share([str(tmp_path)], program="lessons", scope="project")
     with pytest.raises(InputError, match="--scope"):
@@ -385,7 +371,7 @@ def test_what_cannot_be_set_up_says_what_to_do(tmp_path: pathlib.Path) -> None:
         share([], program="lessons", shared=True)
 
 
-def test_a_bump_tells_the_time_only_where_git_merges_cards(tmp_path: pathlib.Path) -> None:
+def test_a_bump_tells_the_time_only_where_git_merges_cards(tmp_path):
     clone = make(tmp_path / "brain")
     clone.bump(1)
     assert len(edit_line(clone)) == len("last-seen: 2026-03-01")
@@ -393,38 +379,29 @@ def test_a_bump_tells_the_time_only_where_git_merges_cards(tmp_path: pathlib.Pat
     clone.bump(1)
     assert "T" in edit_line(clone)
     assert clone.read().last_seen == edit_line(clone)[11:21]
-    assert edit_header(clone.card.read_text(), {}) == clone.card.read_text()
 
 
-def edit_line(clone: Clone) -> str:
+def edit_line(clone):
     lines = clone.card.read_text().splitlines()
     return next(line for line in lines if line.startswith("last-seen:"))
 
 
-def test_nothing_of_a_repository_steers_the_terminal(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from lessons_kb.cli.main import main
-
+def test_nothing_of_a_repository_steers_the_terminal(tmp_path, monkeypatch, lessons):
     clone = make(tmp_path / "brain")
     (clone.root / ".gitattributes").write_text("# \x1b]0;title\x07\x1b[2J\n")
     monkeypatch.chdir(clone.root)
-    words = ["install", "git", "--scope", "project", "--shared", "--dry-run"]
-    monkeypatch.setattr(sys, "argv", ["lessons", *words])
-    with pytest.raises(SystemExit):
-        main()
-    assert "\\x1b]0;title" in (said := capsys.readouterr().out)
+    said = lessons("install", "git", "--scope", "project", "--shared", "--dry-run").out
+    assert "\\x1b]0;title" in said
     assert "\x1b" not in said
 
 
-def test_what_is_no_text_is_left_and_said_to_be(
-    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_text_is_left_and_said_to_be(tmp_path, lessons):
     names = [str(tmp_path / name) for name in ("base", "ours", "theirs")]
     for number, name in enumerate(names):
         pathlib.Path(name).write_bytes(b"\0\xff%d" % number)
-    assert run([*names, "7", "lessons/\x1b[2J.md"]) == 2
-    said = capsys.readouterr().err
+    done = lessons("merge-driver", *names, "7", "lessons/\x1b[2J.md")
+    assert done.code == 2
+    said = done.err
     assert said.startswith("lessons: lessons/\\x1b[2J.md was not merged: ")
     assert "it is not text; merge it by hand" in said
     assert pathlib.Path(names[1]).read_bytes() == b"\0\xff1"

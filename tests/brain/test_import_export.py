@@ -1,7 +1,5 @@
 """Lessons in from elsewhere: planned, deduplicated, written once."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import shutil
@@ -10,7 +8,6 @@ import sqlite3
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.exchange import Exchange, Plan
 from lessons_kb.errors import InputError
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -18,18 +15,18 @@ TODAY = "2026-11-20"
 
 
 @pytest.fixture
-def exchange(root: pathlib.Path) -> Exchange:
-    return Exchange(Brain.open(root))
+def exchange(root):
+    return Brain.open(root).exchange
 
 
 @pytest.fixture
-def memory(tmp_path: pathlib.Path) -> pathlib.Path:
+def memory(tmp_path):
     path = tmp_path / "AGENTS.md"
     path.write_text("## Gotchas\n\n- Never edit an applied migration\n- Pin the zone first\n")
     return path
 
 
-def mistakes(path: pathlib.Path, *rows: tuple[object, ...]) -> str:
+def mistakes(path, *rows):
     path.unlink(missing_ok=True)
     db = sqlite3.connect(path)
     db.execute(
@@ -44,19 +41,17 @@ def mistakes(path: pathlib.Path, *rows: tuple[object, ...]) -> str:
     return str(path)
 
 
-def row(count: int = 3, title: str = "Forgot null check on user object", number: int = 1):
+def row(count=3, title="Forgot null check on user object", number=1):
     tasks = json.dumps(["signup"])
     advice = "Always check if user exists"
     return (number, title, advice, "DEV", '["src/user.py"]', count, "signup", 1_790_000_000, tasks)
 
 
-def actions(plan: Plan) -> list[str]:
+def actions(plan):
     return [step.action for step in plan.steps]
 
 
-def test_a_plan_writes_nothing(
-    exchange: Exchange, memory: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_a_plan_writes_nothing(exchange, memory, root):
     plan = exchange.plan("memory", str(memory))
     assert [(step.action, step.card) for step in plan.steps] == [
         ("create", "lessons/never-edit-an-applied-migration.md"),
@@ -65,7 +60,7 @@ def test_a_plan_writes_nothing(
     assert not list(root.rglob("*.md"))
 
 
-def test_twice_is_once(exchange: Exchange, memory: pathlib.Path, root: pathlib.Path) -> None:
+def test_twice_is_once(exchange, memory, root):
     exchange.carry_out(exchange.plan("memory", str(memory)), today=TODAY)
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
     again = exchange.plan("memory", str(memory))
@@ -74,9 +69,7 @@ def test_twice_is_once(exchange: Exchange, memory: pathlib.Path, root: pathlib.P
     assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
 
 
-def test_a_card_renamed_and_retitled_is_still_known(
-    exchange: Exchange, memory: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_a_card_renamed_and_retitled_is_still_known(exchange, memory, root):
     exchange.carry_out(exchange.plan("memory", str(memory)), today=TODAY)
     card = root / "lessons" / "pin-the-zone-first.md"
     text = card.read_text().replace("title: Pin the zone first", "title: Zones drift")
@@ -84,9 +77,7 @@ def test_a_card_renamed_and_retitled_is_still_known(
     assert actions(exchange.plan("memory", str(memory))) == ["skip", "skip"]
 
 
-def test_a_card_from_galangal_keeps_what_it_knew(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_a_card_from_galangal_keeps_what_it_knew(exchange, tmp_path, root):
     plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", row()))
     (step,) = exchange.carry_out(plan, today=TODAY)
     card = Brain.open(root).cards.get(step.card)
@@ -100,9 +91,7 @@ def test_a_card_from_galangal_keeps_what_it_knew(
     assert card.checklist == ("Always check if user exists",)
 
 
-def test_a_mistake_seen_more_often_since_brings_its_new_total(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_a_mistake_seen_more_often_since_brings_its_new_total(exchange, tmp_path, root):
     exchange.carry_out(exchange.plan("galangal", mistakes(tmp_path / "m.db", row(3))))
     plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", row(5)))
     assert actions(plan) == ["bump"]
@@ -112,9 +101,7 @@ def test_a_mistake_seen_more_often_since_brings_its_new_total(
     assert actions(exchange.plan("galangal", mistakes(tmp_path / "m.db", row(5)))) == ["skip"]
 
 
-def test_the_same_title_is_bumped_once_and_nothing_else_changes(
-    exchange: Exchange, tmp_path: pathlib.Path, telegram: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_the_same_title_is_bumped_once_and_nothing_else_changes(exchange, tmp_path, telegram, root):
     title = "Telegram remote execution must require an allowlist."
     path = mistakes(tmp_path / "m.db", row(2, title))
     before = telegram.read_text()
@@ -129,9 +116,7 @@ def test_the_same_title_is_bumped_once_and_nothing_else_changes(
     assert len(Brain.open(root).cards.all()) == 1
 
 
-def test_a_lesson_that_is_like_a_card_is_only_named(
-    exchange: Exchange, tmp_path: pathlib.Path, telegram: pathlib.Path
-) -> None:
+def test_a_lesson_that_is_like_a_card_is_only_named(exchange, tmp_path, telegram):
     title = "Remote execution through Telegram must require an allowlist"
     path = mistakes(tmp_path / "m.db", row(1, title))
     (step,) = exchange.plan("galangal", path).steps
@@ -144,9 +129,7 @@ def test_a_lesson_that_is_like_a_card_is_only_named(
         exchange.plan("galangal", path, near="maybe")
 
 
-def test_what_a_source_says_twice_becomes_one_card(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_what_a_source_says_twice_becomes_one_card(exchange, tmp_path, root):
     rows = (row(2, "It broke the build", 1), row(3, "It broke the build.", 2))
     plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))
     assert actions(plan) == ["create", "bump"]
@@ -157,9 +140,7 @@ def test_what_a_source_says_twice_becomes_one_card(
     assert actions(again) == ["skip", "skip"]
 
 
-def test_two_titles_of_one_slug_are_two_cards(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_two_titles_of_one_slug_are_two_cards(exchange, tmp_path, root):
     rows = (row(1, "Never use ==", 1), row(1, "Never use ===", 2), row(1, "Never use !=", 3))
     plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))
     done = exchange.carry_out(plan)
@@ -167,18 +148,14 @@ def test_two_titles_of_one_slug_are_two_cards(
     assert len({step.card for step in done}) == 3
 
 
-def test_distinct_lessons_of_one_form_stay_distinct(
-    exchange: Exchange, tmp_path: pathlib.Path
-) -> None:
+def test_distinct_lessons_of_one_form_stay_distinct(exchange, tmp_path):
     rows = [row(1, f"Endpoint /v1/resource-{n} needs its own rate limit", n) for n in range(60)]
     assert actions(exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))) == [
         "create"
     ] * len(rows)
 
 
-def test_a_review_becomes_findings(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_a_review_becomes_findings(exchange, tmp_path, root):
     path = tmp_path / "review.md"
     path.write_text(
         "| # | Claim | State | Supporting |\n|---|---|---|---|\n"
@@ -197,9 +174,7 @@ def test_a_review_becomes_findings(
     assert all(card.id.startswith("qa-findings/") for card in cards.values())
 
 
-def test_secrets_reach_no_card(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_secrets_reach_no_card(exchange, tmp_path, root):
     key = "sk-ant-api03-" + "Ab3" * 30
     path = tmp_path / "AGENTS.md"
     path.write_text(
@@ -212,32 +187,28 @@ def test_secrets_reach_no_card(
 
 
 @pytest.mark.slow
-def test_an_export_restores_a_brain_byte_for_byte(tmp_path: pathlib.Path) -> None:
+def test_an_export_restores_a_brain_byte_for_byte(tmp_path):
     source = tmp_path / "source"
     shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns(".lessons"))
     crlf = source / "docs" / "solutions" / "b.md"
     crlf.parent.mkdir(parents=True)
     crlf.write_bytes("\ufeff---\r\ntitle: 줄 끝  # kept\r\n---\r\n\r\nBody\r\n".encode())
-    lines = list(Exchange(Brain.open(source)).export("jsonl"))
+    lines = list(Brain.open(source).exchange.export("jsonl"))
     path = tmp_path / "out.jsonl"
     path.write_text("\n".join(lines), newline="")
     target = tmp_path / "target"
     target.mkdir()
-    exchange = Exchange(Brain.open(target))
+    exchange = Brain.open(target).exchange
     plan = exchange.plan("jsonl", str(path))
     assert actions(plan).count("create") == len(lines)
     exchange.carry_out(plan)
     for card in Brain.open(source).cards.all():
         assert (target / card.id).read_bytes() == (source / card.id).read_bytes()
     assert actions(exchange.plan("jsonl", str(path))).count("skip") == len(lines)
-    assert actions(Exchange(Brain.open(source)).plan("jsonl", str(path))).count("skip") == len(
-        lines
-    )
+    assert actions(Brain.open(source).exchange.plan("jsonl", str(path))).count("skip") == len(lines)
 
 
-def test_a_card_bumped_since_its_export_is_left_alone(
-    exchange: Exchange, telegram: pathlib.Path, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_a_card_bumped_since_its_export_is_left_alone(exchange, telegram, tmp_path, root):
     path = tmp_path / "out.jsonl"
     path.write_text("\n".join(exchange.export("jsonl")))
     Brain.open(root).bump("telegram-allowlist")
@@ -247,9 +218,7 @@ def test_a_card_bumped_since_its_export_is_left_alone(
 @pytest.mark.parametrize(
     "card_id", ["../evil.md", "/tmp/evil.md", ".git/hooks/a.md", "a/.hidden/b.md", "x\\..\\y.md"]
 )
-def test_an_id_from_outside_never_leads_out(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path, card_id: str
-) -> None:
+def test_an_id_from_outside_never_leads_out(exchange, tmp_path, root, card_id):
     text = "---\ntype: lesson\ntitle: Evil\n---\n\nBody\n"
     line = {"format": "lessons-kb/1", "id": card_id, "title": "Evil", "text": text}
     path = tmp_path / "evil.jsonl"
@@ -261,9 +230,7 @@ def test_an_id_from_outside_never_leads_out(
     ]
 
 
-def test_text_that_is_no_card_is_skipped(
-    exchange: Exchange, tmp_path: pathlib.Path, root: pathlib.Path
-) -> None:
+def test_text_that_is_no_card_is_skipped(exchange, tmp_path, root):
     line = {"format": "lessons-kb/1", "id": "notes/a.md", "title": "A", "text": "Just a note"}
     path = tmp_path / "n.jsonl"
     path.write_text(json.dumps(line))
@@ -274,20 +241,18 @@ def test_text_that_is_no_card_is_skipped(
     )
 
 
-def test_an_unknown_source_is_named(exchange: Exchange) -> None:
+def test_an_unknown_source_is_named(exchange):
     with pytest.raises(InputError, match="import supports galangal, review, memory, jsonl"):
         exchange.plan("csv", "x")
 
 
-def test_an_unknown_format_is_named(exchange: Exchange) -> None:
+def test_an_unknown_format_is_named(exchange):
     with pytest.raises(InputError, match="must be one of json, jsonl, markdown"):
         exchange.export("xml")
 
 
-def test_two_imports_of_one_file_at_once_make_each_card_once(
-    root: pathlib.Path, memory: pathlib.Path
-) -> None:
-    first, second = Exchange(Brain.open(root)), Exchange(Brain.open(root))
+def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
+    first, second = Brain.open(root).exchange, Brain.open(root).exchange
     plans = [one.plan("memory", str(memory)) for one in (first, second)]
     assert [step.action for step in first.carry_out(plans[0], today=TODAY)] == ["create"] * 2
     done = second.carry_out(plans[1], today=TODAY)
@@ -298,9 +263,7 @@ def test_two_imports_of_one_file_at_once_make_each_card_once(
 @pytest.mark.parametrize(
     "name", ["../evil.md", "lessons/CON.md", "aux/x.md", "-rf.md", "lessons /a.md", "lessons./a.md"]
 )
-def test_an_export_whose_name_cannot_be_kept_is_imported_once(
-    exchange: Exchange, root: pathlib.Path, tmp_path: pathlib.Path, name: str
-) -> None:
+def test_an_export_whose_name_cannot_be_kept_is_imported_once(exchange, root, tmp_path, name):
     text = "---\ntitle: The queue was never emptied\noccurrences: 3\n---\n"
     line = {"format": "lessons-kb/1", "id": name, "title": "The queue was never emptied"}
     path = tmp_path / "cards.jsonl"

@@ -1,9 +1,6 @@
 """A session's record into the journal, once."""
 
-from __future__ import annotations
-
 import pathlib
-import types
 from dataclasses import replace
 
 import pytest
@@ -12,14 +9,13 @@ from lessons_kb import Brain
 from lessons_kb.brain.exchange import Transcripts
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
-from lessons_kb.store.journal import Journal
 
 NOW = 1_795_200_000.0
 """The evening of the records' sessions."""
 
 
 @pytest.fixture(scope="session")
-def records() -> types.ModuleType:
+def records():
     import importlib.util
 
     path = pathlib.Path(__file__).parents[1] / "transcripts" / "records.py"
@@ -32,15 +28,15 @@ def records() -> types.ModuleType:
 
 
 @pytest.fixture
-def brain(root: pathlib.Path) -> Brain:
+def brain(root):
     return Brain.open(root)
 
 
-def journal(brain: Brain) -> Journal:
+def journal(brain):
     return brain.layers[0].journal
 
 
-def events(brain: Brain) -> list[tuple[str, str, str]]:
+def events(brain):
     return [(e.kind, e.tool, e.outcome) for e in journal(brain).events.find()]
 
 
@@ -53,13 +49,7 @@ def events(brain: Brain) -> list[tuple[str, str, str]]:
         ("GEMINI_DOCUMENT", (1, 2, 2, 0, 1)),
     ],
 )
-def test_a_record_is_noted_once(
-    brain: Brain,
-    tmp_path: pathlib.Path,
-    records: types.ModuleType,
-    name: str,
-    counts: tuple[int, ...],
-) -> None:
+def test_a_record_is_noted_once(brain, tmp_path, records, name, counts):
     path = tmp_path / "session.jsonl"
     path.write_bytes(getattr(records, name))
     ((session,), notes) = Transcripts(brain).take_in(str(path), now=NOW)
@@ -73,9 +63,7 @@ def test_a_record_is_noted_once(
     assert events(brain) == written
 
 
-def test_calls_become_events_with_kind_and_outcome(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
+def test_calls_become_events_with_kind_and_outcome(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE)
     Transcripts(brain).take_in(str(path), write=True, now=NOW)
@@ -92,9 +80,7 @@ def test_calls_become_events_with_kind_and_outcome(
     ]
 
 
-def test_what_hooks_have_seen_is_not_doubled(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
+def test_what_hooks_have_seen_is_not_doubled(brain, tmp_path, records):
     seen = Event(kind="prompt", at=NOW - 9 * 3600, session=records.SESSION, text="Make it green")
     call = {"tool": "run_shell_command", "text": "pytest", "outcome": "exec_error"}
     from lessons_kb.guards.tool_calls import digest_arguments
@@ -111,9 +97,7 @@ def test_what_hooks_have_seen_is_not_doubled(
     assert [kind for kind, _, _ in events(brain)].count("command") == 1
 
 
-def test_what_is_older_than_the_journal_keeps_is_left_out(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
+def test_what_is_older_than_the_journal_keeps_is_left_out(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE)
     ((session,), _) = Transcripts(brain).take_in(str(path), write=True, now=NOW + 100 * 86_400)
@@ -121,7 +105,7 @@ def test_what_is_older_than_the_journal_keeps_is_left_out(
     assert events(brain) == []
 
 
-def test_what_is_no_record_is_refused(brain: Brain, tmp_path: pathlib.Path) -> None:
+def test_what_is_no_record_is_refused(brain, tmp_path):
     path = tmp_path / "notes.md"
     path.write_text("# Notes\n")
     with pytest.raises(InputError, match="not a transcript of claude-code, codex, gemini-cli"):
@@ -130,18 +114,14 @@ def test_what_is_no_record_is_refused(brain: Brain, tmp_path: pathlib.Path) -> N
         Transcripts(brain).take_in(str(path), agent="hal")
 
 
-def test_damaged_lines_are_told(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
+def test_damaged_lines_are_told(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE + b"{oops\n")
     _, notes = Transcripts(brain).take_in(str(path), now=NOW)
     assert notes == [f"{path}: 1 line is not JSON; skipped"]
 
 
-def test_a_claude_code_call_began_where_its_own_line_says(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
+def test_a_claude_code_call_began_where_its_own_line_says(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     call = records.use("t1", "Bash", command="cd src && sed -i s/1/2/ app.py")
     began = records.claude("assistant", [call], 1)
@@ -152,9 +132,7 @@ def test_a_claude_code_call_began_where_its_own_line_says(
     assert (edit.scope, edit.targets) == ("/home/dev/proj", ("src/app.py",))
 
 
-def test_a_claude_code_call_stopped_while_it_ran_is_cancelled(
-    brain: Brain, tmp_path: pathlib.Path, records: types.ModuleType
-) -> None:
+def test_a_claude_code_call_stopped_while_it_ran_is_cancelled(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     refused = "The user doesn't want to proceed with this tool use."
     marks = {"toolDenialKind": "user-rejected"}

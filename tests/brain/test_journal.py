@@ -1,48 +1,35 @@
 """The noun `brain.journal`: what a session or a workflow engine notes, and how it is looked up."""
 
-from __future__ import annotations
-
 import pathlib
 import queue
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
-from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.journal import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.user_state import state_dir
-
-
-@pytest.fixture(autouse=True)
-def no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lessons_kb.brain.injected import SESSION_VARIABLES
-
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
+from tests.kit import state_dir
 
 
 @pytest.fixture
-def root(tmp_path: pathlib.Path) -> pathlib.Path:
+def root(tmp_path):
     folder = tmp_path / "shop"
     (folder / "lessons").mkdir(parents=True)
     return folder
 
 
 @pytest.fixture
-def brain(root: pathlib.Path) -> Iterator[Brain]:
+def brain(root):
     with Brain.open(root, directory=root) as opened:
         yield opened
 
 
-def test_an_event_is_noted_once_with_its_place_and_time(brain: Brain) -> None:
+def test_an_event_is_noted_once_with_its_place_and_time(brain):
     event = Event(kind="edit", session="s", id="1", targets=("a.py",))
     assert brain.journal.record(event) is True
     assert brain.journal.record(event) is False
@@ -52,12 +39,12 @@ def test_an_event_is_noted_once_with_its_place_and_time(brain: Brain) -> None:
     assert found == replace(event, at=found.at, scope=found.scope)
 
 
-def test_an_unknown_kind_is_refused(brain: Brain) -> None:
+def test_an_unknown_kind_is_refused(brain):
     with pytest.raises(InputError, match="unknown event 'oops'"):
         brain.journal.record(Event(kind="oops"))
 
 
-def test_a_workflow_engine_notes_what_went_wrong(brain: Brain) -> None:
+def test_a_workflow_engine_notes_what_went_wrong(brain):
     journal = brain.journal
     journal.record_stage_failure("TEST", "2 of 40 tests fail, password=hunter2", session="w")
     journal.record_interrupt("stop, that is the wrong file", session="w")
@@ -76,24 +63,23 @@ def test_a_workflow_engine_notes_what_went_wrong(brain: Brain) -> None:
     assert (rejection.text, rejection.output) == ("rm -rf build", "not mine")
 
 
-def test_the_session_is_the_one_the_agent_names(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_session_is_the_one_the_agent_names(brain, monkeypatch):
     monkeypatch.setenv("CODEX_THREAD_ID", "t-1")
     brain.journal.record_interrupt("no")
     (event,) = brain.journal.events()
     assert (event.session, event.agent) == ("t-1", "codex")
-    assert session_of({"LESSONS_SESSION": "mine", "CODEX_THREAD_ID": "t"}) == ("mine", "")
-    assert session_of({}) == ("", "")
+    monkeypatch.setenv("LESSONS_SESSION", "mine")
+    brain.journal.record_interrupt("no")
+    assert [one.agent for one in brain.journal.events(session="mine")] == [""]
 
 
-def test_new_events_are_followed(brain: Brain, root: pathlib.Path) -> None:
+def test_new_events_are_followed(brain, root):
     for number in range(4):
         brain.journal.record(Event(kind="prompt", at=1e9 + number, text=str(number)))
     stop = threading.Event()
-    seen: queue.Queue[str] = queue.Queue()
+    seen = queue.Queue()
 
-    def follow() -> None:
+    def follow():
         with Brain.open(root) as other:
             for event in other.journal.follow(kinds=["prompt"], limit=2, stop=stop):
                 seen.put(event.text)
@@ -109,7 +95,7 @@ def test_new_events_are_followed(brain: Brain, root: pathlib.Path) -> None:
     assert seen.empty()
 
 
-def test_retention_is_a_setting(brain: Brain, root: pathlib.Path) -> None:
+def test_retention_is_a_setting(brain, root):
     day = 86_400
     (root / "lessons.toml").write_text("[journal]\nretention_days = 7\n")
     layer = brain.layers[0]
@@ -119,12 +105,12 @@ def test_retention_is_a_setting(brain: Brain, root: pathlib.Path) -> None:
     assert len(brain.journal.events()) == 2
 
 
-def test_a_bad_setting_does_not_keep_an_event_out(brain: Brain, root: pathlib.Path) -> None:
+def test_a_bad_setting_does_not_keep_an_event_out(brain, root):
     (root / "lessons.toml").write_text("[journal]\nretention_days = -1\n")
     assert brain.journal.record(Event(kind="prompt")) is True
 
 
-def test_counts_are_kept_by_card_and_day(brain: Brain) -> None:
+def test_counts_are_kept_by_card_and_day(brain):
     brain.journal.count("lessons/a.md", "addressed")
     brain.journal.count("lessons/a.md", "addressed", times=2)
     ((card, what, day, times),) = brain.journal.counts("lessons/a.md")
@@ -133,7 +119,7 @@ def test_counts_are_kept_by_card_and_day(brain: Brain) -> None:
     assert brain.journal.counts("other") == []
 
 
-def test_a_run_is_one_event_with_its_end(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_one_event_with_its_end(brain, monkeypatch):
     monkeypatch.chdir(brain.directory)
     code = "echo '\033[31mred\033[0m'; printf '10%%\\r100%%\\n'; exit 2"
     ended, trouble = run(brain, ["sh", "-c", code], session="s", stage="TEST")
@@ -159,22 +145,14 @@ def test_a_run_is_one_event_with_its_end(brain: Brain, monkeypatch: pytest.Monke
         (["no-such-command-here", "test"], "command", "tool_not_found"),
     ],
 )
-def test_tests_are_told_from_other_commands(
-    brain: Brain,
-    command: list[str],
-    kind: str,
-    outcome: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tests_are_told_from_other_commands(brain, command, kind, outcome, monkeypatch):
     monkeypatch.chdir(brain.directory)
     run(brain, command)
     (event,) = brain.journal.events()
     assert (event.kind, event.outcome) == (kind, outcome)
 
 
-def test_where_it_ran_is_part_of_what_ran(
-    brain: Brain, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_it_ran_is_part_of_what_ran(brain, root, monkeypatch):
     (root / "web app").mkdir()
     monkeypatch.chdir(root / "web app")
     run(brain, ["echo", "a b"])
@@ -184,9 +162,7 @@ def test_where_it_ran_is_part_of_what_ran(
     assert texts == ["cd 'web app' && echo 'a b'", f"cd {root.parent} && echo"]
 
 
-def test_a_run_goes_on_without_brain_or_journal(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_goes_on_without_brain_or_journal(brain, monkeypatch, capfd):
     ended, trouble = run(None, ["echo", "x"])
     assert (ended.code, trouble) == (0, "")
     journal = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
@@ -197,17 +173,17 @@ def test_a_run_goes_on_without_brain_or_journal(
     assert capfd.readouterr().out == "x\nx\n"
 
 
-def test_the_doctor_names_a_journal_that_was_damaged(brain: Brain) -> None:
+def test_the_doctor_names_a_journal_that_was_damaged(brain, health):
     path = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
     path.write_bytes(b"junk" * 1000)
     assert brain.journal.record(Event(kind="prompt")) is True
-    lines = [line for line in check_health(brain, brain.directory) if line.what == "journal"]
+    lines = health("journal", None, "--brain", brain.directory)
     assert [line.level for line in lines] == ["ok", "warning"]
     assert "journal.db.damaged-" in lines[1].detail
     assert "a new journal was started" in lines[1].fix
 
 
-def test_a_bump_is_counted(brain: Brain, root: pathlib.Path) -> None:
+def test_a_bump_is_counted(brain, root):
     (root / "lessons" / "a.md").write_text("# Retry twice\n\n## Fix\n\nSend a key.\n")
     brain.bump("a")
     brain.bump("a", task="again")
@@ -216,9 +192,7 @@ def test_a_bump_is_counted(brain: Brain, root: pathlib.Path) -> None:
     ]
 
 
-def test_a_bump_counts_even_where_the_journal_cannot_be_written(
-    brain: Brain, root: pathlib.Path
-) -> None:
+def test_a_bump_counts_even_where_the_journal_cannot_be_written(brain, root):
     (root / "lessons" / "a.md").write_text("# Retry twice\n\n## Fix\n\nSend a key.\n")
     pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
     assert brain.bump("a")[0].occurrences == 2

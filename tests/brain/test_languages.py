@@ -1,13 +1,8 @@
 """Prompts in other languages than English: as silent, and there when it matters."""
 
-from __future__ import annotations
-
-import pathlib
-
 import pytest
 
 from lessons_kb import Brain
-from tests.conftest import Write
 
 CARDS = {
     "moneda": """# Una factura usa la cotización guardada
@@ -67,18 +62,18 @@ ABOUT_SOMETHING_ELSE = [
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, write: Write) -> Brain:
+def brain(root, write):
     for name, text in CARDS.items():
         write(f"lessons/{name}.md", f"---\ntype: lesson\n---\n{text}")
     return Brain.open(root)
 
 
 @pytest.mark.parametrize("prompt", ABOUT_SOMETHING_ELSE)
-def test_function_words_draw_no_lesson(brain: Brain, prompt: str) -> None:
+def test_function_words_draw_no_lesson(brain, prompt):
     assert [hit.card.id for hit in brain.preflight(prompt, context=False).lessons] == []
 
 
 @pytest.mark.parametrize("prompt", ABOUT)
-def test_a_card_about_the_prompt_is_given(brain: Brain, prompt: str) -> None:
+def test_a_card_about_the_prompt_is_given(brain, prompt):
     given = [hit.card.id for hit in brain.preflight(prompt, context=False).lessons]
     assert given == [f"lessons/{ABOUT[prompt]}.md"]

@@ -1,11 +1,8 @@
 """``[semantic]``: cards found by meaning, vectors kept up to date, and what happens without."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
 from lessons_kb.errors import DuplicateCard
 from lessons_kb.model import Card
 
@@ -29,20 +26,24 @@ PROMPT = "Some people complain that they paid two times this week"
 
 @pytest.fixture
 def enable(root, write, minilm):
-    def enable(model: object = minilm) -> None:
+    def enable(model=minilm):
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
 
     return enable
 
 
-def semantic(brain: Brain, root) -> list[tuple[str, str, str]]:
-    lines = check_health(brain, str(root))
-    return [(one.level, one.detail, one.fix) for one in lines if one.what == "semantic"]
+@pytest.fixture
+def semantic(health, root):
+    def semantic():
+        lines = health("semantic", None, "--brain", root)
+        return [(one.level, one.detail, one.fix) for one in lines]
+
+    return semantic
 
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable) -> None:
+def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enable, semantic):
     write("lessons/retry.md", CARD)
     with Brain.open(root, directory=root) as brain:
         assert not brain.preflight(PROMPT, context=False).lessons
@@ -57,13 +58,13 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
         assert hit.meaning > 0
         assert hit.score == pytest.approx(hit.bm25 + hit.meaning)
         assert hit.reason.startswith("near in meaning")
-        assert semantic(brain, root) == [("ok", "on, all files are encoded", "")]
+        assert semantic() == [("ok", "on, all files are encoded", "")]
         assert not brain.preflight("What is for lunch today?", context=False).lessons
 
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_vectors_follow_the_files(root, write, telegram, enable, settle) -> None:
+def test_vectors_follow_the_files(root, write, telegram, enable, settle):
     enable()
     path = write("lessons/retry.md", CARD)
     with Brain.open(root, directory=root) as brain:
@@ -75,13 +76,13 @@ def test_vectors_follow_the_files(root, write, telegram, enable, settle) -> None
 
 
 @pytest.mark.semantic
-def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> None:
+def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable, semantic):
     enable()
     for number in range(5):
         write(f"lessons/{number}.md", CARD.replace("one order", f"order {number}"))
     with Brain.open(root, directory=root) as brain:
         assert "3 files are not encoded yet" in brain.refresh(limit=100)[0].stale
-        (line,) = semantic(brain, root)
+        (line,) = semantic()
         assert line[0] in ("ok", "warning")
         for layer in brain.layers:
             layer.encode()
@@ -89,7 +90,7 @@ def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable) -> N
 
 
 @pytest.mark.semantic
-def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch) -> None:
+def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch):
     enable()
     with Brain.open(root, directory=root) as brain:
         brain.refresh()
@@ -98,7 +99,7 @@ def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch) -> None:
 
 
 @pytest.mark.semantic
-def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> None:
+def test_korean_prompts_are_found_by_their_words_alone(root, write, enable):
     write(
         "lessons/ko.md",
         "# 파일을 저장할 때는 인코딩을 항상 명시한다\n\n엑셀로 열면 글자가 깨진다\n",
@@ -114,7 +115,7 @@ def test_korean_prompts_are_found_by_their_words_alone(root, write, enable) -> N
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -> None:
+def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable):
     write("lessons/retry.md", "# A retried payment bills the customer twice\n\nText.\n")
     title = "Customers get charged two times after payment retries"
     with Brain.open(root, directory=root) as brain:
@@ -133,7 +134,7 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable) -
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
+def test_titles_that_fill_one_form_stay_apart(root, enable):
     enable()
     services = "billing auth search cart export import mailer report invoice refund".split()
     with Brain.open(root, directory=root) as brain:
@@ -145,20 +146,20 @@ def test_titles_that_fill_one_form_stay_apart(root, enable) -> None:
 
 
 @pytest.mark.parametrize("model", ["", "/nowhere", "org/none"])
-def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model: str) -> None:
+def test_a_missing_model_costs_nothing_but_meaning(root, write, telegram, model, semantic):
     with Brain.open(root, directory=root) as brain:
         before = brain.search("telegram allowlist")
         write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
         assert brain.search("telegram allowlist") == before
-        ((level, detail, fix),) = semantic(brain, root)
+        ((level, detail, fix),) = semantic()
         assert level == "warning"
         assert detail.startswith(("off: semantic.model", "off: semantic search is off"))
         assert fix
 
 
-def test_the_doctor_says_that_it_is_off(root, telegram) -> None:
-    with Brain.open(root, directory=root) as brain:
-        ((level, detail, _fix),) = semantic(brain, root)
+def test_the_doctor_says_that_it_is_off(root, telegram, semantic):
+    with Brain.open(root, directory=root):
+        ((level, detail, _fix),) = semantic()
     assert level == "ok"
     assert detail.startswith("off")
     assert detail.endswith("cards are found by words only")

@@ -1,9 +1,5 @@
 """A question that names a file is no task about it."""
 
-from __future__ import annotations
-
-import pathlib
-
 import pytest
 
 from lessons_kb import Brain
@@ -23,7 +19,7 @@ symptoms: [{symptoms}]
 
 
 @pytest.fixture
-def billing(tmp_path: pathlib.Path) -> pathlib.Path:
+def billing(tmp_path):
     cards = {
         "cents": {
             "title": "Totals are integers of cents", "paths": "src/billing/*.py",
@@ -52,8 +48,6 @@ def billing(tmp_path: pathlib.Path) -> pathlib.Path:
         ("why do we lose cents when we sum up an invoice in src/billing/invoice.py?", True),
     ],
 )
-def test_a_question_draws_no_card_of_the_file_it_names(
-    billing: pathlib.Path, prompt: str, drawn: bool
-) -> None:
+def test_a_question_draws_no_card_of_the_file_it_names(billing, prompt, drawn):
     with Brain.open(billing, directory=billing) as brain:
         assert bool(brain.preflight(prompt).lessons) is drawn

@@ -1,13 +1,11 @@
 """What the cards did, as the hooks' own entry and the journal tell it."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import pathlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -19,16 +17,14 @@ from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.outcomes import note_return
 from lessons_kb.session.state import (
-    Answer,
     Capabilities,
     HookEvent,
 )
 from lessons_kb.store.catalogue import Catalogue
-from lessons_kb.store.journal import _MIGRATIONS, Journal
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.journal import _MIGRATIONS
+from tests.kit import state_dir
 
 Write = Callable[..., pathlib.Path]
-Happen = Callable[..., Answer]
 
 CACHE = """\
 ---
@@ -50,7 +46,7 @@ FAILURE = "E assert 'EUR' == 'USD': the price endpoint answers in the wrong curr
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, write: Write, telegram: pathlib.Path) -> Iterator[Brain]:
+def brain(root, write, telegram):
     write(NAME, CACHE)
     write("notes/house.md", "# How we work\n\nWe review each other's changes.\n")
     with Brain.open(root, directory=root, project="shop") as brain:
@@ -58,13 +54,13 @@ def brain(root: pathlib.Path, write: Write, telegram: pathlib.Path) -> Iterator[
 
 
 @pytest.fixture
-def happen(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Happen:
+def happen(brain, monkeypatch):
     """Let something occur in a session, twenty seconds after the last thing."""
     clock = [time.time() - 40 * 86_400]
     module = SimpleNamespace(time=lambda: clock[0])
     monkeypatch.setattr("lessons_kb.brain.injected.time", module)
 
-    def happen(what: str, session: str = "s", **more: object) -> Answer:
+    def happen(what, session="s", **more):
         clock[0] += 20
         hook_event = HookEvent(
             what=what, agent="claude-code", session=session, directory=brain.directory, at=clock[0]
@@ -74,7 +70,7 @@ def happen(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Happen:
     return happen
 
 
-def fail(happen: Happen, session: str = "s") -> None:
+def fail(happen, session="s"):
     happen(
         "after",
         session,
@@ -85,13 +81,13 @@ def fail(happen: Happen, session: str = "s") -> None:
     )
 
 
-def test_an_empty_brain_has_an_overview(root: pathlib.Path) -> None:
+def test_an_empty_brain_has_an_overview(root):
     with Brain.open(root) as brain:
         found = brain.stats.overview()
     assert (found.cards, found.injections, found.effects, found.periods) == (0, 0, (), ())
 
 
-def test_totals_and_groups(brain: Brain) -> None:
+def test_totals_and_groups(brain):
     found = brain.stats.overview()
     assert (found.cards, found.notes, found.occurrences) == (2, 1, 6)
     assert found.by_kind == (("lesson", 2),)
@@ -102,14 +98,14 @@ def test_totals_and_groups(brain: Brain) -> None:
     assert brain.stats.overview(project="other").cards == 0
 
 
-def test_archived_cards_are_counted_and_not_judged(brain: Brain) -> None:
+def test_archived_cards_are_counted_and_not_judged(brain):
     brain.cards.set_status("archived", NAME)
     found = brain.stats.overview()
     assert (found.cards, len(found.effects)) == (2, 1)
     assert found.by_status == (("active", 1), ("archived", 1))
 
 
-def test_a_turn_is_counted_by_items(brain: Brain, happen: Happen) -> None:
+def test_a_turn_is_counted_by_items(brain, happen):
     answer = happen("prompt", text=PROMPT)
     assert answer.block is not None
     assert [hit.card.id for hit in answer.block.lessons] == [NAME]
@@ -134,14 +130,12 @@ def test_a_turn_is_counted_by_items(brain: Brain, happen: Happen) -> None:
     assert brain.stats.overview(stage="TEST").sessions == 0
 
 
-def test_the_end_of_a_turn_looks_up_its_own_cards_alone(
-    brain: Brain, happen: Happen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_end_of_a_turn_looks_up_its_own_cards_alone(brain, happen, monkeypatch):
     happen("prompt", text=PROMPT)
     fail(happen)
     whole = Catalogue.numbers
 
-    def numbers(catalogue: Catalogue, path: str | None = None) -> dict[str, tuple[int, str]]:
+    def numbers(catalogue, path=None):
         assert path is not None, "twelve thousand rows for a few cards"
         return whole(catalogue, path)
 
@@ -152,9 +146,7 @@ def test_the_end_of_a_turn_looks_up_its_own_cards_alone(
     assert (effect.checked, effect.recurrences) == (2, 1)
 
 
-def test_a_failure_in_the_words_of_the_card_is_a_recurrence_once_a_session(
-    brain: Brain, happen: Happen
-) -> None:
+def test_a_failure_in_the_words_of_the_card_is_a_recurrence_once_a_session(brain, happen):
     happen("prompt", text=PROMPT)
     fail(happen)
     fail(happen)
@@ -166,7 +158,7 @@ def test_a_failure_in_the_words_of_the_card_is_a_recurrence_once_a_session(
     assert brain.stats.effect(NAME).after.times == 1
 
 
-def test_a_complaint_later_in_the_session_is_a_recurrence(brain: Brain, happen: Happen) -> None:
+def test_a_complaint_later_in_the_session_is_a_recurrence(brain, happen):
     happen("prompt", text=PROMPT)
     happen("stop", text="Done.")
     happen("prompt", text=f"It is still broken: {FAILURE.partition(': ')[2]}")
@@ -174,7 +166,7 @@ def test_a_complaint_later_in_the_session_is_a_recurrence(brain: Brain, happen: 
     assert brain.stats.effect(NAME).recurrences == 1
 
 
-def test_the_complaint_that_brings_a_card_up_is_none(brain: Brain, happen: Happen) -> None:
+def test_the_complaint_that_brings_a_card_up_is_none(brain, happen):
     answer = happen("prompt", text="Still broken: the price endpoint answers in the wrong currency")
     assert answer.block is not None
     assert [hit.card.id for hit in answer.block.lessons] == [NAME]
@@ -182,7 +174,7 @@ def test_the_complaint_that_brings_a_card_up_is_none(brain: Brain, happen: Happe
     assert brain.stats.effect(NAME).recurrences == 0
 
 
-def test_another_failure_is_none(brain: Brain, happen: Happen) -> None:
+def test_another_failure_is_none(brain, happen):
     happen("prompt", text=PROMPT)
     happen(
         "after",
@@ -195,9 +187,7 @@ def test_another_failure_is_none(brain: Brain, happen: Happen) -> None:
     assert brain.stats.effect(NAME).recurrences == 0
 
 
-def test_a_bump_belongs_to_the_session_that_was_given_the_card(
-    brain: Brain, happen: Happen, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bump_belongs_to_the_session_that_was_given_the_card(brain, happen, monkeypatch):
     happen("prompt", "s-1", text=PROMPT)
     monkeypatch.setenv("LESSONS_SESSION", "s-2")
     brain.bump(NAME)
@@ -207,14 +197,14 @@ def test_a_bump_belongs_to_the_session_that_was_given_the_card(
     assert brain.stats.effect(NAME).recurrences == 1
 
 
-def test_a_bump_by_hand_is_meant_of_the_last_session_of_a_day(brain: Brain) -> None:
+def test_a_bump_by_hand_is_meant_of_the_last_session_of_a_day(brain):
     brain.preflight(PROMPT, session="now")
     brain.bump(NAME)
     brain.bump(NAME)
     assert brain.stats.effect(NAME).recurrences == 1
 
 
-def test_an_agents_own_words_are_marks_once_a_session(brain: Brain, happen: Happen) -> None:
+def test_an_agents_own_words_are_marks_once_a_session(brain, happen):
     happen("prompt", text=PROMPT)
     happen("stop", text="Lesson 1 helped: the key now holds the currency. Lesson 7 was wrong.")
     happen("prompt", text="Go on, and name the currency in the price endpoint's log")
@@ -226,9 +216,7 @@ def test_an_agents_own_words_are_marks_once_a_session(brain: Brain, happen: Happ
 @pytest.mark.parametrize(
     "name", ["lessons/node.js-hooks", "node.js-hooks.md", "./lessons/Node.js-hooks.md"]
 )
-def test_a_card_is_called_by_its_slug_dots_and_all(
-    brain: Brain, root: pathlib.Path, happen: Happen, name: str
-) -> None:
+def test_a_card_is_called_by_its_slug_dots_and_all(brain, root, happen, name):
     (root / NAME).rename(root / "lessons" / "node.js-hooks.md")
     (root / "lessons" / "node.md").write_text(CACHE.replace("Cache key", "A cache key"))
     happen("prompt", text=PROMPT)
@@ -237,7 +225,7 @@ def test_a_card_is_called_by_its_slug_dots_and_all(
     assert marked == ["lessons/node.js-hooks.md"]
 
 
-def test_marks_by_hand(brain: Brain) -> None:
+def test_marks_by_hand(brain):
     assert brain.stats.mark("cache", "harmful").harmful == 1
     assert brain.stats.mark("cache", "harmful", session="s").harmful == 2
     effect = brain.stats.mark("cache", "harmful", session="s")
@@ -249,9 +237,7 @@ def test_marks_by_hand(brain: Brain) -> None:
 
 
 @pytest.mark.slow
-def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
-    brain: Brain, root: pathlib.Path, happen: Happen
-) -> None:
+def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(brain, root, happen):
     (root / NAME).unlink()
     for number in range(6):
         happen("prompt", f"before-{number}", text=PROMPT)
@@ -274,9 +260,7 @@ def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [False, True])
-def test_a_long_session_is_seen_whole(
-    brain: Brain, root: pathlib.Path, happen: Happen, after: bool
-) -> None:
+def test_a_long_session_is_seen_whole(brain, root, happen, after):
     if not after:
         (root / NAME).unlink()
     for session in ("long", "taught"):
@@ -297,9 +281,7 @@ def test_a_long_session_is_seen_whole(
 
 
 @pytest.mark.slow
-def test_harmful_cards_are_withheld_only_if_the_settings_say_so(
-    brain: Brain, root: pathlib.Path
-) -> None:
+def test_harmful_cards_are_withheld_only_if_the_settings_say_so(brain, root):
     for session in "abc":
         brain.stats.mark(NAME, "harmful", session=session)
     assert [hit.card.id for hit in brain.preflight(PROMPT).lessons] == [NAME]
@@ -315,7 +297,7 @@ def test_harmful_cards_are_withheld_only_if_the_settings_say_so(
 
 
 @pytest.mark.slow
-def test_a_card_never_given_is_put_away_after_its_time(brain: Brain, write: Write) -> None:
+def test_a_card_never_given_is_put_away_after_its_time(brain, write):
     write("lessons/old.md", "---\ntitle: Old trouble\ncreated: 2020-01-01\n---\n\n- Look\n")
     assert brain.stats.effect("old").proposal == ""
     brain.journal.count(NAME, "injected", at=time.time() - 200 * 86_400)
@@ -325,7 +307,7 @@ def test_a_card_never_given_is_put_away_after_its_time(brain: Brain, write: Writ
     assert brain.stats.effect(NAME).proposal == ""
 
 
-def test_weeks_have_no_gaps_and_are_at_most_twenty_six(brain: Brain) -> None:
+def test_weeks_have_no_gaps_and_are_at_most_twenty_six(brain):
     for days in (3, 30, 400):
         brain.journal.count(NAME, "injected", at=time.time() - days * 86_400)
     periods = brain.stats.overview().periods
@@ -336,7 +318,7 @@ def test_weeks_have_no_gaps_and_are_at_most_twenty_six(brain: Brain) -> None:
     assert sum(period.injections for period in periods) == 2
 
 
-def test_a_journal_of_the_second_version_is_counted_up(root: pathlib.Path, write: Write) -> None:
+def test_a_journal_of_the_second_version_is_counted_up(root, write):
     write(NAME, CACHE)
     db = sqlite3.connect(pathlib.Path(state_dir(str(root))) / "journal.db")
     for migration in _MIGRATIONS[:2]:
@@ -358,7 +340,7 @@ def test_a_journal_of_the_second_version_is_counted_up(root: pathlib.Path, write
     assert found.sessions == 2
 
 
-def test_a_journal_that_cannot_be_opened_counts_as_empty(root: pathlib.Path, write: Write) -> None:
+def test_a_journal_that_cannot_be_opened_counts_as_empty(root, write):
     write(NAME, CACHE)
     (pathlib.Path(state_dir(str(root))) / "journal.db").mkdir()
     with Brain.open(root) as brain:
@@ -367,16 +349,7 @@ def test_a_journal_that_cannot_be_opened_counts_as_empty(root: pathlib.Path, wri
         assert brain.stats.history(NAME) == ()
 
 
-def test_what_is_noted_once_a_session(tmp_path: pathlib.Path) -> None:
-    journal = Journal(str(tmp_path / "journal.db"))
-    outcomes = journal.outcomes
-    done = [outcomes.note(session, "x.md", "helpful", at=1.0) for session in ("s", "s", "", "")]
-    assert done == [True, False, True, True]
-    assert outcomes.totals(["x.md"]) == {"x.md": {"helpful": 3}}
-    journal.close()
-
-
-def test_what_a_deleted_card_was_given_stays_in_the_totals(brain: Brain) -> None:
+def test_what_a_deleted_card_was_given_stays_in_the_totals(brain):
     brain.preflight(PROMPT, session="s")
     brain.cards.delete(NAME)
     found = brain.stats.overview()
@@ -385,9 +358,7 @@ def test_what_a_deleted_card_was_given_stays_in_the_totals(brain: Brain) -> None
     assert brain.stats.overview(stage="DEV").injections == 0
 
 
-def test_each_brain_counts_for_its_own_cards(
-    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_each_brain_counts_for_its_own_cards(brain, root, tmp_path):
     other = tmp_path / "own"
     (other / "lessons").mkdir(parents=True)
     (other / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "The cache key"))
@@ -399,9 +370,7 @@ def test_each_brain_counts_for_its_own_cards(
         assert (found.injections, found.sessions) == (2, 1)
 
 
-def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(
-    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(brain, root, tmp_path):
     other = tmp_path / "own"
     (other / "lessons").mkdir(parents=True)
     (other / NAME).write_text(CACHE)
@@ -419,9 +388,7 @@ def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(
         assert both.stats.effect("telegram").name == "lessons/telegram-allowlist.md"
 
 
-def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
-    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain, root, tmp_path):
     other = tmp_path / "own"
     (other / "lessons").mkdir(parents=True)
     (root / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "A cache key"))
@@ -442,9 +409,7 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(
     assert harmful == [shown[1]]
 
 
-def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(
-    brain: Brain, root: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brain, root, tmp_path):
     other = tmp_path / "own"
     (other / "lessons").mkdir(parents=True)
     (root / NAME).rename(other / NAME)
@@ -469,9 +434,7 @@ def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(
 
 
 @pytest.mark.parametrize("what", ["before", "compact"])
-def test_so_it_does_in_every_block(
-    brain: Brain, root: pathlib.Path, happen: Happen, what: str
-) -> None:
+def test_so_it_does_in_every_block(brain, root, happen, what):
     names = [f"lessons/guard-{number}.md" for number in range(5)]
     for name in names:
         words = CACHE.replace("stage: DEV", "paths: [src/price.py]")
@@ -489,9 +452,7 @@ def test_so_it_does_in_every_block(
     assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
 
 
-def test_a_harmful_guard_of_a_file_is_withheld_too(
-    brain: Brain, root: pathlib.Path, happen: Happen
-) -> None:
+def test_a_harmful_guard_of_a_file_is_withheld_too(brain, root, happen):
     (root / NAME).write_text(CACHE.replace("stage: DEV", "paths: [src/price.py]"))
     brain.refresh()
     for session in "ab":
@@ -505,9 +466,7 @@ def test_a_harmful_guard_of_a_file_is_withheld_too(
     assert NAME not in happen("compact", "one", text="So far so good.").context
 
 
-def test_a_draft_of_the_same_mistake_is_a_recurrence_where_its_card_was_given(
-    brain: Brain, happen: Happen
-) -> None:
+def test_a_draft_of_the_same_mistake_is_a_recurrence_where_its_card_was_given(brain, happen):
     layer = brain.layers[0]
     happen("prompt", "given", text=PROMPT)
     for session in ("given", "given", "elsewhere", ""):

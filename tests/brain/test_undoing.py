@@ -1,10 +1,7 @@
 """Every change can be taken back, and nothing of another program's goes with it."""
 
-from __future__ import annotations
-
 import pathlib
 import time
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -21,7 +18,7 @@ PROMPT = "Let the Telegram bot run a shell command that a member of the group se
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, telegram: pathlib.Path) -> Brain:
+def brain(root, telegram):
     return Brain.open(root, directory=root)
 
 
@@ -45,9 +42,7 @@ def brain(root: pathlib.Path, telegram: pathlib.Path) -> Brain:
     ],
     ids=["plain", "crlf", "lenient", "no header"],
 )
-def test_undo_gives_every_byte_back(
-    brain: Brain, telegram: pathlib.Path, act: Callable[[Undoing], object], head: str
-) -> None:
+def test_undo_gives_every_byte_back(brain, telegram, act, head):
     telegram.write_bytes((head + "\n# A b c\n\nText.  \n").encode())
     before = telegram.read_bytes()
     undoing = Undoing(brain)
@@ -67,9 +62,7 @@ def test_undo_gives_every_byte_back(
 @given(
     acts=st.lists(st.sampled_from(["bump", "ignored", "archived", "active", "delete"]), max_size=4)
 )
-def test_any_row_of_changes_is_undone_step_by_step(
-    brain: Brain, telegram: pathlib.Path, acts: list[str]
-) -> None:
+def test_any_row_of_changes_is_undone_step_by_step(brain, telegram, acts):
     undoing = Undoing(brain)
     seen = [telegram.read_bytes()]
     for act in acts:
@@ -90,15 +83,13 @@ def test_any_row_of_changes_is_undone_step_by_step(
     assert not undoing.steps
 
 
-def test_a_status_that_holds_already_is_no_step(brain: Brain) -> None:
+def test_a_status_that_holds_already_is_no_step(brain):
     undoing = Undoing(brain)
     undoing.set_status("active", NAME)
     assert not undoing.steps
 
 
-def test_what_was_written_since_is_kept_and_nothing_undone(
-    brain: Brain, telegram: pathlib.Path
-) -> None:
+def test_what_was_written_since_is_kept_and_nothing_undone(brain, telegram):
     undoing = Undoing(brain)
     undoing.bump(NAME)
     since = telegram.read_text("utf-8").replace("severity: high", "severity: low")
@@ -107,7 +98,7 @@ def test_what_was_written_since_is_kept_and_nothing_undone(
     assert telegram.read_text("utf-8") == since
 
 
-def test_a_key_changed_since_is_left_and_said_to_be(brain: Brain, telegram: pathlib.Path) -> None:
+def test_a_key_changed_since_is_left_and_said_to_be(brain, telegram):
     undoing = Undoing(brain)
     undoing.bump(NAME)
     brain.bump(NAME)
@@ -118,7 +109,7 @@ def test_a_key_changed_since_is_left_and_said_to_be(brain: Brain, telegram: path
     assert undoing.undo().line == "nothing to undo"
 
 
-def test_a_card_that_is_gone_stays_gone(brain: Brain, telegram: pathlib.Path) -> None:
+def test_a_card_that_is_gone_stays_gone(brain, telegram):
     undoing = Undoing(brain)
     undoing.bump(NAME)
     telegram.unlink()
@@ -126,12 +117,12 @@ def test_a_card_that_is_gone_stays_gone(brain: Brain, telegram: pathlib.Path) ->
     assert not telegram.exists()
 
 
-def test_an_edit_is_undone_only_while_it_stands(brain: Brain, telegram: pathlib.Path) -> None:
+def test_an_edit_is_undone_only_while_it_stands(brain, telegram):
     undoing = Undoing(brain)
     before = telegram.read_bytes()
     layer = brain.layers[0]
 
-    def editor(path: str) -> None:
+    def editor(path):
         pathlib.Path(path).write_text("edited\n", encoding="utf-8")
 
     assert undoing.edit(layer, NAME, editor)
@@ -146,20 +137,20 @@ def test_an_edit_is_undone_only_while_it_stands(brain: Brain, telegram: pathlib.
     assert [entry.why for entry in trash.entries(layer.root)] == ["edit undone"]
 
 
-def test_an_editor_may_remove_the_file(brain: Brain, telegram: pathlib.Path) -> None:
+def test_an_editor_may_remove_the_file(brain, telegram):
     undoing = Undoing(brain)
     assert undoing.edit(brain.layers[0], NAME, lambda path: pathlib.Path(path).unlink())
     assert not undoing.steps
 
 
-def test_an_undone_bump_is_not_counted(brain: Brain) -> None:
+def test_an_undone_bump_is_not_counted(brain):
     undoing = Undoing(brain)
     undoing.bump(NAME)
     undoing.undo()
     assert [times for _c, what, _d, times in brain.journal.counts(NAME) if what == "bumped"] == [0]
 
 
-def test_an_undone_bump_takes_its_recurrence_back(brain: Brain) -> None:
+def test_an_undone_bump_takes_its_recurrence_back(brain):
     brain.preflight(PROMPT, session="now")
     undoing = Undoing(brain)
     undoing.bump(NAME)
@@ -171,7 +162,7 @@ def test_an_undone_bump_takes_its_recurrence_back(brain: Brain) -> None:
     assert brain.stats.effect(NAME).recurrences == 1
 
 
-def test_a_recurrence_that_was_known_before_the_bump_stays(brain: Brain) -> None:
+def test_a_recurrence_that_was_known_before_the_bump_stays(brain):
     brain.preflight(PROMPT, session="now")
     undoing = Undoing(brain)
     undoing.bump(NAME)
@@ -182,7 +173,7 @@ def test_a_recurrence_that_was_known_before_the_bump_stays(brain: Brain) -> None
     assert brain.stats.effect(NAME).recurrences == 0
 
 
-def test_a_merged_draft_taken_back_takes_its_recurrence_back(brain: Brain) -> None:
+def test_a_merged_draft_taken_back_takes_its_recurrence_back(brain):
     brain.preflight(PROMPT, session="now")
     draft = brain.drafts.propose("Shell open to the whole group")
     undoing = Undoing(brain)
@@ -192,9 +183,7 @@ def test_a_merged_draft_taken_back_takes_its_recurrence_back(brain: Brain) -> No
     assert brain.stats.effect(NAME).recurrences == 0
 
 
-def test_what_was_counted_yesterday_is_taken_back_from_yesterday(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_counted_yesterday_is_taken_back_from_yesterday(brain, monkeypatch):
     undoing = Undoing(brain)
     clock = [time.time() - 86_400]
     monkeypatch.setattr("lessons_kb.brain.undo.time", SimpleNamespace(time=lambda: clock[0]))
@@ -204,7 +193,7 @@ def test_what_was_counted_yesterday_is_taken_back_from_yesterday(
     assert brain.stats.history(NAME) == ()
 
 
-def test_several_brains_are_told_apart(tmp_path: pathlib.Path) -> None:
+def test_several_brains_are_told_apart(tmp_path):
     for name in ("near", "far"):
         (tmp_path / name / "lessons").mkdir(parents=True)
         (tmp_path / name / "lessons" / "a.md").write_text("# The same name\n", encoding="utf-8")
@@ -216,6 +205,6 @@ def test_several_brains_are_told_apart(tmp_path: pathlib.Path) -> None:
     assert "occurrences" not in (tmp_path / "far" / "lessons" / "a.md").read_text("utf-8")
 
 
-def test_what_is_not_there_is_said(brain: Brain) -> None:
+def test_what_is_not_there_is_said(brain):
     with pytest.raises(CardNotFound, match="did you mean"):
         Undoing(brain).bump("telegramm")

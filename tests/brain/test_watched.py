@@ -1,21 +1,15 @@
 """A brain that this process watches: an edit is seen at once, and committed beside the searches."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.index import digest_files
 from lessons_kb.brain.layer import REFRESHED_FILES
-from lessons_kb.store.catalogue import Entry
 from lessons_kb.store.locks import hold_writer
 
 MANY = 4 * REFRESHED_FILES
@@ -34,7 +28,7 @@ title: {title}
 class Watched:
     """A brain of three cards, open and watched."""
 
-    def __init__(self, root: pathlib.Path) -> None:
+    def __init__(self, root):
         self.root = root
         for name in ("one", "two", "three"):
             self.write(name, title=f"Lesson {name}", text=f"the plain text of {name}")
@@ -45,22 +39,22 @@ class Watched:
         # From the first full look on, the watcher knows all that changes.
         self.until(self.is_known)
 
-    def is_known(self) -> bool:
+    def is_known(self):
         self.write("three", title="Lesson three", text=f"turtles {time.monotonic_ns()}")
         time.sleep(0.05)
         return self.layer.show_edits() is not None
 
-    def write(self, name: str, *, title: str, text: str, more: str = "") -> None:
+    def write(self, name, *, title, text, more=""):
         path = self.root / "lessons" / f"{name}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text(CARD.format(title=title, text=text, more=more), "utf-8")
 
-    def titles(self, text: str) -> list[str]:
+    def titles(self, text):
         """Return what a hook finds now: it refreshes what it can, then searches."""
         self.layer.refresh_some()
         return [hit.card.title for hit in self.brain.search(text, fresh=False)]
 
-    def until(self, test: Callable[[], bool]) -> None:
+    def until(self, test):
         end = time.monotonic() + 20
         while not test():
             assert time.monotonic() < end
@@ -68,13 +62,13 @@ class Watched:
 
 
 @pytest.fixture
-def watched(root: pathlib.Path) -> Iterator[Watched]:
+def watched(root):
     made = Watched(root)
     yield made
     made.brain.close()
 
 
-def test_an_edit_is_seen_while_nothing_can_be_committed(watched: Watched) -> None:
+def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
         assert not refused
         watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
@@ -89,7 +83,7 @@ def test_an_edit_is_seen_while_nothing_can_be_committed(watched: Watched) -> Non
     assert watched.titles("ushuaia") == ["Ushuaia ferries"]
 
 
-def test_an_edit_is_seen_after_a_refresh_that_was_refused(watched: Watched) -> None:
+def test_an_edit_is_seen_after_a_refresh_that_was_refused(watched):
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
         assert not refused
         watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
@@ -97,8 +91,8 @@ def test_an_edit_is_seen_after_a_refresh_that_was_refused(watched: Watched) -> N
         watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
 
 
-def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched: Watched) -> None:
-    def guarding(path: str) -> int:
+def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched):
+    def guarding(path):
         watched.layer.refresh_some()
         return len(watched.layer.read(lambda one: one.guarding([path])))
 
@@ -110,19 +104,17 @@ def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched: Watched) -> 
         assert guarding("src/a.py") == 0
 
 
-def test_a_new_card_and_a_removed_one_are_seen(watched: Watched) -> None:
+def test_a_new_card_and_a_removed_one_are_seen(watched):
     watched.write("four", title="Madagascar", text="the lemurs of madagascar")
     watched.until(lambda: watched.titles("madagascar") == ["Madagascar"])
     (watched.root / "lessons/four.md").unlink()
     watched.until(lambda: watched.titles("madagascar") == [])
 
 
-def test_what_a_checkout_changes_is_read_by_another_process(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[str] = []
+def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch):
+    read = []
 
-    def digest(root: str, paths: list[str], *rest: Any) -> list[Entry]:
+    def digest(root, paths, *rest):
         read.extend(paths)
         return digest_files(root, paths, *rest)
 
@@ -144,10 +136,8 @@ def test_what_a_checkout_changes_is_read_by_another_process(
 
 
 @pytest.mark.parametrize("how", ["it fails", "none starts"])
-def test_without_another_process_all_is_indexed_here(
-    watched: Watched, monkeypatch: pytest.MonkeyPatch, how: str
-) -> None:
-    def begin(_root: str) -> subprocess.Popen[str]:
+def test_without_another_process_all_is_indexed_here(watched, monkeypatch, how):
+    def begin(_root):
         if how == "none starts":
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
@@ -158,7 +148,7 @@ def test_without_another_process_all_is_indexed_here(
     watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])
 
 
-def test_a_link_in_the_place_of_a_card_is_not_followed(watched: Watched) -> None:
+def test_a_link_in_the_place_of_a_card_is_not_followed(watched):
     secret = watched.root.parent / "secret.md"
     secret.write_text(CARD.format(title="Secret", text="the treasure", more=""), "utf-8")
     card = watched.root / "lessons/one.md"

@@ -1,7 +1,5 @@
 """Why a session was given what it was given: noted by hooks, or asked for dry."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import sqlite3
@@ -14,18 +12,15 @@ from lessons_kb.brain.why import (
     DRY,
     NOTED,
     UNNOTED,
-    Why,
     explain_prompt,
     find_rule,
     find_why,
 )
 from lessons_kb.model import Event
-from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from tests.kit import Claude
 
 PROMPT = "Add a Telegram command that runs a shell script"
 TELEGRAM = "lessons/telegram-allowlist.md"
-ROOM = Capabilities(context=True)
 MIGRATION = """\
 ---
 type: lesson
@@ -40,7 +35,7 @@ paths: ["migrations/**"]
 
 
 @pytest.fixture
-def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Brain:
+def brain(root, telegram, write, monkeypatch):
     write("lessons/migration.md", MIGRATION)
     write(
         "lessons/shell.md",
@@ -50,33 +45,34 @@ def brain(root: pathlib.Path, telegram: pathlib.Path, write, monkeypatch) -> Bra
     return Brain.open(root, directory=root)
 
 
-def hook(brain: Brain, what: str, **fields: object) -> object:
-    hook_event = HookEvent(
-        what=what, agent="claude-code", session="s1", directory=brain.directory, **fields
-    )
-    return respond(hook_event, ROOM, find=lambda _directory: brain)
+def session(brain):
+    return Claude(pathlib.Path(brain.directory), find=lambda _directory: brain)
 
 
-def rows(brain: Brain) -> list[object]:
+def prompt(brain, text=PROMPT, number=1):
+    session(brain).prompt(text, number)
+
+
+def rows(brain):
     path = os.path.join(brain.layers[0].journal.path)
     with sqlite3.connect(path) as db:
         tables = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return [db.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)]
 
 
-def told(brain: Brain, session: str | None = None) -> Why:
+def told(brain, session=None):
     why = find_why(brain, session)
     assert why is not None
     return why
 
 
-def test_nothing_is_known_of_an_empty_journal(brain: Brain) -> None:
+def test_nothing_is_known_of_an_empty_journal(brain):
     assert find_why(brain) is None
     assert find_why(brain, "s1") is None
 
 
-def test_a_prompt_is_told_with_what_was_held_back(brain: Brain) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
+def test_a_prompt_is_told_with_what_was_held_back(brain):
+    prompt(brain)
     why = told(brain)
     assert (why.source, why.session, why.agent, why.prompt) == (NOTED, "s1", "claude-code", PROMPT)
     given = [one for one in why.verdicts if one.given]
@@ -91,8 +87,8 @@ def test_a_prompt_is_told_with_what_was_held_back(brain: Brain) -> None:
     assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
 
 
-def test_what_was_noted_stands_though_the_cards_changed(brain: Brain, telegram) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
+def test_what_was_noted_stands_though_the_cards_changed(brain, telegram):
+    prompt(brain)
     before = told(brain).verdicts[0]
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Prove the rejection"))
     brain.refresh()
@@ -103,37 +99,39 @@ def test_what_was_noted_stands_though_the_cards_changed(brain: Brain, telegram) 
     assert (gone.id, gone.title) == (TELEGRAM, "")
 
 
-def test_a_prompt_that_brought_nothing_says_so(brain: Brain) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
-    hook(brain, "prompt", text="What is for lunch?", id="p2")
+def test_a_prompt_that_brought_nothing_says_so(brain):
+    prompt(brain)
+    prompt(brain, "What is for lunch?", 2)
     why = told(brain)
     assert (why.source, why.prompt) == (NOTED, "What is for lunch?")
     assert not [one for one in why.verdicts if one.given]
     assert [one.id for one in why.earlier] == [TELEGRAM]
 
 
-def test_what_is_in_the_context_already_names_the_rule(brain: Brain) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
-    hook(brain, "prompt", text=f"{PROMPT} now", id="p2")
+def test_what_is_in_the_context_already_names_the_rule(brain):
+    prompt(brain)
+    prompt(brain, f"{PROMPT} now", 2)
     (verdict,) = [one for one in told(brain).verdicts if one.id == TELEGRAM]
     assert (verdict.given, verdict.rule) == (False, "preflight.reinject_after")
 
 
-def test_cards_before_a_call_and_after_a_compaction_are_told(brain: Brain) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
-    call = {"tool": "Edit", "arguments": {"file_path": "migrations/7.sql"}, "id": "t1"}
-    hook(brain, "before", **call)
+def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch):
+    prompt(brain)
+    claude = session(brain)
+    claude.edit("migrations/7.sql")
     (before,) = told(brain).later
     assert (before.id, before.how) == ("lessons/migration.md", "file")
     assert before.reason == "guards migrations/7.sql"
-    hook(brain, "compact", text="", id="c1", at=time.time() + 60)
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 60)
+    claude.say("SessionStart", source="compact")
     later = told(brain).later
     assert [one.how for one in later] == ["file", "compaction", "compaction"], later
     assert {one.id for one in later} == {"lessons/migration.md", TELEGRAM}
     assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
 
 
-def test_a_session_without_reasons_tells_what_it_was_given(brain: Brain) -> None:
+def test_a_session_without_reasons_tells_what_it_was_given(brain):
     journal = brain.layers[0].journal
     at = time.time() - 5
     journal.events.append(Event(kind="prompt", at=at, session="old", text=PROMPT))
@@ -144,7 +142,7 @@ def test_a_session_without_reasons_tells_what_it_was_given(brain: Brain) -> None
     assert [(one.id, one.changed) for one in why.verdicts] == [("lessons/shell.md", True)]
 
 
-def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:
+def test_a_session_with_lessons_but_no_prompt(brain):
     journal = brain.layers[0].journal
     cards = [(TELEGRAM, "x", 9)]
     journal.record_injections("bare", turn=journal.next_turn("bare"), at=1_000, cards=cards)
@@ -152,7 +150,7 @@ def test_a_session_with_lessons_but_no_prompt(brain: Brain) -> None:
     assert (why.session, why.prompt, [one.id for one in why.verdicts]) == ("bare", "", [TELEGRAM])
 
 
-def test_the_library_and_the_command_line_are_told_too(brain: Brain) -> None:
+def test_the_library_and_the_command_line_are_told_too(brain):
     brain.preflight(PROMPT, session="mine")
     assert told(brain).session == "mine"
     brain.preflight(f"{PROMPT} again", session="")
@@ -160,15 +158,13 @@ def test_the_library_and_the_command_line_are_told_too(brain: Brain) -> None:
     assert [e.kind for e in brain.journal.events()] == ["preflight", "preflight"]
 
 
-def test_of_two_brains_each_card_is_told_with_its_own(
-    brain: Brain, tmp_path: pathlib.Path, telegram: pathlib.Path, monkeypatch
-) -> None:
+def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram, monkeypatch):
     other = tmp_path / "other"
     (other / "lessons").mkdir(parents=True)
     (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
     root = brain.layers[0].root
     both = Brain.open(root, other, directory=root)
-    hook(both, "prompt", text=PROMPT, id="p1")
+    prompt(both)
     why = told(both)
     given = {one.id: one.title for one in why.verdicts if one.given}
     assert given == {
@@ -179,15 +175,15 @@ def test_of_two_brains_each_card_is_told_with_its_own(
     assert why.tokens > 0
 
 
-def test_a_hook_writes_one_event_a_prompt(brain: Brain) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
+def test_a_hook_writes_one_event_a_prompt(brain):
+    prompt(brain)
     (event,) = brain.journal.events()
     assert event.kind == "prompt"
     assert event.record["lessons"][0]["id"] == TELEGRAM  # type: ignore[index]
 
 
-def test_asking_about_a_prompt_writes_nothing(brain: Brain) -> None:
-    hook(brain, "prompt", text=PROMPT, id="p1")
+def test_asking_about_a_prompt_writes_nothing(brain):
+    prompt(brain)
     before = rows(brain)
     why = explain_prompt(brain, PROMPT)
     assert why.source == DRY
@@ -198,7 +194,7 @@ def test_asking_about_a_prompt_writes_nothing(brain: Brain) -> None:
     assert rows(brain) == before
 
 
-def test_a_secret_is_not_noted_in_a_reason(brain: Brain) -> None:
+def test_a_secret_is_not_noted_in_a_reason(brain):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     event = Event(kind="prompt", at=5.5, session="s", text="x")
     journal = brain.layers[0].journal
@@ -219,5 +215,5 @@ def test_a_secret_is_not_noted_in_a_reason(brain: Brain) -> None:
         ("covers 100%", ""),
     ],
 )
-def test_a_reason_names_its_setting(reason: str, rule: str) -> None:
+def test_a_reason_names_its_setting(reason, rule):
     assert find_rule(reason) == rule

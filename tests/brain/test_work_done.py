@@ -1,10 +1,6 @@
 """What was done is evidence; what was read is none, nor is what was written into a brain."""
 
-from __future__ import annotations
-
-import pathlib
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -47,12 +43,7 @@ DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n around\n-old = 1\n+new
          [("BRAIN-2/a.md", "x", "")], []),
     ],
 )  # fmt: skip
-def test_evidence_of_one_call(
-    root: pathlib.Path,
-    event: dict[str, Any],
-    edits: list[tuple[str, str, str]],
-    commands: list[tuple[str, bool]],
-) -> None:
+def test_evidence_of_one_call(root, event, edits, commands):
     targets = tuple(t.replace("BRAIN", str(root)) for t in event.get("targets", ()))
     with Brain.open(root) as brain:
         done = Event(**event | {"targets": targets, "scope": str(root.parent / "elsewhere")})
@@ -62,13 +53,13 @@ def test_evidence_of_one_call(
     assert [(command.line, command.failed) for command in found.commands] == commands
 
 
-def test_a_hunk_tells_the_lines(root: pathlib.Path) -> None:
+def test_a_hunk_tells_the_lines(root):
     with Brain.open(root) as brain:
         (edit,) = find_evidence([Event(kind="edit", output=DIFF)], brain.layers).edits
     assert edit.numbers == (2,)
 
 
-def test_a_line_that_looks_like_a_header_is_none(root: pathlib.Path) -> None:
+def test_a_line_that_looks_like_a_header_is_none(root):
     patch = DIFF.replace("-old = 1", "-- old = 1").replace("+new = 2", "++ new = 2")
     with Brain.open(root) as brain:
         for written in (patch, PATCH.replace("-old = 1", "-- old = 1")):
@@ -76,14 +67,14 @@ def test_a_line_that_looks_like_a_header_is_none(root: pathlib.Path) -> None:
             assert (edit.path, edit.before) == ("src/a.py", "- old = 1")
 
 
-def test_a_call_by_an_unknown_tool_may_have_done_anything(root: pathlib.Path) -> None:
+def test_a_call_by_an_unknown_tool_may_have_done_anything(root):
     with Brain.open(root) as brain:
         for tool, complete in (("TodoWrite", True), ("mcp__shell__run", False)):
             done = [Event(kind="tool", tool=tool)]
             assert find_evidence(done, brain.layers, complete=True).complete is complete
 
 
-def test_a_command_that_writes_a_card_is_no_evidence(root: pathlib.Path) -> None:
+def test_a_command_that_writes_a_card_is_no_evidence(root):
     quote = Event(kind="command", id="1", scope=str(root), text="cat > lessons/a.md <<'E'\nReject")
     card = Event(kind="create", id="1", scope=str(root), targets=("lessons/a.md",))
     code = replace(card, targets=("lessons/a.md", "src/a.py"))

@@ -1,7 +1,5 @@
 """What a file is, by its path and by its header's `type` (SPEC §1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.parse import kind_of, parse_card
@@ -9,63 +7,57 @@ from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("lessons/a.md", "lesson"),
-        ("lesson/a.md", "lesson"),
-        ("playbook/a.md", "playbook"),
-        ("playbooks/deep/er/a.md", "playbook"),
-        ("qa-finding/a.md", "qa-finding"),
-        ("qa-findings/a.md", "qa-finding"),
-        ("team/lessons/a.md", "lesson"),
-        ("Lessons/A.md", "lesson"),
-        ("docs/solutions/a.md", "lesson"),
-        ("docs/solutions/build-errors/a.md", "lesson"),
-        ("packages/web/docs/solutions/a.md", "lesson"),
-        ("learnings/a.md", "lesson"),
-        (".ai/lessons/a.md", "lesson"),
-        ("docs/a.md", "note"),
-        ("solutions/a.md", "note"),
-        ("a.md", "note"),
-        ("lessons.md", "note"),
-        ("my-lessons/a.md", "note"),
-        ("lessons/playbooks/a.md", "playbook"),
-        ("playbooks/lessons/a.md", "lesson"),
-        ("lessons/README.md", "note"),
-        ("lessons/readme.ko.md", "note"),
-        ("docs/solutions/index.md", "note"),
-        ("docs/solutions/_template.md", "note"),
-        ("docs/solutions/indexing-is-slow.md", "lesson"),
-    ],
-)
-def test_kind_by_path(path: str, kind: str) -> None:
+@pytest.mark.parametrize(("path", "kind"), [
+    ("lessons/a.md", "lesson"),
+    ("lesson/a.md", "lesson"),
+    ("playbook/a.md", "playbook"),
+    ("playbooks/deep/er/a.md", "playbook"),
+    ("qa-finding/a.md", "qa-finding"),
+    ("qa-findings/a.md", "qa-finding"),
+    ("team/lessons/a.md", "lesson"),
+    ("Lessons/A.md", "lesson"),
+    ("docs/solutions/a.md", "lesson"),
+    ("docs/solutions/build-errors/a.md", "lesson"),
+    ("packages/web/docs/solutions/a.md", "lesson"),
+    ("learnings/a.md", "lesson"),
+    (".ai/lessons/a.md", "lesson"),
+    ("docs/a.md", "note"),
+    ("solutions/a.md", "note"),
+    ("a.md", "note"),
+    ("lessons.md", "note"),
+    ("my-lessons/a.md", "note"),
+    ("lessons/playbooks/a.md", "playbook"),
+    ("playbooks/lessons/a.md", "lesson"),
+    ("lessons/README.md", "note"),
+    ("lessons/readme.ko.md", "note"),
+    ("docs/solutions/index.md", "note"),
+    ("docs/solutions/_template.md", "note"),
+    ("docs/solutions/indexing-is-slow.md", "lesson"),
+])  # fmt: skip
+def test_kind_by_path(path, kind):
     assert kind_of(path, KNOWN_FOLDERS) == kind
 
 
-def test_the_longer_of_two_folders_that_end_alike_wins() -> None:
+def test_the_longer_of_two_folders_that_end_alike_wins():
     folders = {"lessons": "lesson", "archive/lessons": "note"}
     assert kind_of("archive/lessons/a.md", folders) == "note"
     assert kind_of("old/lessons/a.md", folders) == "lesson"
 
 
-@pytest.mark.parametrize(
-    ("kind", "written"),
-    [
-        ("lesson", "lesson"),
-        ("playbook", "Playbook"),
-        ("qa-finding", "qa-finding"),
-        ("qa-finding", "'qa_finding'"),
-    ],
-)
-def test_type_makes_a_card_of_any_file(kind: str, written: str) -> None:
+@pytest.mark.parametrize(("kind", "written"), [
+    ("lesson", "lesson"),
+    ("playbook", "Playbook"),
+    ("qa-finding", "qa-finding"),
+    ("qa-finding", "'qa_finding'"),
+])  # fmt: skip
+def test_type_makes_a_card_of_any_file(kind, written):
     document = parse_card(f"---\ntype: {written}\n---\n# T\n", path="docs/a.md", folders={})
     assert document.card is not None
     assert document.card.kind == kind
     assert document.findings == ()
 
 
-def test_type_goes_before_folder() -> None:
+def test_type_goes_before_folder():
     text = "---\ntype: playbook\n---\n# T\n"
     document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
@@ -73,7 +65,7 @@ def test_type_goes_before_folder() -> None:
 
 
 @pytest.mark.parametrize("value", ["solution", "note", "blog post", "[a, b]", ""])
-def test_foreign_type_counts_as_absent(value: str) -> None:
+def test_foreign_type_counts_as_absent(value):
     text = f"---\ntype: {value}\n---\n# T\n\n## Prevention\n\n- Do it\n"
     card = parse_card(text, path="docs/solutions/a.md", folders=KNOWN_FOLDERS)
     note = parse_card(text, path="docs/a.md", folders=KNOWN_FOLDERS)
@@ -84,14 +76,14 @@ def test_foreign_type_counts_as_absent(value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["README", "index", "_template", "_drafts.old"])
-def test_a_folders_own_files_are_notes_whatever_their_type(name: str) -> None:
+def test_a_folders_own_files_are_notes_whatever_their_type(name):
     text = "---\ntype: lesson\n---\n# How to write a lesson\n"
     document = parse_card(text, path=f"lessons/{name}.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
     assert document.card.kind == "note"
 
 
-def test_note_has_title_and_body_and_no_card_things() -> None:
+def test_note_has_title_and_body_and_no_card_things():
     text = "# The bot\n\n## Prevention\n\n- Not an item of a note\n"
     document = parse_card(text, path="docs/bot.md", folders=KNOWN_FOLDERS)
     card = document.card
@@ -104,25 +96,22 @@ def test_note_has_title_and_body_and_no_card_things() -> None:
     assert "Not an item" in document.fields["body"]
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("no heading at all\n", "bot"),
-        ("```\n# not a heading\n```\n", "bot"),
-        ("intro\n\n# Found `later`\n", "Found later"),
-        ("Underlined\n==========\n", "Underlined"),
-        ("---\ntitle: From the header\n---\n# Other\n", "From the header"),
-        ("x\n\n" * 3000 + "# At the end\n", "At the end"),
-        ("", "bot"),
-    ],
-)
-def test_title_of_a_note(text: str, title: str) -> None:
+@pytest.mark.parametrize(("text", "title"), [
+    ("no heading at all\n", "bot"),
+    ("```\n# not a heading\n```\n", "bot"),
+    ("intro\n\n# Found `later`\n", "Found later"),
+    ("Underlined\n==========\n", "Underlined"),
+    ("---\ntitle: From the header\n---\n# Other\n", "From the header"),
+    ("x\n\n" * 3000 + "# At the end\n", "At the end"),
+    ("", "bot"),
+])  # fmt: skip
+def test_title_of_a_note(text, title):
     document = parse_card(text, path="docs/bot.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
     assert document.card.title == title
 
 
-def test_a_note_is_found_by_its_tags_and_symptoms_too() -> None:
+def test_a_note_is_found_by_its_tags_and_symptoms_too():
     header = "tags: [bot]\ncategory: x/docs\nsymptoms: [it hangs]\nsummary: in short\n"
     text = f"---\n{header}---\n# The bot\n\nText <!-- a --> and <!-- b --> more <!-- open\n"
     document = parse_card(text, path="x/docs/bot.md", folders=KNOWN_FOLDERS)
@@ -141,35 +130,29 @@ def test_a_note_is_found_by_its_tags_and_symptoms_too() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "title"),
-    [
-        ("docs/bot.md", "bot"),
-        ("docs/bot.v2.md", "bot.v2"),
-        ("docs/bot", "bot"),
-        (".md", ".md"),
-        ("docs/\u200b.md", "untitled"),
-    ],
-)
-def test_a_file_without_a_title_is_named_after_itself(path: str, title: str) -> None:
+@pytest.mark.parametrize(("path", "title"), [
+    ("docs/bot.md", "bot"),
+    ("docs/bot.v2.md", "bot.v2"),
+    ("docs/bot", "bot"),
+    (".md", ".md"),
+    ("docs/\u200b.md", "untitled"),
+])  # fmt: skip
+def test_a_file_without_a_title_is_named_after_itself(path, title):
     document = parse_card("Text\n", path=path, folders={})
     assert document.card is not None
     assert document.card.title == title
 
 
-@pytest.mark.parametrize(
-    ("header", "card"),
-    [
-        ("type: lesson", True),
-        ("Type : 'QA_finding' ", True),
-        ('title: a\n"type": x\ntype: "playbook"', True),
-        ("type: blog", False),
-        ("type lesson", False),
-        ("kind: lesson", False),
-        ("x: type: lesson", False),
-    ],
-)
-def test_the_type_of_a_header_that_cannot_be_read(header: str, card: bool) -> None:
+@pytest.mark.parametrize(("header", "card"), [
+    ("type: lesson", True),
+    ("Type : 'QA_finding' ", True),
+    ('title: a\n"type": x\ntype: "playbook"', True),
+    ("type: blog", False),
+    ("type lesson", False),
+    ("kind: lesson", False),
+    ("x: type: lesson", False),
+])  # fmt: skip
+def test_the_type_of_a_header_that_cannot_be_read(header, card):
     """A file that was meant as a card is missed with an error, a note stays a note."""
     for end in (f"a: {'[' * 20}\n---\n", ""):
         document = parse_card(f"---\n{header}\n{end}", path="docs/a.md", folders={})

@@ -1,15 +1,10 @@
 """Every finding in full: where, how bad, what is wrong and how to fix it (SPEC §1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Document
-
-Said = tuple[int, str, str, str, str]
 
 BODY = "## Root Cause\n\nIt never looked.\n\n## Prevention\n\n- Look at it\n"
 REMOVE = ", or remove the line"
@@ -17,77 +12,67 @@ UTF_8 = "save the file as UTF-8 text"
 KEYS_AND_LISTS = "; its plain keys and lists are used"
 
 
-def said(document: Document) -> list[Said]:
+def said(document):
     findings = check_card(document)
     assert {finding.path for finding in findings} <= {"lessons/a.md", "docs/a.md"}
     return [(f.line, f.level, f.rule, f.message, f.fix) for f in findings]
 
 
-def check(text: str, path: str = "lessons/a.md") -> list[Said]:
+def check(text, path="lessons/a.md"):
     return said(parse_card(text, path=path, folders=KNOWN_FOLDERS))
 
 
-def wrong(given: str, expected: str, line: int = 4) -> Said:
+def wrong(given, expected, line=4):
     fix = f"write {expected}{REMOVE}"
     return (line, "warning", "wrong-value", f"{given}, so its default is used", fix)
 
 
-@pytest.mark.parametrize(
-    ("header", "finding"),
-    [
-        ("severity: [a]", wrong("severity is a list", "one of low, medium, high")),
-        ("severity: urgent", wrong("severity is 'urgent'", "one of low, medium, high")),
-        (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask")),
-        ("project: {a: b}", wrong("project is nested", "one text")),
-        ("reopen-when: [a]", wrong("reopen-when is a list", "one text")),
-        ("applies-to: {a: b}", wrong("applies-to is nested", "a list of words")),
-        ("examples: {a: b}", wrong("examples is nested", "a list of texts")),
-        ("paths: {a: b}", wrong("paths is nested", "a list of globs")),
-        ("occurrences: 0", wrong("occurrences is '0'", "a whole number from 1 to 1,000,000")),
-        (f"occurrences: {'9' * 50}", wrong(f"occurrences is '{'9' * 40}'",
-                                           "a whole number from 1 to 1,000,000")),
-        ("created: soon", wrong("created is 'soon'", "a date such as 2026-01-31")),
-        ("created: 2026-02-30", wrong("created is '2026-02-30'", "a date such as 2026-01-31")),
-        (f"created: {'x' * 50}", wrong(f"created is '{'x' * 40}'", "a date such as 2026-01-31")),
-        (f"created: 2026-02-30 {'x' * 50}", wrong(f"created is '2026-02-30 {'x' * 29}'",
-                                                  "a date such as 2026-01-31")),
-        ("examples:\n  - good\n  - [c]",
-         (6, "warning", "wrong-value", "an item of examples is nested and ignored",
-          "write each item as one line of text")),
-        ("examples:\n  - good\n  - Error: x",
-         (6, "info", "unquoted-colon",
-          "an item of examples contains a colon, so YAML reads it as a mapping",
-          "put the item in double quotes")),
-        ("severity: low\nx: 1\nSeverity: high",
-         (6, "warning", "duplicate-key", "Severity appears twice in the header; this last one counts",
-          "remove one of them (the other is 2 lines above)")),
-        ("severity: low\nseverity: high",
-         (5, "warning", "duplicate-key", "severity appears twice in the header; this last one counts",
-          "remove one of them (the other is 1 line above)")),
-        ("occurences: 3",
-         (4, "info", "unknown-key", "unknown key occurences; it has no effect",
-          "did you mean occurrences?")),
-        ("Typee: lesson",
-         (4, "info", "unknown-key", "unknown key Typee; it has no effect",
-          "did you mean type?")),
-        ("statuss: active",
-         (4, "info", "unknown-key", "unknown key statuss; it has no effect",
-          "did you mean status?")),
-        ("a: *b",
-         (4, "warning", "header-not-yaml",
-          f"the header is not valid YAML (nothing is named &b){KEYS_AND_LISTS}",
-          "put the value in double quotes")),
-        ("x: 1\n? [a]\n: b",
-         (5, "warning", "header-not-yaml",
-          f"the header is not valid YAML (a key is not plain text){KEYS_AND_LISTS}",
-          "put the value in double quotes")),
-        ("paths: [src/*.py, ~/x, 'C:/a', a/../b, ok/..b]",
-         [(4, "warning", "odd-path", f"paths: {path!r} cannot match any file of a project",
-           "write it as in .gitignore, relative to the project root, such as src/**/*.py")
-          for path in ("~/x", "C:/a", "a/../b")]),
-    ],
-)  # fmt: skip
-def test_findings_of_a_header(header: str, finding: Said | list[Said]) -> None:
+@pytest.mark.parametrize(("header", "finding"), [
+    ("severity: [a]", wrong("severity is a list", "one of low, medium, high")),
+    ("severity: urgent", wrong("severity is 'urgent'", "one of low, medium, high")),
+    (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask, once")),
+    ("project: {a: b}", wrong("project is nested", "one text")),
+    ("reopen-when: [a]", wrong("reopen-when is a list", "one text")),
+    ("applies-to: {a: b}", wrong("applies-to is nested", "a list of words")),
+    ("examples: {a: b}", wrong("examples is nested", "a list of texts")),
+    ("paths: {a: b}", wrong("paths is nested", "a list of globs")),
+    ("occurrences: 0", wrong("occurrences is '0'", "a whole number from 1 to 1,000,000")),
+    (f"occurrences: {'9' * 50}", wrong(f"occurrences is '{'9' * 40}'",
+     "a whole number from 1 to 1,000,000")),
+    ("created: soon", wrong("created is 'soon'", "a date such as 2026-01-31")),
+    ("created: 2026-02-30", wrong("created is '2026-02-30'", "a date such as 2026-01-31")),
+    (f"created: {'x' * 50}", wrong(f"created is '{'x' * 40}'", "a date such as 2026-01-31")),
+    (f"created: 2026-02-30 {'x' * 50}", wrong(f"created is '2026-02-30 {'x' * 29}'",
+     "a date such as 2026-01-31")),
+    ("examples:\n  - good\n  - [c]", (6, "warning", "wrong-value",
+     "an item of examples is nested and ignored", "write each item as one line of text")),
+    ("examples:\n  - good\n  - Error: x", (6, "info", "unquoted-colon",
+     "an item of examples contains a colon, so YAML reads it as a mapping",
+     "put the item in double quotes")),
+    ("severity: low\nx: 1\nSeverity: high", (6, "warning", "duplicate-key",
+     "Severity appears twice in the header; this last one counts",
+     "remove one of them (the other is 2 lines above)")),
+    ("severity: low\nseverity: high", (5, "warning", "duplicate-key",
+     "severity appears twice in the header; this last one counts",
+     "remove one of them (the other is 1 line above)")),
+    ("occurences: 3", (4, "info", "unknown-key", "unknown key occurences; it has no effect",
+     "did you mean occurrences?")),
+    ("Typee: lesson", (4, "info", "unknown-key", "unknown key Typee; it has no effect",
+     "did you mean type?")),
+    ("statuss: active", (4, "info", "unknown-key", "unknown key statuss; it has no effect",
+     "did you mean status?")),
+    ("a: *b", (4, "warning", "header-not-yaml",
+     f"the header is not valid YAML (nothing is named &b){KEYS_AND_LISTS}",
+     "put the value in double quotes")),
+    ("x: 1\n? [a]\n: b", (5, "warning", "header-not-yaml",
+     f"the header is not valid YAML (a key is not plain text){KEYS_AND_LISTS}",
+     "put the value in double quotes")),
+    ("paths: [src/*.py, ~/x, 'C:/a', a/../b, ok/..b]", [(4, "warning", "odd-path",
+     f"paths: {path!r} cannot match any file of a project",
+     "write it as in .gitignore, relative to the project root, such as src/**/*.py") for path in
+     ("~/x", "C:/a", "a/../b")]),
+])  # fmt: skip
+def test_findings_of_a_header(header, finding):
     expected = finding if isinstance(finding, list) else [finding]
     assert check(f"---\ntitle: T\nsymptoms: [s]\n{header}\n---\n{BODY}") == expected
 
@@ -121,60 +106,51 @@ NO_SYMPTOMS = (
 )  # fmt: skip
 
 
-def placeholder(line: int, message: str) -> Said:
+def placeholder(line, message):
     return (line, "warning", "placeholder", message, "fill it in, or remove it")
 
 
-def vague(line: int, shown: str) -> Said:
+def vague(line, shown):
     fix = "describe what a diff or an answer shows when it is done"
     return (line, "warning", "vague-item", f"cannot be checked: {shown}", fix)
 
 
-@pytest.mark.parametrize(
-    ("text", "findings"),
-    [
-        ("x\n", [NO_TITLE, NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]),
-        ("# T\n\n## Prevention\n\nProse. More.\n", [NO_CAUSE, NO_SYMPTOMS, NO_ITEMS]),
-        ("---\ntitle: T\n---\n## Fix\n\n- Do it\n", [FROM_FIX, NO_CAUSE, NO_SYMPTOMS]),
-        (f"# TODO {'x' * 99}\n", [
-            NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS,
-            placeholder(1, f"the title is a placeholder: TODO {'x' * 55}"),
-            placeholder(1, f"is still a placeholder: TODO {'x' * 54}…"),
-        ]),
-    ],
-)  # fmt: skip
-def test_findings_of_a_bare_card(text: str, findings: list[Said]) -> None:
+@pytest.mark.parametrize(("text", "findings"), [
+    ("x\n", [NO_TITLE, NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]),
+    ("# T\n\n## Prevention\n\nProse. More.\n", [NO_CAUSE, NO_SYMPTOMS, NO_ITEMS]),
+    ("---\ntitle: T\n---\n## Fix\n\n- Do it\n", [FROM_FIX, NO_CAUSE, NO_SYMPTOMS]),
+    (f"# TODO {'x' * 99}\n", [NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS, placeholder(1,
+     f"the title is a placeholder: TODO {'x' * 55}"), placeholder(1,
+     f"is still a placeholder: TODO {'x' * 54}…")]),
+])  # fmt: skip
+def test_findings_of_a_bare_card(text, findings):
     assert check(text) == findings
 
 
-@pytest.mark.parametrize(
-    ("item", "findings"),
-    [
-        ("be careful", [vague(11, "be careful")]),
-        ("be careful with " + "x" * 44, [vague(11, "be careful with " + "x" * 44)]),
-        ("be careful with " + "x" * 45, [vague(11, "be careful with " + "x" * 43 + "…")]),
-        ("one two be careful", []),
-        ("be careful with two of seven words", [vague(11, "be careful with two of seven words")]),
-        ("be careful with one more than seven words", []),
-        ("tbd: x", [placeholder(11, "is still a placeholder: tbd: x")]),
-        ("{{ what }}" + "x" * 70, [placeholder(11, "is still a placeholder: {{ what }}"
-                                               + "x" * 49 + "…")]),
-        ("x" * 240, []),
-        ("x" * 241, [(11, "info", "long-item",
-                      "the item has 241 characters: " + "x" * 59 + "…",
-                      "shorten it to one line and move the rest to the section Fix")]),
-    ],
-)  # fmt: skip
-def test_findings_of_an_item(item: str, findings: list[Said]) -> None:
+@pytest.mark.parametrize(("item", "findings"), [
+    ("be careful", [vague(11, "be careful")]),
+    ("be careful with " + "x" * 44, [vague(11, "be careful with " + "x" * 44)]),
+    ("be careful with " + "x" * 45, [vague(11, "be careful with " + "x" * 43 + "…")]),
+    ("one two be careful", []),
+    ("be careful with two of seven words", [vague(11, "be careful with two of seven words")]),
+    ("be careful with one more than seven words", []),
+    ("tbd: x", [placeholder(11, "is still a placeholder: tbd: x")]),
+    ("{{ what }}" + "x" * 70, [placeholder(11, "is still a placeholder: {{ what }}" + "x" * 49 +
+     "…")]),
+    ("x" * 240, []),
+    ("x" * 241, [(11, "info", "long-item", "the item has 241 characters: " + "x" * 59 + "…",
+     "shorten it to one line and move the rest to the section Fix")]),
+])  # fmt: skip
+def test_findings_of_an_item(item, findings):
     text = f"---\ntitle: T\nsymptoms: [s]\n---\n{BODY}"
     assert check(text.replace("- Look at it", f"- {item}")) == findings
 
 
-def test_a_long_title_that_stands_in_for_a_checklist_is_no_long_item() -> None:
+def test_a_long_title_that_stands_in_for_a_checklist_is_no_long_item():
     assert check(f"# {'x' * 300}\n") == [NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]
 
 
-def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line() -> None:
+def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line():
     text = "---\nseverity: none\n---\n## Prevention\n\n- be careful\n- TODO\n"
     assert [(line, rule) for line, _level, rule, _message, _fix in check(text)] == [
         (2, "wrong-value"),
@@ -190,67 +166,53 @@ UNREADABLE = "write `key: value` lines between the two --- lines, or remove the 
 PLAIN = "write plain `key: value` lines and lists, without anchors"
 
 
-@pytest.mark.parametrize(
-    ("text", "finding", "in_a_note"),
-    [
-        ("---\ntitle: T\n",
-         (1, "unclosed-header", "the header that starts with --- is not closed",
-          "close it with a line that contains only ---"), True),
-        (f"---\ntitle: T\na: {'x' * 70_000}\n---\n",
-         (1, "header-too-large", "the header is longer than 64,000 characters",
-          "move its text below the closing ---"), True),
-        ("---\njust text\nmore text\n---\n",
-         (2, "unreadable-header",
-          "the header has no keys: it does not consist of `key: value` lines", UNREADABLE),
-         False),
-        ("---\nmine: *b\nstray one\nstray two\n---\n",
-         (3, "unreadable-header", "the header is not YAML: nothing is named &b", UNREADABLE),
-         False),
-        (f"---\ntitle: &t T\nx: 1\na: [{', '.join(['*t'] * 33)}]\n---\n",
-         (4, "header-refused",
-          "the header is not accepted: more than 32 YAML aliases", PLAIN), True),
-        (f"---\ntitle: T\na: {'[' * 18}{']' * 18}\n---\n",
-         (3, "header-refused", "the header is not accepted: it is nested too deeply", PLAIN), True),
-        ("# T\n\nx\0y\n\0", (3, "nul-bytes", "the file contains NUL bytes", UTF_8), True),
-        ("# T\n\n\ud800\n", (3, "not-utf-8", "the text contains half of a character", UTF_8), True),
-    ],
-)  # fmt: skip
-def test_findings_of_a_file_that_cannot_be_used(
-    text: str, finding: tuple[int, str, str, str], in_a_note: bool
-) -> None:
+@pytest.mark.parametrize(("text", "finding", "in_a_note"), [
+    ("---\ntitle: T\n", (1, "unclosed-header", "the header that starts with --- is not closed",
+     "close it with a line that contains only ---"), True),
+    (f"---\ntitle: T\na: {'x' * 70_000}\n---\n", (1, "header-too-large",
+     "the header is longer than 64,000 characters", "move its text below the closing ---"), True),
+    ("---\njust text\nmore text\n---\n", (2, "unreadable-header",
+     "the header has no keys: it does not consist of `key: value` lines", UNREADABLE), False),
+    ("---\nmine: *b\nstray one\nstray two\n---\n", (3, "unreadable-header",
+     "the header is not YAML: nothing is named &b", UNREADABLE), False),
+    (f"---\ntitle: &t T\nx: 1\na: [{', '.join(['*t'] * 33)}]\n---\n", (4, "header-refused",
+     "the header is not accepted: more than 32 YAML aliases", PLAIN), True),
+    (f"---\ntitle: T\na: {'[' * 18}{']' * 18}\n---\n", (3, "header-refused",
+     "the header is not accepted: it is nested too deeply", PLAIN), True),
+    ("# T\n\nx\0y\n\0", (3, "nul-bytes", "the file contains NUL bytes", UTF_8), True),
+    ("# T\n\n\ud800\n", (3, "not-utf-8", "the text contains half of a character", UTF_8), True),
+])  # fmt: skip
+def test_findings_of_a_file_that_cannot_be_used(text, finding, in_a_note):
     line, *rest = finding
     assert check(text) == [(line, "error", *rest)]
     found = check(text, path="docs/a.md")
     assert [(line, *rest) for line, _level, *rest in found] == [finding] * in_a_note
 
 
-@pytest.mark.parametrize(
-    ("data", "line", "message"),
-    [
-        (b"# T\n\n\xff\n", 3, "byte 0xff is not UTF-8"),
-        (b"\xe9", 1, "byte 0xe9 is not UTF-8"),
-        ("# T\n".encode("utf-16-le").join([b"\xff\xfe", b""]), 1, "the file is UTF-16, not UTF-8"),
-        ("# T\n".encode("utf-16-be").join([b"\xfe\xff", b""]), 1, "the file is UTF-16, not UTF-8"),
-    ],
-)
-def test_findings_of_bytes(data: bytes, line: int, message: str) -> None:
+@pytest.mark.parametrize(("data", "line", "message"), [
+    (b"# T\n\n\xff\n", 3, "byte 0xff is not UTF-8"),
+    (b"\xe9", 1, "byte 0xe9 is not UTF-8"),
+    ("# T\n".encode("utf-16-le").join([b"\xff\xfe", b""]), 1, "the file is UTF-16, not UTF-8"),
+    ("# T\n".encode("utf-16-be").join([b"\xfe\xff", b""]), 1, "the file is UTF-16, not UTF-8"),
+])  # fmt: skip
+def test_findings_of_bytes(data, line, message):
     document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
     assert said(document) == [(line, "error", "not-utf-8", message, UTF_8)]
 
 
-def test_what_goes_wrong_at_the_end_of_a_header_has_its_last_line() -> None:
+def test_what_goes_wrong_at_the_end_of_a_header_has_its_last_line():
     for header, line in (("title: [a", 2), ("x: 1\ntitle: [a", 3)):
         (first, *_) = check(f"---\n{header}\n---\n{BODY}")
         assert (first[0], first[2]) == (line, "header-not-yaml")
 
 
-def test_as_many_aliases_and_levels_as_are_allowed() -> None:
+def test_as_many_aliases_and_levels_as_are_allowed():
     aliases = f"---\ntitle: &t T\na: [{', '.join(['*t'] * 32)}]\n---\n{BODY}"
     levels = f"---\ntitle: T\na: {'[' * 17}{']' * 17}\n---\n{BODY}"
     assert check(aliases) == check(levels) == [NO_SYMPTOMS]
 
 
-def test_a_conflict_is_named_once_where_it_begins() -> None:
+def test_a_conflict_is_named_once_where_it_begins():
     left = "a\n<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n"
     text = f"\n---\ntitle: T\nsymptoms: [s]\n---\n{BODY}{left}{left}"
     finding = (

@@ -1,7 +1,6 @@
 """Where a header stands in its file, and where each key and value stands in the header."""
 
-from __future__ import annotations
-
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,80 +9,62 @@ from hypothesis import strategies as st
 
 from lessons_kb.cards.keys import (
     MAX_HEADER,
-    Entry,
     Header,
-    Span,
     Split,
     canonical,
     looks_like_keys,
     split_header,
 )
-from lessons_kb.cards.parse import parse_card
-from lessons_kb.cards.read_header import (
-    NotYamlError,
-    RefusedError,
-    read_lenient,
-    read_yaml,
-)
+from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenient, read_yaml
 
 
-@pytest.mark.parametrize(
-    ("text", "header", "body", "body_line"),
-    [
-        ("---\na: 1\nb: 2\n---\nBody\n",
-         Header(lines=("a: 1", "b: 2"), start=4, end=14, line=2, eol="\n"), "Body\n", 5),
-        ("\ufeff---\r\na: 1\r\n---\r\nBody",
-         Header(lines=("a: 1",), start=6, end=12, line=2, eol="\r\n"), "Body", 4),
-        ("---\ra: 1\r---\rBody", Header(lines=("a: 1",), start=4, end=9, line=2, eol="\r"), "Body", 4),
-        (" \n\n---\t\n\na: 1\n---  \n---\n",
-         Header(lines=("", "a: 1"), start=8, end=14, line=4, eol="\n"), "---\n", 7),
-        ("---\n---\nBody", Header(lines=(), start=4, end=4, line=2, eol="\n"), "Body", 3),
-        ("---\na: 1\n---", Header(lines=("a: 1",), start=4, end=9, line=2, eol="\n"), "", 4),
-        ("---\nno key\n---\nBody", Header(lines=("no key",), start=4, end=11, line=2, eol="\n"), "Body", 4),
-        # no header
-        ("\ufeffBody", None, "Body", 1),
-        ("---", None, "---", 1),
-        ("a\n---\na: 1\n---\n", None, "a\n---\na: 1\n---\n", 1),
-        # a thematic break, or two
-        ("---\nBody\n", None, "---\nBody\n", 1),
-        ("\ufeff---\nBody\n", None, "---\nBody\n", 1),
-        ("\n---\nBody\n\n---\nMore\n", None, "\n---\nBody\n\n---\nMore\n", 1),
-        ("\ufeff\n---\nBody\n---\n", None, "\n---\nBody\n---\n", 1),
-        ("\n" * 21 + "---\na: 1\n---\n", None, "\n" * 21 + "---\na: 1\n---\n", 1),
-    ],
-)  # fmt: skip
-def test_a_file_is_taken_apart_at_its_fences(
-    text: str, header: Header | None, body: str, body_line: int
-) -> None:
+@pytest.mark.parametrize(("text", "header", "body", "body_line"), [
+    ("---\na: 1\nb: 2\n---\nBody\n", Header(lines=("a: 1", "b: 2"), start=4, end=14, line=2,
+     eol="\n"), "Body\n", 5),
+    ("\ufeff---\r\na: 1\r\n---\r\nBody", Header(lines=("a: 1",), start=6, end=12, line=2,
+     eol="\r\n"), "Body", 4),
+    ("---\ra: 1\r---\rBody", Header(lines=("a: 1",), start=4, end=9, line=2, eol="\r"), "Body", 4),
+    (" \n\n---\t\n\na: 1\n---  \n---\n", Header(lines=("", "a: 1"), start=8, end=14, line=4,
+     eol="\n"), "---\n", 7),
+    ("---\n---\nBody", Header(lines=(), start=4, end=4, line=2, eol="\n"), "Body", 3),
+    ("---\na: 1\n---", Header(lines=("a: 1",), start=4, end=9, line=2, eol="\n"), "", 4),
+    ("---\nno key\n---\nBody", Header(lines=("no key",), start=4, end=11, line=2, eol="\n"),
+     "Body", 4),
+    # no header
+    ("\ufeffBody", None, "Body", 1),
+    ("---", None, "---", 1),
+    ("a\n---\na: 1\n---\n", None, "a\n---\na: 1\n---\n", 1),
+    # a thematic break, or two
+    ("---\nBody\n", None, "---\nBody\n", 1),
+    ("\ufeff---\nBody\n", None, "---\nBody\n", 1),
+    ("\n---\nBody\n\n---\nMore\n", None, "\n---\nBody\n\n---\nMore\n", 1),
+    ("\ufeff\n---\nBody\n---\n", None, "\n---\nBody\n---\n", 1),
+    ("\n" * 21 + "---\na: 1\n---\n", None, "\n" * 21 + "---\na: 1\n---\n", 1),
+])  # fmt: skip
+def test_a_file_is_taken_apart_at_its_fences(text, header, body, body_line):
     assert split_header(text) == Split(header=header, body=body, body_line=body_line)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("---\na: 1\n", "unclosed"),
-        ("\ufeff\n---\n# c\n\n 'a b': 1\n--- a\n", "unclosed"),
-        ("---\n{a: 1}\n", "unclosed"),
-        (f"---\na: {'x' * MAX_HEADER}\n---\n", "too-large"),
-        (f"---\na: {'x' * MAX_HEADER}\n", "unclosed"),
-    ],
-)
-def test_a_header_that_has_no_end_is_named_and_left_in_the_body(text: str, problem: str) -> None:
+@pytest.mark.parametrize(("text", "problem"), [
+    ("---\na: 1\n", "unclosed"),
+    ("\ufeff\n---\n# c\n\n 'a b': 1\n--- a\n", "unclosed"),
+    ("---\n{a: 1}\n", "unclosed"),
+    (f"---\na: {'x' * MAX_HEADER}\n---\n", "too-large"),
+    (f"---\na: {'x' * MAX_HEADER}\n", "unclosed"),
+])  # fmt: skip
+def test_a_header_that_has_no_end_is_named_and_left_in_the_body(text, problem):
     body = text.removeprefix("\ufeff")
     assert split_header(text) == Split(header=None, body=body, body_line=1, problem=problem)
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ("", ""),
-        ("\n", "too-large"),
-        (" \nBody\n", "too-large"),
-        ("-\n", "unclosed"),
-        ("x", "unclosed"),
-    ],
-)
-def test_what_stands_across_the_limit_is_no_fence(more: str, problem: str) -> None:
+@pytest.mark.parametrize(("more", "problem"), [
+    ("", ""),
+    ("\n", "too-large"),
+    (" \nBody\n", "too-large"),
+    ("-\n", "unclosed"),
+    ("x", "unclosed"),
+])  # fmt: skip
+def test_what_stands_across_the_limit_is_no_fence(more, problem):
     inside = f"a: {'x' * (MAX_HEADER - 7)}\n"
     assert len(f"{inside}---") == MAX_HEADER
     assert split_header(f"---\n{inside}---{more}").problem == problem
@@ -94,7 +75,7 @@ def test_what_stands_across_the_limit_is_no_fence(more: str, problem: str) -> No
 
 
 @given(st.text(alphabet="-ab: \n\r\t\ufeff#"), st.sampled_from(["", "---\n", "---\na: 1\n"]))
-def test_the_parts_of_a_file_are_the_file(text: str, start: str) -> None:
+def test_the_parts_of_a_file_are_the_file(text, start):
     text = start + text
     found = split_header(text)
     assert text.endswith(found.body)
@@ -111,25 +92,22 @@ def test_the_parts_of_a_file_are_the_file(text: str, start: str) -> None:
     assert found.body_line == sum(numbers) - 2 or not fence.endswith(("\n", "\r"))
 
 
-@pytest.mark.parametrize(
-    ("lines", "keys"),
-    [
-        ((), True),
-        (("", " \t"), True),
-        (("# c", "", "a: 1"), True),
-        (("'a b' :",), True),
-        (("# only a comment",), False),
-        (("text", "a: 1"), False),
-        (("- a: 1",), False),
-        (("1: a",), False),
-    ],
-)
-def test_what_begins_with_a_key(lines: tuple[str, ...], keys: bool) -> None:
+@pytest.mark.parametrize(("lines", "keys"), [
+    ((), True),
+    (("", " \t"), True),
+    (("# c", "", "a: 1"), True),
+    (("'a b' :",), True),
+    (("# only a comment",), False),
+    (("text", "a: 1"), False),
+    (("- a: 1",), False),
+    (("1: a",), False),
+])  # fmt: skip
+def test_what_begins_with_a_key(lines, keys):
     assert looks_like_keys(Header(lines=lines, start=0, end=0, line=1, eol="\n")) is keys
 
 
 @pytest.mark.parametrize("key", ["last-seen", "Last_Seen", " LAST SEEN ", "last seen"])
-def test_one_spelling_of_a_key(key: str) -> None:
+def test_one_spelling_of_a_key(key):
     assert canonical(key) == "last-seen"
 
 
@@ -182,24 +160,22 @@ last: x
 
 # end""".split("\n")
 
-Seen = tuple[str, str, tuple[str | None, ...], tuple[str, ...], tuple[int, int], bool]
 
-
-def cut(span: Span, lines: list[str]) -> str:
+def cut(span, lines):
     first, start, last, stop = span
     if first == last:
         return lines[first][start:stop]
     return "\n".join([lines[first][start:], *lines[first + 1 : last], lines[last][:stop]])
 
 
-def seen(entry: Entry, lines: list[str]) -> Seen:
+def seen(entry, lines):
     assert lines[entry.line][entry.column :].strip("\"' ").startswith(entry.key)
     written = tuple(cut(span, lines) for span in entry.spans)
     place = (entry.line, entry.end)
     return entry.shape, entry.styles, entry.texts, written, place, entry.flow
 
 
-WANTED: dict[str, Seen] = {
+WANTED = {
     "title": ("scalar", "p", ("A title",), ("A title",), (1, 2), False),
     "quoted": ("scalar", '"', ("q",), ('"q"',), (2, 3), False),
     "single": ("scalar", "'", ("it's",), ("'it''s'",), (3, 4), False),
@@ -211,14 +187,8 @@ WANTED: dict[str, Seen] = {
     "none": ("list", "", (), (), (9, 10), True),
     "spaced": ("list", "", (), (), (10, 11), True),
     "lines": ("list", 'p"p', ("a", "b", "c"), ("a", '"b"', "c"), (11, 17), True),
-    "block": (
-        "list",
-        "p\"'pp",
-        ("one", "two", "three", None, "long tail"),
-        ("one", '"two"', "'three'", "", "long\n    tail"),
-        (17, 25),
-        False,
-    ),
+    "block": ("list", "p\"'pp", ("one", "two", "three", None, "long tail"), ("one", '"two"',
+     "'three'", "", "long\n    tail"), (17, 25), False),
     "Last_Seen": ("scalar", "p", ("2026-01-01",), ("2026-01-01",), (26, 27), False),
     "dash": ("list", "pp", ("a", "b"), ("a", "b"), (27, 30), False),
     "nested": ("nested", "n", (None,), ("a: b\n  c: d",), (30, 33), False),
@@ -227,19 +197,13 @@ WANTED: dict[str, Seen] = {
     "qk": ("scalar", "p", ("v",), ("v",), (38, 39), False),
     "over": ("scalar", "p", ("one two",), ("one\n  two",), (39, 41), False),
     "list below": ("list", "pp", ("x", "y"), ("x", "y"), (41, 43), True),
-    "escaped": (
-        "scalar",
-        '"',
-        ('a\tb é A \\ " \U0001f525\0',),
-        ('"a\\tb \\u00e9 \\x41 \\\\ \\" \\U0001f525\\0"',),
-        (43, 44),
-        False,
-    ),
+    "escaped": ("scalar", '"', ('a\tb é A \\ " \U0001f525\0',),
+     ('"a\\tb \\u00e9 \\x41 \\\\ \\" \\U0001f525\\0"',), (43, 44), False),
     "last": ("scalar", "p", ("x",), ("x",), (44, 45), False),
-}
+}  # fmt: skip
 
 
-def test_both_readers_find_every_key_and_value_where_it_stands() -> None:
+def test_both_readers_find_every_key_and_value_where_it_stands():
     by_yaml = read_yaml(tuple(HEADER))
     assert {entry.key: seen(entry, HEADER) for entry in by_yaml} == WANTED
     by_hand, lost = read_lenient(tuple(HEADER))
@@ -258,7 +222,7 @@ def test_both_readers_find_every_key_and_value_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("indent", ["", "  "])
-def test_a_header_may_be_indented_as_a_whole(indent: str) -> None:
+def test_a_header_may_be_indented_as_a_whole(indent):
     lines = tuple(f"{indent}{line}" for line in ("a: 1", "b:", "- x", "- y", "c: {d: e}", "f: g"))
     for entries in (read_yaml(lines), read_lenient(lines)[0]):
         assert [(e.key, e.line, e.end, e.column) for e in entries] == [
@@ -269,27 +233,22 @@ def test_a_header_may_be_indented_as_a_whole(indent: str) -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    ("written", "styles", "texts", "pieces"),
-    [
-        ("- a: b", "m", ("a: b",), ("a: b",)),
-        ("- 'q': b # c", "m", ("'q': b",), ("'q': b",)),
-        ("- [a]\n- {a: b}", "nn", (None, None), ("[a]", "{a: b}")),
-        ("- a: b\n  c: d\n- e", "np", (None, "e"), ("a: b\n  c: d", "e")),
-        ("- - a\n  - b\n- c", "np", (None, "c"), ("- a\n  - b", "c")),
-        ("- a:\n  - b\n- c", "np", (None, "c"), ("a:\n  - b", "c")),
-        ("- ~\n- null\n- ''", "pp'", (None, None, ""), ("~", "null", "''")),
-        ("- |\n  a\n  b\n- >\n  c", "|>", ("a\nb\n", "c\n"), ("|\n  a\n  b", ">\n  c")),
-        ("- &x a\n- *x\n- b", "pap", ("a", "a", "b"), ("&x a", "*x", "b")),
-        ("- &x [a]\n- *x", "nn", (None, None), ("&x [a]", "*x")),
-        ("- &x {a: &y [b]}\n- *y", "nn", (None, None), ("&x {a: &y [b]}", "*y")),
-        ("- [&x a]\n- *x", "na", (None, "a"), ("[&x a]", "*x")),
-        ("- {a: b}: c", "m", ("{a: b}: c",), ("{a: b}: c",)),
-    ],
-)
-def test_items_that_yaml_reads_as_more_than_text(
-    written: str, styles: str, texts: tuple[str | None, ...], pieces: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("written", "styles", "texts", "pieces"), [
+    ("- a: b", "m", ("a: b",), ("a: b",)),
+    ("- 'q': b # c", "m", ("'q': b",), ("'q': b",)),
+    ("- [a]\n- {a: b}", "nn", (None, None), ("[a]", "{a: b}")),
+    ("- a: b\n  c: d\n- e", "np", (None, "e"), ("a: b\n  c: d", "e")),
+    ("- - a\n  - b\n- c", "np", (None, "c"), ("- a\n  - b", "c")),
+    ("- a:\n  - b\n- c", "np", (None, "c"), ("a:\n  - b", "c")),
+    ("- ~\n- null\n- ''", "pp'", (None, None, ""), ("~", "null", "''")),
+    ("- |\n  a\n  b\n- >\n  c", "|>", ("a\nb\n", "c\n"), ("|\n  a\n  b", ">\n  c")),
+    ("- &x a\n- *x\n- b", "pap", ("a", "a", "b"), ("&x a", "*x", "b")),
+    ("- &x [a]\n- *x", "nn", (None, None), ("&x [a]", "*x")),
+    ("- &x {a: &y [b]}\n- *y", "nn", (None, None), ("&x {a: &y [b]}", "*y")),
+    ("- [&x a]\n- *x", "na", (None, "a"), ("[&x a]", "*x")),
+    ("- {a: b}: c", "m", ("{a: b}: c",), ("{a: b}: c",)),
+])  # fmt: skip
+def test_items_that_yaml_reads_as_more_than_text(written, styles, texts, pieces):
     lines = ["x: 1", "key:", *written.split("\n"), "y: 2"]
     first, entry, last = read_yaml(tuple(lines))
     assert (first.key, last.key, last.line) == ("x", "y", len(lines) - 1)
@@ -299,28 +258,25 @@ def test_items_that_yaml_reads_as_more_than_text(
     assert (entry.line, entry.end) == (1, len(lines) - 1)
 
 
-@pytest.mark.parametrize(
-    ("written", "shape", "flow", "whole", "end"),
-    [
-        ("{a: b} # c", "nested", True, "{a: b}", 2),
-        ("{a: b,\n  c: d}", "nested", True, "{a: b,\n  c: d}", 3),
-        ("\n  a: [b]\n\n", "nested", False, "a: [b]", 3),
-        ("&x v", "scalar", False, "&x v", 2),
-        (">-\n  a\n\n  b\n\n\n", "scalar", False, ">-\n  a\n\n  b", 5),
-        ("|\n\n  a\n", "scalar", False, "|\n\n  a", 4),
-        (">-\n", "scalar", False, ">-", 2),
-        ("|\n\n", "scalar", False, "|", 2),
-        ("\n  - a\n\n\n", "list", False, "- a", 3),
-    ],
-)
-def test_where_a_value_ends(written: str, shape: str, flow: bool, whole: str, end: int) -> None:
+@pytest.mark.parametrize(("written", "shape", "flow", "whole", "end"), [
+    ("{a: b} # c", "nested", True, "{a: b}", 2),
+    ("{a: b,\n  c: d}", "nested", True, "{a: b,\n  c: d}", 3),
+    ("\n  a: [b]\n\n", "nested", False, "a: [b]", 3),
+    ("&x v", "scalar", False, "&x v", 2),
+    (">-\n  a\n\n  b\n\n\n", "scalar", False, ">-\n  a\n\n  b", 5),
+    ("|\n\n  a\n", "scalar", False, "|\n\n  a", 4),
+    (">-\n", "scalar", False, ">-", 2),
+    ("|\n\n", "scalar", False, "|", 2),
+    ("\n  - a\n\n\n", "list", False, "- a", 3),
+])  # fmt: skip
+def test_where_a_value_ends(written, shape, flow, whole, end):
     lines = ["x: 1", *f"key: {written}".split("\n"), "y: 2"]
     entry = read_yaml(tuple(lines))[1]
     assert (entry.shape, entry.flow, cut(entry.span, lines)) == (shape, flow, whole)
     assert (entry.line, entry.end) == (1, end)
 
 
-def test_an_alias_of_a_whole_value_is_nested_where_that_is() -> None:
+def test_an_alias_of_a_whole_value_is_nested_where_that_is():
     entries = read_yaml(("a: &x [b]", "c: *x", "d: &y e", "f: *y", "g: &z {h: i}", "j: *z"))
     assert [(e.key, e.shape, e.styles, e.texts) for e in entries] == [
         ("a", "list", "p", ("b",)),
@@ -332,89 +288,68 @@ def test_an_alias_of_a_whole_value_is_nested_where_that_is() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("lines", "problem", "line"),
-    [
-        (("a: 1", "b: *x"), "nothing is named &x", 1),
-        (("a: 1", "? [b]", ": c"), "a key is not plain text", 1),
-        (("- a",), "it does not consist of `key: value` lines", 0),
-        (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),
-    ],
-)
-def test_what_yaml_cannot_read_is_named_with_its_line(
-    lines: tuple[str, ...], problem: str, line: int
-) -> None:
-    with pytest.raises(NotYamlError) as caught:
+@pytest.mark.parametrize(("lines", "problem", "line"), [
+    (("a: 1", "b: *x"), "nothing is named &x", 1),
+    (("a: 1", "? [b]", ": c"), "a key is not plain text", 1),
+    (("- a",), "it does not consist of `key: value` lines", 0),
+    (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),
+    (("a: 1", "b: 2", "c: @d"), "cannot start any token", 2),
+])  # fmt: skip
+def test_what_yaml_cannot_read_is_named_with_its_line(lines, problem, line):
+    with pytest.raises(NotYamlError, match=rf"^[^\n]*{re.escape(problem)}$") as caught:
         read_yaml(lines)
-    assert (str(caught.value), caught.value.line) == (problem, line)
+    assert caught.value.line == line
     assert not isinstance(caught.value, RefusedError)
 
 
-def test_what_yaml_itself_refuses_is_named_with_its_line() -> None:
-    with pytest.raises(NotYamlError, match=r"^[^\n]+$") as caught:
-        read_yaml(("a: 1", "b: 2", "c: @d"))
-    assert caught.value.line == 2
-    assert "cannot start any token" in str(caught.value)
-
-
-def test_breaks_that_only_yaml_counts_are_none() -> None:
+def test_breaks_that_only_yaml_counts_are_none():
     for char in "\x85\u2028\u2029":
         first, second = read_yaml((f"a: b{char}c é", "d: e"))
         assert (first.texts, second.line) == (("b c é",), 1)
     assert read_yaml(()) == read_yaml(("# c", "")) == ()
 
 
-@pytest.mark.parametrize(
-    ("lines", "keys", "lost"),
-    [
-        (("text", "a: 1", "  deeper", "more text", "b: 2", "# c", "", "]"), ["a", "b"], (0, 3)),
-        (("  a: 1", "b: 2", "  c: 3"), ["a", "c"], (1,)),
-        (("a: 1", "text", "- b"), ["a"], (1, 2)),
-        (("a:", "  text", "# c", "", "b: 1"), ["a", "b"], ()),
-        (("text", "# c", ""), [], (0,)),
-        ((), [], ()),
-    ],
-)
-def test_lines_that_say_nothing_are_counted(
-    lines: tuple[str, ...], keys: list[str], lost: tuple[int, ...]
-) -> None:
+@pytest.mark.parametrize(("lines", "keys", "lost"), [
+    (("text", "a: 1", "  deeper", "more text", "b: 2", "# c", "", "]"), ["a", "b"], (0, 3)),
+    (("  a: 1", "b: 2", "  c: 3"), ["a", "c"], (1,)),
+    (("a: 1", "text", "- b"), ["a"], (1, 2)),
+    (("a:", "  text", "# c", "", "b: 1"), ["a", "b"], ()),
+    (("text", "# c", ""), [], (0,)),
+    ((), [], ()),
+])  # fmt: skip
+def test_lines_that_say_nothing_are_counted(lines, keys, lost):
     entries, said_nothing = read_lenient(lines)
     assert ([entry.key for entry in entries], said_nothing) == (keys, lost)
 
 
-@pytest.mark.parametrize(
-    ("written", "shape", "texts", "whole"),
-    [
-        # what YAML would take for a list, a quote, a mapping or a comment, and is none
-        ("[a] b", "scalar", ("[a] b",), "[a] b"),
-        ("[a, [b]]", "scalar", ("[a, [b]]",), "[a, [b]]"),
-        ("[a,\n  b] c", "scalar", ("[a, b] c",), "[a,\n  b] c"),
-        ("[a,\n  b", "scalar", ("[a, b",), "[a,\n  b"),
-        ("[@a, b]", "scalar", ("[@a, b]",), "[@a, b]"),
-        ("[a, b] # c", "list", ("a", "b"), "[a, b]"),
-        ("[a,\n  b # c\n]", "list", ("a", "b"), "[a,\n  b # c\n]"),
-        ("'a' b", "scalar", ("'a' b",), "'a' b"),
-        ("'a' # b", "scalar", ("a",), "'a'"),
-        ("`a # b`", "scalar", ("`a # b`",), "`a # b`"),
-        ("`a` # c", "scalar", ("`a`",), "`a`"),
-        ("@a\n  # c\n  b", "scalar", ("@a b",), "@a\n  # c\n  b"),
-        ("| # c\n  a\n\n  b", "scalar", ("a\nb",), "| # c\n  a\n\n  b"),
-        (">2-\n  a\n  b", "scalar", ("a b",), ">2-\n  a\n  b"),
-        ("|\n", "scalar", ("",), "|"),
-        ("|x", "scalar", ("|x",), "|x"),
-        ("\n  a: b\n  # c\n  d: e", "nested", (None,), "a: b\n  # c\n  d: e"),
-        ("\n  a: b\n  c", "scalar", ("a: b c",), "a: b\n  c"),
-        ("\n  - @a\n    b\n  - c", "list", ("@a b", "c"), "- @a\n    b\n  - c"),
-        ("\n  -\n    b\n  - c", "list", ("b", "c"), "-\n    b\n  - c"),
-        ("\n  - a\n    - b", "list", ("a - b",), "- a\n    - b"),
-        ("\n- a # b\n- 'c'", "list", ("a", "c"), "- a # b\n- 'c'"),
-        ("# c", "scalar", (None,), ""),
-        ("~ # c", "scalar", (None,), ""),
-    ],
-)
-def test_values_as_a_human_reads_them(
-    written: str, shape: str, texts: tuple[str | None, ...], whole: str
-) -> None:
+@pytest.mark.parametrize(("written", "shape", "texts", "whole"), [
+    # what YAML would take for a list, a quote, a mapping or a comment, and is none
+    ("[a] b", "scalar", ("[a] b",), "[a] b"),
+    ("[a, [b]]", "scalar", ("[a, [b]]",), "[a, [b]]"),
+    ("[a,\n  b] c", "scalar", ("[a, b] c",), "[a,\n  b] c"),
+    ("[a,\n  b", "scalar", ("[a, b",), "[a,\n  b"),
+    ("[@a, b]", "scalar", ("[@a, b]",), "[@a, b]"),
+    ("[a, b] # c", "list", ("a", "b"), "[a, b]"),
+    ("[a,\n  b # c\n]", "list", ("a", "b"), "[a,\n  b # c\n]"),
+    ("'a' b", "scalar", ("'a' b",), "'a' b"),
+    ("'a' # b", "scalar", ("a",), "'a'"),
+    ("`a # b`", "scalar", ("`a # b`",), "`a # b`"),
+    ("`a` # c", "scalar", ("`a`",), "`a`"),
+    ("@a\n  # c\n  b", "scalar", ("@a b",), "@a\n  # c\n  b"),
+    ("| # c\n  a\n\n  b", "scalar", ("a\nb",), "| # c\n  a\n\n  b"),
+    (">2-\n  a\n  b", "scalar", ("a b",), ">2-\n  a\n  b"),
+    ("|\n", "scalar", ("",), "|"),
+    ("|x", "scalar", ("|x",), "|x"),
+    ("\n  a: b\n  # c\n  d: e", "nested", (None,), "a: b\n  # c\n  d: e"),
+    ("\n  a: b\n  c", "scalar", ("a: b c",), "a: b\n  c"),
+    ("\n  - @a\n    b\n  - c", "list", ("@a b", "c"), "- @a\n    b\n  - c"),
+    ("\n  -\n    b\n  - c", "list", ("b", "c"), "-\n    b\n  - c"),
+    ("\n  - a\n    - b", "list", ("a - b",), "- a\n    - b"),
+    ("\n- a # b\n- 'c'", "list", ("a", "c"), "- a # b\n- 'c'"),
+    ("# c", "scalar", (None,), ""),
+    ("~ # c", "scalar", (None,), ""),
+])  # fmt: skip
+def test_values_as_a_human_reads_them(written, shape, texts, whole):
     lines = ["x: 1", *f"key: {written}".split("\n"), "y: 2"]
     (_, entry, last), lost = read_lenient(tuple(lines))
     assert lost == ()
@@ -425,25 +360,16 @@ def test_values_as_a_human_reads_them(
     assert (last.key, last.line) == ("y", len(lines) - 1)
 
 
-@pytest.mark.parametrize(
-    ("escaped", "text"),
-    [
-        (r"\x41\u00e9\U0001f525", "Aé🔥"),
-        (r"\a\b\t\n\v\f\r\e\0", "\a\b\t\n\v\f\r\x1b\0"),
-        (r"\N\_\L\P", "\x85\xa0\u2028\u2029"),
-        (r"\"\\\/\ \q", '"\\/ q'),
-        (r"\ud800 \U00110000", r"\ud800 \U00110000"),
-        (r"\udfff\ue000", "\\udfff\ue000"),
-        (r"\x4", "x4"),
-    ],
-)
-def test_escapes_in_double_quotes(escaped: str, text: str) -> None:
+@pytest.mark.parametrize(("escaped", "text"), [
+    (r"\x41\u00e9\U0001f525", "Aé🔥"),
+    (r"\a\b\t\n\v\f\r\e\0", "\a\b\t\n\v\f\r\x1b\0"),
+    (r"\N\_\L\P", "\x85\xa0\u2028\u2029"),
+    (r"\"\\\/\ \q", '"\\/ q'),
+    (r"\ud800 \U00110000", r"\ud800 \U00110000"),
+    (r"\udfff\ue000", "\\udfff\ue000"),
+    (r"\x4", "x4"),
+])  # fmt: skip
+def test_escapes_in_double_quotes(escaped, text):
     (entry,), _ = read_lenient((f'a: "{escaped}"',))
     assert entry.texts == (text,)
     assert entry.styles == '"'
-
-
-def test_a_note_that_begins_with_a_break_keeps_every_line() -> None:
-    text = "\n---\nText.\n\n---\n"
-    document = parse_card(text, path="docs/a.md", folders={})
-    assert (document.body, document.findings) == (text, ())

@@ -1,19 +1,17 @@
 """The table of keys: types, defaults, wrong values, and the keys of other systems (SPEC §1)."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Card, Document, Pattern
+from lessons_kb.model import Card, Pattern
 
 
-def parse(header: str, *, path: str = "lessons/a.md", body: str = "# T\n") -> Document:
+def parse(header, *, path="lessons/a.md", body="# T\n"):
     return parse_card(f"---\n{header}\n---\n{body}", path=path, folders=KNOWN_FOLDERS)
 
 
-def card_of(header: str, **kwargs: str) -> Card:
+def card_of(header, **kwargs):
     document = parse(header, **kwargs)
     assert document.card is not None
     return document.card
@@ -45,7 +43,7 @@ detect: [{regex: trusted_sender, files: [bot/**]}]
 house-rule: kept untouched"""
 
 
-def test_every_key_of_the_table() -> None:
+def test_every_key_of_the_table():
     document = parse(FULL)
     assert document.findings == ()
     assert document.card == Card(
@@ -74,7 +72,7 @@ def test_every_key_of_the_table() -> None:
     )
 
 
-def test_defaults() -> None:
+def test_defaults():
     assert card_of("type: lesson") == Card(
         id="lessons/a.md", kind="lesson", title="T", checklist=("T",)
     )
@@ -83,92 +81,67 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     "name", [line.partition(":")[0] for line in FULL.split("\n") if line[0] != " "]
 )
-def test_empty_values_are_absent(name: str) -> None:
+def test_empty_values_are_absent(name):
     for empty in ("", "~", "null", "''", "  # nothing yet"):
         document = parse(f"{name}: {empty}")
         assert document.findings == ()
         assert document.card == card_of("type: lesson")
 
 
-@pytest.mark.parametrize(
-    ("written", "topics"),
-    [
-        ("applies-to: telegram", ("telegram",)),
-        ("applies-to: telegram, bot , auth", ("telegram", "bot", "auth")),
-        ("applies-to: [telegram, '#bot']", ("telegram", "bot")),
-        ("applies-to:\n- telegram\n- bot", ("telegram", "bot")),
-        ("tags: [obsidian, '#style']", ("obsidian", "style")),
-        ("tags: [b]\napplies-to: [a]", ("a", "b")),
-        ("applies-to: [Auth, auth, AUTH, x]", ("Auth", "x")),
-        ("applies-to: [3, 2026-01-01, true]", ("3", "2026-01-01", "true")),
-        ("applies-to: [a, null, '']", ("a",)),
-    ],
-)
-def test_topics(written: str, topics: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("written", "topics"), [
+    ("applies-to: telegram", ("telegram",)),
+    ("applies-to: telegram, bot , auth", ("telegram", "bot", "auth")),
+    ("applies-to: [telegram, '#bot']", ("telegram", "bot")),
+    ("applies-to:\n- telegram\n- bot", ("telegram", "bot")),
+    ("tags: [obsidian, '#style']", ("obsidian", "style")),
+    ("tags: [b]\napplies-to: [a]", ("a", "b")),
+    ("applies-to: [Auth, auth, AUTH, x]", ("Auth", "x")),
+    ("applies-to: [3, 2026-01-01, true]", ("3", "2026-01-01", "true")),
+    ("applies-to: [a, null, '']", ("a",)),
+])  # fmt: skip
+def test_topics(written, topics):
     assert card_of(written).topics == topics
 
 
-@pytest.mark.parametrize(
-    ("written", "field", "value"),
-    [
-        ("severity: critical", "severity", "high"),
-        ("severity: High", "severity", "high"),
-        ("stage: [PM, DEV]", "stages", ("PM", "DEV")),
-        ("stage: PM, TEST", "stages", ("PM", "TEST")),
-        ("paths: src/**", "paths", ("src/**",)),
-        ("paths: src/**, '*.py'", "paths", ("src/**", "'*.py'")),
-        ("paths: *.py", "paths", ("*.py",)),
-        ("symptoms: it hangs, then dies", "symptoms", ("it hangs, then dies",)),
-        ("symptoms: |\n  it hangs\n  it dies", "symptoms", ("it hangs", "it dies")),
-        ("symptoms:\n  - it\n    hangs", "symptoms", ("it hangs",)),
-        ("occurrences: '3'", "occurrences", 3),
-        ("created: 2026-01-02T10:00:00Z", "created", "2026-01-02"),
-        ("created: '2026-01-02'", "created", "2026-01-02"),
-        ("title: 2026-01-02", "title", "2026-01-02"),
-        ("title: 1.10", "title", "1.10"),
-        ("title: yes", "title", "yes"),
-        ('title: "two\\nlines"', "title", "two lines"),
-        ("title: >\n  folded\n  text", "title", "folded text"),
-        ("Title: x", "title", "x"),
-        ("last_seen: 2026-01-02", "last_seen", "2026-01-02"),
-        ("Last-Seen: 2026-01-02", "last_seen", "2026-01-02"),
-        ("status: Archived", "status", "archived"),
-        ("examples: [a, b, c, d, e, f, g]", "examples", ("c", "d", "e", "f", "g")),
-        ("&a project: x\n", "project", "x"),
-        ("applies-when:\n  - moving a table", "symptoms", ("moving a table",)),
-    ],
-)
-def test_accepted_ways_of_writing(written: str, field: str, value: object) -> None:
+@pytest.mark.parametrize(("written", "field", "value"), [
+    ("severity: critical", "severity", "high"),
+    ("severity: High", "severity", "high"),
+    ("stage: [PM, DEV]", "stages", ("PM", "DEV")),
+    ("stage: PM, TEST", "stages", ("PM", "TEST")),
+    ("paths: src/**", "paths", ("src/**",)),
+    ("paths: src/**, '*.py'", "paths", ("src/**", "'*.py'")),
+    ("paths: *.py", "paths", ("*.py",)),
+    ("symptoms: it hangs, then dies", "symptoms", ("it hangs, then dies",)),
+    ("symptoms: |\n  it hangs\n  it dies", "symptoms", ("it hangs", "it dies")),
+    ("symptoms:\n  - it\n    hangs", "symptoms", ("it hangs",)),
+    ("occurrences: '3'", "occurrences", 3),
+    ("created: 2026-01-02T10:00:00Z", "created", "2026-01-02"),
+    ("created: '2026-01-02'", "created", "2026-01-02"),
+    ("title: 2026-01-02", "title", "2026-01-02"),
+    ("title: 1.10", "title", "1.10"),
+    ("title: yes", "title", "yes"),
+    ('title: "two\\nlines"', "title", "two lines"),
+    ("title: >\n  folded\n  text", "title", "folded text"),
+    ("Title: x", "title", "x"),
+    ("last_seen: 2026-01-02", "last_seen", "2026-01-02"),
+    ("Last-Seen: 2026-01-02", "last_seen", "2026-01-02"),
+    ("status: Archived", "status", "archived"),
+    ("examples: [a, b, c, d, e, f, g]", "examples", ("c", "d", "e", "f", "g")),
+    ("&a project: x\n", "project", "x"),
+    ("applies-when:\n  - moving a table", "symptoms", ("moving a table",)),
+])  # fmt: skip
+def test_accepted_ways_of_writing(written, field, value):
     assert getattr(card_of(written), field) == value
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
-        "severity: urgent",
-        "severity: [high]",
-        "source: robot",
-        "occurrences: 0",
-        "occurrences: -1",
-        "occurrences: many",
-        "occurrences: 2.5",
-        "occurrences: true",
-        "occurrences: 99999999999999999999",
-        "occurrences: [1]",
-        "last-seen: yesterday",
-        "last-seen: 2026-02-30",
-        "created: 31.12.2025",
-        "gate: maybe",
-        "evidence: proven",
-        "title: [a]",
-        "title: {a: b}",
-        "project: {a: b}",
-        "reopen-when: [a]",
-        "symptoms: {a: b}",
-        "paths: {a: b}",
-    ],
-)
-def test_wrong_value_falls_back_with_a_finding(written: str) -> None:
+@pytest.mark.parametrize("written", [
+    "severity: urgent", "severity: [high]", "source: robot", "occurrences: 0", "occurrences: -1",
+    "occurrences: many", "occurrences: 2.5", "occurrences: true",
+    "occurrences: 99999999999999999999", "occurrences: [1]", "last-seen: yesterday",
+    "last-seen: 2026-02-30", "created: 31.12.2025", "gate: maybe", "evidence: proven", "title: [a]",
+    "title: {a: b}", "project: {a: b}", "reopen-when: [a]", "symptoms: {a: b}", "paths: {a: b}",
+])  # fmt: skip
+def test_wrong_value_falls_back_with_a_finding(written):
     document = parse(f"type: lesson\n{written}")
     assert document.card == card_of("type: lesson")
     (finding,) = document.findings
@@ -178,14 +151,14 @@ def test_wrong_value_falls_back_with_a_finding(written: str) -> None:
     assert finding.fix
 
 
-def test_nested_item_is_left_out_and_the_others_stay() -> None:
+def test_nested_item_is_left_out_and_the_others_stay():
     document = parse("symptoms:\n  - good\n  - {a: b}\n  - [c]\n  - fine")
     assert document.card is not None
     assert document.card.symptoms == ("good", "fine")
     assert [(f.rule, f.line) for f in document.findings] == [("wrong-value", 4), ("wrong-value", 5)]
 
 
-def test_item_with_a_colon_is_text() -> None:
+def test_item_with_a_colon_is_text():
     document = parse("symptoms:\n  - Error: no such file  # seen twice\n  - other")
     assert document.card is not None
     assert document.card.symptoms == ("Error: no such file", "other")
@@ -193,14 +166,14 @@ def test_item_with_a_colon_is_text() -> None:
 
 
 @pytest.mark.parametrize("status", ["completed", "draft", "[a]", "resolved"])
-def test_foreign_status_is_active(status: str) -> None:
+def test_foreign_status_is_active(status):
     document = parse(f"status: {status}")
     assert document.card is not None
     assert document.card.status == "active"
     assert document.findings == ()
 
 
-def test_keys_of_other_systems() -> None:
+def test_keys_of_other_systems():
     header = """\
 title: Retries bill twice
 date: 2026-04-01
@@ -226,24 +199,21 @@ last_updated: 2026-05-01"""
     assert "missing idempotency key" in document.fields["body"]
 
 
-@pytest.mark.parametrize(
-    ("category", "topic"),
-    [
-        ("docs/solutions/errors", "errors"),
-        ("/docs/solutions/errors/", "errors"),
-        ("solutions/errors", "errors"),
-        ("errors", "errors"),
-        ("tions/errors", "tions/errors"),
-        ("docs/solutions", "docs/solutions"),
-        ("ci/cd", "ci/cd"),
-    ],
-)
-def test_a_category_that_is_the_files_folder_is_its_last_part(category: str, topic: str) -> None:
+@pytest.mark.parametrize(("category", "topic"), [
+    ("docs/solutions/errors", "errors"),
+    ("/docs/solutions/errors/", "errors"),
+    ("solutions/errors", "errors"),
+    ("errors", "errors"),
+    ("tions/errors", "tions/errors"),
+    ("docs/solutions", "docs/solutions"),
+    ("ci/cd", "ci/cd"),
+])  # fmt: skip
+def test_a_category_that_is_the_files_folder_is_its_last_part(category, topic):
     header = f"title: T\ncategory: {category}"
     assert card_of(header, path="docs/solutions/errors/a.md").topics == (topic,)
 
 
-def test_own_key_goes_before_a_foreign_one() -> None:
+def test_own_key_goes_before_a_foreign_one():
     assert card_of("date: 2020-01-01\ncreated: 2026-01-01").created == "2026-01-01"
     assert card_of("date: 2020-01-01\ncreated: soon").created == "2020-01-01"
 
@@ -251,11 +221,11 @@ def test_own_key_goes_before_a_foreign_one() -> None:
 @pytest.mark.parametrize(
     "written", ["date: March", "module: {a: b}", "tags: {a: b}", "category: 3"]
 )
-def test_foreign_values_give_no_findings(written: str) -> None:
+def test_foreign_values_give_no_findings(written):
     assert parse(written).findings == ()
 
 
-def test_of_duplicate_keys_the_last_wins() -> None:
+def test_of_duplicate_keys_the_last_wins():
     document = parse("severity: low\ntitle: A\nseverity: high\nfoo: 1\nfoo: 2")
     assert document.card is not None
     assert document.card.severity == "high"
@@ -265,21 +235,21 @@ def test_of_duplicate_keys_the_last_wins() -> None:
     ]
 
 
-def test_two_spellings_of_a_key_are_duplicates() -> None:
+def test_two_spellings_of_a_key_are_duplicates():
     document = parse("last-seen: 2026-01-01\nlast_seen: 2026-02-02")
     assert document.card is not None
     assert document.card.last_seen == "2026-02-02"
     assert [f.rule for f in document.findings] == ["duplicate-key"]
 
 
-def test_near_miss_of_a_key_is_named() -> None:
+def test_near_miss_of_a_key_is_named():
     document = parse("occurences: 3\nrelated: [x]\nproblem_type: y")
     (finding,) = document.findings
     assert (finding.rule, finding.level, finding.line) == ("unknown-key", "info", 2)
     assert "occurrences" in finding.fix
 
 
-def test_fields_repeat_what_body_alone_holds() -> None:
+def test_fields_repeat_what_body_alone_holds():
     body = (
         "# T\n\n## Problem\n\nIt hung.\n\n## Risk\n\nMoney.\n\n## Prevention\n\n- Set a timeout\n"
     )
@@ -294,19 +264,19 @@ def test_fields_repeat_what_body_alone_holds() -> None:
         assert piece in fields["body"]
 
 
-def test_guidance_in_comments_is_not_indexed() -> None:
+def test_guidance_in_comments_is_not_indexed():
     body = "# T\n\n## Situation\n\n<!-- Two or three\nsentences. -->\n\nReal.\n"
     fields = parse("type: lesson", body=body).fields
     assert fields["situation"] == "Real."
     assert "sentences" not in fields["body"]
 
 
-def test_what_cannot_be_seen_is_taken_out() -> None:
+def test_what_cannot_be_seen_is_taken_out():
     header = 'title: "\\e[31mred\\u200b \\u202eright"\nsymptoms: ["a\\x07\\u200bb"]\napplies-to: ["\\u2066x"]'
     card = card_of(header, body="# T\n\n## Prevention\n\n- do\u200b \x1b[2Jit\n")
     assert (card.title, card.symptoms, card.topics) == ("red right", ("ab",), ("x",))
     assert card.checklist == ("do it",)
 
 
-def test_a_title_from_a_file_name_is_one_line() -> None:
+def test_a_title_from_a_file_name_is_one_line():
     assert card_of("type: lesson", path="lessons/a\nb\x1b[31m.md", body="").title == "a b"

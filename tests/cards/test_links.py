@@ -1,10 +1,15 @@
 """Links between cards."""
 
-from __future__ import annotations
+import unicodedata
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from lessons_kb.cards.links import find_links, relink
+from lessons_kb.cards.links import find_links, normal_title, relink, slug
+from lessons_kb.cards.parse import kind_of
+from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.errors import InputError
 
 TEXT = """\
 See [the other](other.md) and [[other]], [[lessons/other|it]] and [there](../lessons/other.md#why).
@@ -19,14 +24,14 @@ See [the other](other.md) and [[other]], [[lessons/other|it]] and [there](../les
 """
 
 
-def test_links_in_code_and_to_the_web_do_not_count() -> None:
+def test_links_in_code_and_to_the_web_do_not_count():
     assert [TEXT[link.start : link.end] for link in find_links(TEXT)] == [
         *("other.md", "other", "lessons/other", "../lessons/other.md", "other.md", "./other.md")
     ]
 
 
-def test_each_link_that_leads_to_a_card_is_written_as_its_author_would() -> None:
-    def change(link) -> str | None:
+def test_each_link_that_leads_to_a_card_is_written_as_its_author_would():
+    def change(link):
         leads = link.leads_to("lessons/other.md", home="lessons/a.md")
         return link.written_to("lessons/new name.md", home="lessons/a.md") if leads else None
 
@@ -42,27 +47,24 @@ def test_each_link_that_leads_to_a_card_is_written_as_its_author_would() -> None
 
 
 @pytest.mark.parametrize("eol", ["\r\n", "\r"])
-def test_places_are_those_of_the_text_as_it_is(eol: str) -> None:
+def test_places_are_those_of_the_text_as_it_is(eol):
     text = TEXT.replace("\n", eol)
     assert [link.target for link in find_links(text)] == [link.target for link in find_links(TEXT)]
     assert all(text[link.start : link.end] == link.target for link in find_links(text))
 
 
-@pytest.mark.parametrize(
-    ("home", "text", "expected"),
-    [
-        ("a.md", "[x]: lessons/old.md 'T'", "[x]: lessons/new-name.md 'T'"),
-        ("a.md", "[[old]] and [[old|the card]]", "[[new-name]] and [[new-name|the card]]"),
-        ("a.md", "[[lessons/old.md#Fix]]", "[[lessons/new-name.md#Fix]]"),
-        ("a.md", "see lessons/old.md.", "see lessons/new-name.md."),
-        ("notes/a.md", "[x](old.md)", "[x](old.md)"),
-        ("a.md", "[x](https://e.org/lessons/old.md)", "[x](https://e.org/lessons/old.md)"),
-        ("a.md", "old, old.mdx, my-lessons/old.md", "old, old.mdx, my-lessons/old.md"),
-        ("a.md", "[[older]] [[an/old]]", "[[older]] [[an/old]]"),
-    ],
-)
-def test_links_follow_a_card_to_another_name(home: str, text: str, expected: str) -> None:
-    def change(link) -> str | None:
+@pytest.mark.parametrize(("home", "text", "expected"), [
+    ("a.md", "[x]: lessons/old.md 'T'", "[x]: lessons/new-name.md 'T'"),
+    ("a.md", "[[old]] and [[old|the card]]", "[[new-name]] and [[new-name|the card]]"),
+    ("a.md", "[[lessons/old.md#Fix]]", "[[lessons/new-name.md#Fix]]"),
+    ("a.md", "see lessons/old.md.", "see lessons/new-name.md."),
+    ("notes/a.md", "[x](old.md)", "[x](old.md)"),
+    ("a.md", "[x](https://e.org/lessons/old.md)", "[x](https://e.org/lessons/old.md)"),
+    ("a.md", "old, old.mdx, my-lessons/old.md", "old, old.mdx, my-lessons/old.md"),
+    ("a.md", "[[older]] [[an/old]]", "[[older]] [[an/old]]"),
+])  # fmt: skip
+def test_links_follow_a_card_to_another_name(home, text, expected):
+    def change(link):
         leads = link.leads_to("lessons/old.md", home=home)
         return link.written_to("lessons/new-name.md", home=home) if leads else None
 
@@ -71,23 +73,139 @@ def test_links_follow_a_card_to_another_name(home: str, text: str, expected: str
     assert text == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "    git rm lessons/old.md\n",
-        "- item\n\n      rm lessons/old.md\n",
-        "```\n```python\nlessons/old.md [x](lessons/old.md)\n```\n",
-        "> ```\n> [x](lessons/old.md)\n> ```\n",
-        "<!-- lessons/old.md -->\n",
-        "https://example.org/?f=lessons/old.md\n",
-        "user@host:lessons/old.md, $lessons/old.md, ~lessons/old.md\n",
-        r"\[[old]]",
-    ],
-)
-def test_what_is_no_link_does_not_count(text: str) -> None:
+@pytest.mark.parametrize("text", [
+    "    git rm lessons/old.md\n", "- item\n\n      rm lessons/old.md\n",
+    "```\n```python\nlessons/old.md [x](lessons/old.md)\n```\n",
+    "> ```\n> [x](lessons/old.md)\n> ```\n", "<!-- lessons/old.md -->\n",
+    "https://example.org/?f=lessons/old.md\n",
+    "user@host:lessons/old.md, $lessons/old.md, ~lessons/old.md\n", r"\[[old]]",
+])  # fmt: skip
+def test_what_is_no_link_does_not_count(text):
     assert [one for one in find_links(text) if one.leads_to("lessons/old.md", home="a.md")] == []
 
 
-def test_a_line_that_begins_with_code_opens_no_block() -> None:
+def test_a_line_that_begins_with_code_opens_no_block():
     found = find_links("```x``` y\n\n[x](lessons/old.md)\n")
     assert [one.target for one in found] == ["lessons/old.md"]
+
+
+@pytest.mark.parametrize(("title", "name"), [
+    ("Telegram remote execution must require an allowlist",
+     "telegram-remote-execution-must-require-an-allowlist"),
+    ("  Spaces   and\ttabs\n", "spaces-and-tabs"),
+    ("Don't trust `eval()`!", "dont-trust-eval"),
+    ("It\u2019s late", "its-late"),
+    ("../../etc/passwd", "etc-passwd"),
+    ("..\\..\\windows", "windows"),
+    ('a/b\\c:d*e?f"g<h>i|j', "a-b-c-d-e-f-g-h-i-j"),
+    ("snake_case and getUserById", "snake-case-and-getuserbyid"),
+    ("텔레그램은 허용 목록이 필요하다", "텔레그램은-허용-목록이-필요하다"),
+    (unicodedata.normalize("NFD", "한글 café"), "한글-café"),
+    ("ＦＵＬＬ ｗｉｄｔｈ", "full-width"),
+    ("日本語のタイトル", "日本語のタイトル"),
+    ("हिन्दी शीर्षक", "हिन्दी-शीर्षक"),
+    ("Straße", "strasse"),
+    ("zero\u200bwidth \u202eright", "zerowidth-right"),
+    ("fire 🔥 in CI", "fire-in-ci"),
+    ("CON", "con-card"),
+    ("nul", "nul-card"),
+    ("COM1", "com1-card"),
+    ("lpt\u00b9", "lpt1-card"),
+    ("README", "readme-card"),
+    ("Index", "index-card"),
+    ("_private", "private"),
+    (".hidden", "hidden"),
+    ("-rf", "rf"),
+    ("1.", "1"),
+    ("???", "question-mark"),
+    ("\u0557", "u0557"),
+    ("🔥", "fire"),
+    ("../", "full-stop-solidus"),
+    ("?!*+~", "question-mark-exclamation-mark-asterisk-plus-sign"),
+    ("? ?\u200b ?", "question-mark"),
+    ("a\u0301\u0323 -\u0301b", "\u1ea1\u0301-b"),
+    ("a -\u0301\u0302\u0303b", "a-b"),
+    ("rock 'n' roll", "rock-n-roll"),
+    ("x\u00b2 \u2167", "x2-viii"),
+])  # fmt: skip
+def test_slug(title, name):
+    assert slug(title) == name
+
+
+@pytest.mark.parametrize("title", ["", "   ", "\n\t", "\u200b", "\x00\x07", "\u3164"])
+def test_nothing_to_see(title):
+    with pytest.raises(InputError) as caught:
+        slug(title)
+    assert str(caught.value) == "the title is empty; name the mistake in one sentence"
+
+
+def test_long_titles_are_cut_between_words():
+    name = slug("never trust the client " * 20)
+    assert 60 < len(name) <= 96
+    assert name.rsplit("-", 1)[-1] in {"never", "trust", "the", "client"}
+    assert len(slug("x" * 300).encode()) == 96
+    assert len(slug("가" * 300).encode()) == 96
+    assert slug("가" * 300) == "가" * 32
+    # A character that the limit would cut in two goes as a whole.
+    assert slug("a" + "가" * 300) == "a" + "가" * 31
+    # Cut at a hyphen if one stands in the second half, and never with one at the end.
+    assert slug("x" * 48 + "-" + "y" * 99) == "x" * 48 + "-" + "y" * 47
+    assert slug("x" * 49 + "-" + "y" * 99) == "x" * 49
+    assert slug("x" * 96 + "-" + "y" * 99) == "x" * 96
+    assert slug("x" * 95 + "-" + "y" * 99) == "x" * 95
+    assert slug("x" * 48 + "-" + "y" * 47) == "x" * 48 + "-" + "y" * 47
+
+
+@given(st.text())
+@example("\u0300")
+@example("-\u0300")
+@example("\u0345")
+@example("ΐ")
+@example("İstanbul")
+@example("ǰ")
+@example("com1" + "\u0301")
+def test_slugs_are_safe_file_names(title):
+    try:
+        name = slug(title)
+    except InputError:
+        return
+    assert name
+    assert len(name.encode("utf-8")) <= 101
+    assert name[0].isalnum() or unicodedata.category(name[0])[0] in "LN"
+    assert not name.endswith(("-", ".", " "))
+    assert not set(name) & set('/\\:*?"<>|.\0\n\r\t ')
+    assert unicodedata.normalize("NFC", name) == name
+    assert slug(name) == name
+    assert kind_of(f"lessons/{name}.md", KNOWN_FOLDERS) == "lesson"
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("Never use eval", "never  use\nEVAL"),
+    ("Never use eval", "Never use `eval`."),
+    ("It's late", "It\u2019s late"),
+    ("a \u2014 b", "a - b"),
+    ("Ｎever", "never"),
+    ("한글", unicodedata.normalize("NFD", "한글")),
+    ("a\u200bb", "ab"),
+    ("\u201cNever\u201d \u2018use\u2019 \u00abeval\u00bb", '"never" \'use\' "eval"'),
+    ("Stra\u00dfe .\u3002. ", "strasse"),
+])  # fmt: skip
+def test_same_titles(one, other):
+    assert normal_title(one) == normal_title(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("Never use ==", "Never use ==="),
+    ("C++ drops it", "C# drops it"),
+    ("Use *args", "Use **args"),
+    ("Retry on 500", "Retry on 503"),
+    ("Do retry", "Do not retry"),
+    ("really?", "really!"),
+])  # fmt: skip
+def test_different_titles(one, other):
+    assert normal_title(one) != normal_title(other)
+
+
+@given(st.text())
+def test_normal_title_is_stable(title):
+    assert normal_title(normal_title(title)) == normal_title(title)

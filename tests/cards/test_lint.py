@@ -1,13 +1,12 @@
 """What `lessons lint` says about a card, and what it leaves in peace."""
 
-from __future__ import annotations
-
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lessons_kb.cards.lint import check_card, is_vague
+from lessons_kb.cards.lint import check_card, find_quick_fixes, is_vague
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Finding
 
 GOOD = """\
 ---
@@ -27,45 +26,42 @@ The retry has no idempotency key.
 """
 
 
-def check(text: str, path: str = "lessons/a.md") -> tuple[Finding, ...]:
+def check(text, path="lessons/a.md"):
     return check_card(parse_card(text, path=path, folders=KNOWN_FOLDERS))
 
 
-def rules(text: str) -> dict[str, int]:
+def rules(text):
     return {finding.rule: finding.line for finding in check(text)}
 
 
-def test_a_good_card_has_no_findings() -> None:
+def test_a_good_card_has_no_findings():
     assert check(GOOD) == ()
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "rule", "line"),
-    [
-        ("title: Retries bill twice\n", "", "no-title", 0),
-        ("title: Retries bill twice\n", "title:\n", "no-title", 2),
-        ("Retries bill twice", "TODO", "placeholder", 2),
-        ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
-        ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
-        ("## Root Cause", "## Other", "no-cause", 0),
-        ("The retry has no idempotency key.", "<!-- Why? -->", "no-cause", 7),
-        ("## Prevention Checklist", "## Fix", "no-checklist", 0),
-        ("## Prevention Checklist", "## Other", "no-checklist", 0),
-        ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
-        ("Cover the retry with a test", "TODO", "placeholder", 14),
-        ("Cover the retry with a test", "...", "placeholder", 14),
-        ("Cover the retry with a test", "long " * 60, "long-item", 14),
-        ("src/**", "/../src/**", "odd-path", 4),
-        ("src/**", "C:/src/**", "odd-path", 4),
-        ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
-    ],
-)
-def test_each_rule(old: str, new: str, rule: str, line: int) -> None:
+@pytest.mark.parametrize(("old", "new", "rule", "line"), [
+    ("title: Retries bill twice\n", "", "no-title", 0),
+    ("title: Retries bill twice\n", "title:\n", "no-title", 2),
+    ("Retries bill twice", "TODO", "placeholder", 2),
+    ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
+    ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
+    ("## Root Cause", "## Other", "no-cause", 0),
+    ("The retry has no idempotency key.", "<!-- Why? -->", "no-cause", 7),
+    ("## Prevention Checklist", "## Fix", "no-checklist", 0),
+    ("## Prevention Checklist", "## Other", "no-checklist", 0),
+    ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
+    ("Cover the retry with a test", "TODO", "placeholder", 14),
+    ("Cover the retry with a test", "...", "placeholder", 14),
+    ("Cover the retry with a test", "long " * 60, "long-item", 14),
+    ("src/**", "/../src/**", "odd-path", 4),
+    ("src/**", "C:/src/**", "odd-path", 4),
+    ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
+])  # fmt: skip
+def test_each_rule(old, new, rule, line):
     assert old in GOOD
     assert rules(GOOD.replace(old, new)) == {rule: line}
 
 
-def test_what_stands_empty_is_to_be_filled_not_added() -> None:
+def test_what_stands_empty_is_to_be_filled_not_added():
     text = (
         "---\ntitle: Retries bill twice\nsymptoms:\n---\n\n## Root Cause\n\n"
         "## Prevention Checklist\n\n<!-- Two to five items -->\n"
@@ -79,13 +75,13 @@ def test_what_stands_empty_is_to_be_filled_not_added() -> None:
     assert all(finding.fix.startswith("add ") for finding in absent)
 
 
-def test_a_title_in_the_text_has_its_line_too() -> None:
+def test_a_title_in_the_text_has_its_line_too():
     assert rules(GOOD.replace("title: Retries bill twice\n", "") + "\n# TODO\n") == {
         "placeholder": 15
     }
 
 
-def test_every_finding_says_where_what_and_how() -> None:
+def test_every_finding_says_where_what_and_how():
     for finding in check(
         "---\nseverity: x\npaths: [../a]\n---\n## Prevention\n\n- TODO\n- be careful\n"
     ):
@@ -96,38 +92,127 @@ def test_every_finding_says_where_what_and_how() -> None:
         assert finding.level in ("error", "warning", "info")
 
 
-def test_notes_and_useless_files_get_no_advice() -> None:
+def test_notes_and_useless_files_get_no_advice():
     assert check("# Note\n", path="docs/a.md") == ()
     assert [finding.rule for finding in check("---\ntitle: T\n")] == ["unclosed-header"]
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        "Be careful", "be more careful.", "Always be careful with dates", "Pay attention",
-        "Please pay more attention to the logs", "Double-check", "Don't forget the tests",
-        "Do not make the same mistake", "Test thoroughly", "Make sure everything works",
-        "Follow best practices", "Think twice before merging", "Next time, take more care",
-        "조심하기", "항상 주의한다", "다음에는 더 신중하게 확인할 것", "실수하지 않기", "꼼꼼히 확인",
-    ],
-)  # fmt: skip
-def test_vague_items(item: str) -> None:
+@pytest.mark.parametrize("item", [
+    "Be careful", "be more careful.", "Always be careful with dates", "Pay attention",
+    "Please pay more attention to the logs", "Double-check", "Don't forget the tests",
+    "Do not make the same mistake", "Test thoroughly", "Make sure everything works",
+    "Follow best practices", "Think twice before merging", "Next time, take more care", "조심하기",
+    "항상 주의한다", "다음에는 더 신중하게 확인할 것", "실수하지 않기", "꼼꼼히 확인",
+])  # fmt: skip
+def test_vague_items(item):
     assert is_vague(item)
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        "Reject every chat id that is not on the allowlist",
-        "Cover the rejection with a test",
-        "Be careful: compare the sender's id with the allowlist before routing the update",
-        "Double-check that the id is on the allowlist",
-        "Do not forget: run `make check` before the release branch is cut",
-        "Test the retry twice with the same key",
-        "Use a monotonic clock",
-        "주의: 허용 목록에 없는 채팅 ID는 거부한다",
-        "허용 목록에 없는 발신자를 거부한다",
-    ],
-)
-def test_checkable_items(item: str) -> None:
+@pytest.mark.parametrize("item", [
+    "Reject every chat id that is not on the allowlist", "Cover the rejection with a test",
+    "Be careful: compare the sender's id with the allowlist before routing the update",
+    "Double-check that the id is on the allowlist",
+    "Do not forget: run `make check` before the release branch is cut",
+    "Test the retry twice with the same key", "Use a monotonic clock", "주의: 허용 목록에 없는 채팅 ID는 거부한다",
+    "허용 목록에 없는 발신자를 거부한다",
+])  # fmt: skip
+def test_checkable_items(item):
     assert not is_vague(item)
+
+
+FOLDERS = {"lessons": "lesson"}
+BODY = "\n# Title\n\n## Root Cause\n\nIt was so.\n\n## Prevention Checklist\n\n- Cover it with a test\n"
+SYMPTOMS = "symptoms: [a b]\n"
+
+
+def fixes(text, rule):
+    document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
+    (finding,) = [one for one in check_card(document) if one.rule == rule]
+    return find_quick_fixes(text, finding, folders=FOLDERS)
+
+
+def card(header, body=BODY):
+    return f"---\n{header}---\n{body}"
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), [
+    ("unknown-key", card("severty: high\n" + SYMPTOMS), card("severity: high\n" + SYMPTOMS)),
+    ("unknown-key", card("symptom:\n  - x\n" + SYMPTOMS), card("symptoms:\n  - x\n" + SYMPTOMS)),
+    ("duplicate-key", card("severity: low  # a\nseverity: high\n" + SYMPTOMS),
+     card("severity: high\n" + SYMPTOMS)),
+    ("wrong-value", card("severity: hihg # c\n" + SYMPTOMS), card("severity: high # c\n" +
+     SYMPTOMS)),
+    ("wrong-value", card("occurrences: many\n" + SYMPTOMS), card(SYMPTOMS)),
+    ("unquoted-colon", card("symptoms:\n  - Error: no such file\n"),
+     card('symptoms:\n  - "Error: no such file"\n')),
+    ("header-not-yaml", card("title: a: b\n" + SYMPTOMS), card('title: "a: b"\n' + SYMPTOMS)),
+    ("header-not-yaml", card("symptoms:\n  - `git` fails\n"),
+     card('symptoms:\n  - "`git` fails"\n')),
+    ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
+    ("odd-path", card("paths: [src\\a.py]\n" + SYMPTOMS), card("paths: [src/a.py]\n" + SYMPTOMS)),
+    ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
+    ("no-checklist", card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."), card(SYMPTOMS,
+     "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n")),
+    ("no-cause", card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"), card(SYMPTOMS,
+     "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n")),
+    ("placeholder", card(SYMPTOMS, BODY + "- TODO\n"), card(SYMPTOMS, BODY)),
+])  # fmt: skip
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+def test_the_first_fix_is_what_was_meant(rule, before, after, eol):
+    before, after = before.replace("\n", eol), after.replace("\n", eol)
+    assert fixes(before, rule)[0].apply(before) == after
+
+
+def test_every_choice_is_offered_and_removal_last():
+    titles = [fix.title for fix in fixes(card("severity: urgent\n" + SYMPTOMS), "wrong-value")]
+    assert sorted(titles[:-1]) == ["Write `high`", "Write `low`", "Write `medium`"]
+    assert titles[-1] == "Remove `severity`"
+
+
+def test_a_finding_of_another_text_has_no_fix():
+    text = card("severty: high\n" + SYMPTOMS)
+    document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
+    finding = next(one for one in check_card(document) if one.rule == "unknown-key")
+    assert find_quick_fixes(card(SYMPTOMS), finding, folders=FOLDERS) == []
+
+
+LINES = st.sampled_from(
+    [
+        *(
+            "severity: hihg",
+            "severty: low",
+            "symptoms:",
+            "  - a: b",
+            "  - `x`",
+            "---",
+            "title: a: b",
+        ),
+        *(
+            "# T",
+            "## Root Cause",
+            "",
+            "paths: [a\\b]",
+            "  😀",
+            "occurrences: x",
+            "- TODO",
+            "\t",
+            '"',
+        ),
+        *("[", "{{x}}"),
+    ]
+)
+
+
+@pytest.mark.slow
+@given(
+    lines=st.lists(LINES, max_size=9),
+    eol=st.sampled_from(("\n", "\r\n", "\r")),
+    open_=st.booleans(),
+)
+def test_whatever_the_text_a_fix_settles_its_finding(lines, eol, open_):
+    text = eol.join([*(["---"] if open_ else []), *lines])
+    document = parse_card(text, path="lessons/a.md", folders=FOLDERS)
+    for finding in check_card(document):
+        for fix in find_quick_fixes(text, finding, folders=FOLDERS):
+            again = parse_card(fix.apply(text), path="lessons/a.md", folders=FOLDERS)
+            assert finding not in check_card(again)

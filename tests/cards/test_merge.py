@@ -1,7 +1,5 @@
 """Three versions of a card made one: what the rules promise, without git."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +8,6 @@ from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.merge import Merged, merge_cards
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Card
 
 CARD = """\
 ---
@@ -40,7 +37,7 @@ Totals were off by a cent.
 """
 
 
-def by_lines(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+def by_lines(base, ours, theirs):
     """The simplest text merge that can be trusted: one side, or everything in conflict."""
     if ours in (base, theirs):
         return theirs, False
@@ -50,23 +47,20 @@ def by_lines(base: str, ours: str, theirs: str) -> tuple[str, bool]:
     return f"<<<<<<<\n{ours}{ends[0]}=======\n{theirs}{ends[1]}>>>>>>>\n", True
 
 
-def merge(base: str, ours: str, theirs: str) -> Merged:
+def merge(base, ours, theirs):
     return merge_cards(base, ours, theirs, merge_text=by_lines)
 
 
-def card_of(text: str) -> Card:
+def card_of(text):
     card = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS).card
     assert card
     return card
 
 
-def bumped(text: str, times: int = 1, *, day: str = "2026-04-01", tasks: str = "") -> str:
+def bumped(text, times=1, *, day="2026-04-01", tasks=""):
     for number in range(times):
         card = card_of(text)
-        changes: dict[str, str | int | tuple[str, ...]] = {
-            "occurrences": card.occurrences + 1,
-            "last-seen": day,
-        }
+        changes = {"occurrences": card.occurrences + 1, "last-seen": day}
         if tasks:
             changes["examples"] = (*card.examples, f"{tasks} {number}")[-5:]
         text = edit_header(text, changes)
@@ -85,24 +79,19 @@ severity: low
 """
 
 
-def test_a_count_with_a_comment_in_a_header_that_is_no_yaml_adds_up() -> None:
+def test_a_count_with_a_comment_in_a_header_that_is_no_yaml_adds_up():
     merged = merge(LENIENT, bumped(LENIENT), bumped(LENIENT, 2))
     assert not merged.conflict
     assert "occurrences: 5   #seen\n" in merged.text
 
 
-@pytest.mark.parametrize(
-    ("mine", "yours"),
-    [
-        ({"status": "archived"}, {"severity": "high"}),
-        ({"severity": "high"}, {"created": "2026-02-02"}),
-        ({"status": None}, {"title": "Money"}),
-        ({"title": "Money"}, {"status": None, "severity": None}),
-    ],
-)
-def test_a_line_without_a_key_makes_no_conflict_of_what_each_side_changed(
-    mine: dict[str, str | None], yours: dict[str, str | None]
-) -> None:
+@pytest.mark.parametrize(("mine", "yours"), [
+    ({"status": "archived"}, {"severity": "high"}),
+    ({"severity": "high"}, {"created": "2026-02-02"}),
+    ({"status": None}, {"title": "Money"}),
+    ({"title": "Money"}, {"status": None, "severity": None}),
+])  # fmt: skip
+def test_a_line_without_a_key_makes_no_conflict_of_what_each_side_changed(mine, yours):
     for ours, theirs in ((mine, yours), (yours, mine)):
         merged = merge(LENIENT, edit_header(LENIENT, ours), edit_header(LENIENT, theirs))
         assert not merged.conflict
@@ -113,18 +102,14 @@ def test_a_line_without_a_key_makes_no_conflict_of_what_each_side_changed(
 ENDED = CARD.replace("my-own: kept\n", "my-own: kept\n# no more keys, please\n\n")
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        ENDED.replace("# no more keys, please\n", ""),
-        ENDED.replace("please", "thanks"),
-        ENDED.replace("\n\n---", "\n\n# indeed\n---"),
-        edit_header(ENDED, {"gate": "ask"}),
-        edit_header(ENDED, {"gate": "ask"}).replace("ask\n", "ask\n# at last\n"),
-    ],
-    ids=["removed", "changed", "added", "key", "key and comment"],
-)
-def test_comments_below_the_last_key_stay_once_where_they_stand(changed: str) -> None:
+@pytest.mark.parametrize("changed", [
+    ENDED.replace("# no more keys, please\n", ""),
+    ENDED.replace("please", "thanks"),
+    ENDED.replace("\n\n---", "\n\n# indeed\n---"),
+    edit_header(ENDED, {"gate": "ask"}),
+    edit_header(ENDED, {"gate": "ask"}).replace("ask\n", "ask\n# at last\n"),
+], ids=["removed", "changed", "added", "key", "key and comment"])  # fmt: skip
+def test_comments_below_the_last_key_stay_once_where_they_stand(changed):
     archived = edit_header(ENDED, {"status": "archived"})
     for ours, theirs in ((archived, changed), (changed, archived)):
         merged = merge(ENDED, ours, theirs)
@@ -134,7 +119,7 @@ def test_comments_below_the_last_key_stay_once_where_they_stand(changed: str) ->
         assert lines == sorted([*changed.splitlines(), "status: archived"])
 
 
-def test_of_a_text_that_one_side_only_quoted_the_other_side_is_taken() -> None:
+def test_of_a_text_that_one_side_only_quoted_the_other_side_is_taken():
     quoted = LENIENT.replace("`money`: in floats", "'`money`: in floats'")
     changed = edit_header(LENIENT, {"title": "Money"})
     for ours, theirs in ((quoted, changed), (changed, quoted)):
@@ -143,7 +128,7 @@ def test_of_a_text_that_one_side_only_quoted_the_other_side_is_taken() -> None:
         assert card_of(merged.text).title == "Money"
 
 
-def test_counts_add_up_and_the_later_day_stays() -> None:
+def test_counts_add_up_and_the_later_day_stays():
     ours, theirs = bumped(CARD, 5, day="2026-04-02"), bumped(CARD, 2, day="2026-04-09")
     merged = merge(CARD, ours, theirs)
     assert not merged.conflict
@@ -151,22 +136,22 @@ def test_counts_add_up_and_the_later_day_stays() -> None:
     assert card_of(merged.text).last_seen == "2026-04-09"
 
 
-def test_two_equal_bumps_are_two() -> None:
+def test_two_equal_bumps_are_two():
     assert card_of(merge(CARD, bumped(CARD, 5), bumped(CARD, 5)).text).occurrences == 13
 
 
-def test_a_count_never_falls_below_one() -> None:
+def test_a_count_never_falls_below_one():
     ours = CARD.replace("occurrences: 3", "occurrences: 1")
     theirs = CARD.replace("occurrences: 3", "occurrences: 2")
     assert card_of(merge(CARD, ours, theirs).text).occurrences == 1
 
 
-def test_a_count_that_the_base_lacks_was_one() -> None:
+def test_a_count_that_the_base_lacks_was_one():
     base = CARD.replace("occurrences: 3\n", "")
     assert card_of(merge(base, bumped(base, 2), bumped(base, 3)).text).occurrences == 6
 
 
-def test_only_the_lines_of_changed_keys_differ() -> None:
+def test_only_the_lines_of_changed_keys_differ():
     ours, theirs = bumped(CARD, 1, day="2026-05-01"), bumped(CARD, 1)
     text = merge(CARD, ours, theirs).text
     assert text == CARD.replace("occurrences: 3", "occurrences: 5").replace(
@@ -174,7 +159,7 @@ def test_only_the_lines_of_changed_keys_differ() -> None:
     )
 
 
-def test_neighbouring_keys_changed_on_two_sides_are_no_conflict() -> None:
+def test_neighbouring_keys_changed_on_two_sides_are_no_conflict():
     ours = CARD.replace("severity: medium", "severity: high")
     theirs = CARD.replace("applies-to: [money, billing]", "applies-to: [money, billing, tax]")
     merged = merge(CARD, ours, theirs)
@@ -182,7 +167,7 @@ def test_neighbouring_keys_changed_on_two_sides_are_no_conflict() -> None:
     assert merged.text == ours.replace("[money, billing]", "[money, billing, tax]")
 
 
-def test_the_earlier_creation_stays_and_dates_with_a_time_compare() -> None:
+def test_the_earlier_creation_stays_and_dates_with_a_time_compare():
     ours = CARD.replace("created: 2026-01-10", "created: 2026-01-08")
     theirs = CARD.replace("created: 2026-01-10", "created: 2026-01-05")
     ours = ours.replace("last-seen: 2026-03-01", "last-seen: 2026-04-01T23:30:00.000+00:00")
@@ -192,7 +177,7 @@ def test_the_earlier_creation_stays_and_dates_with_a_time_compare() -> None:
     assert "last-seen: 2026-04-01T23:30:00.000+00:00\n" in text
 
 
-def test_examples_are_united_to_the_last_five_the_later_side_last() -> None:
+def test_examples_are_united_to_the_last_five_the_later_side_last():
     ours = bumped(CARD, 3, day="2026-04-05", tasks="ours")
     theirs = bumped(CARD, 3, day="2026-04-02", tasks="theirs")
     expected = ("theirs 1", "theirs 2", "ours 0", "ours 1", "ours 2")
@@ -200,7 +185,7 @@ def test_examples_are_united_to_the_last_five_the_later_side_last() -> None:
     assert card_of(merge(CARD, theirs, ours).text).examples == expected
 
 
-def test_lists_are_merged_as_sets_in_order() -> None:
+def test_lists_are_merged_as_sets_in_order():
     ours = CARD.replace("[money, billing]", "[money, billing, tax]")
     theirs = CARD.replace("[money, billing]", "[billing, vat]")
     merged = merge(CARD, ours, theirs)
@@ -208,7 +193,7 @@ def test_lists_are_merged_as_sets_in_order() -> None:
     assert card_of(merged.text).topics == ("billing", "tax", "vat")
 
 
-def test_added_items_of_a_block_list_keep_the_comments_of_the_others() -> None:
+def test_added_items_of_a_block_list_keep_the_comments_of_the_others():
     base = CARD.replace('missing"', 'missing"  # seen in March')
     line = '  - "cents are missing"  # seen in March\n'
     merged = merge(
@@ -218,7 +203,7 @@ def test_added_items_of_a_block_list_keep_the_comments_of_the_others() -> None:
     assert f"symptoms:\n{line}  - odd\n  - b\nmy-own: kept\n" in merged.text
 
 
-def test_a_contradiction_stands_in_markers_beside_what_could_be_merged() -> None:
+def test_a_contradiction_stands_in_markers_beside_what_could_be_merged():
     ours = bumped(CARD.replace("severity: medium", "severity: high"))
     theirs = bumped(CARD.replace("severity: medium", "severity: low"))
     merged = merge(CARD, ours, theirs)
@@ -232,14 +217,14 @@ def test_a_contradiction_stands_in_markers_beside_what_could_be_merged() -> None
     ("ours", "theirs"),
     [("severity: 'high'", "severity: high"), ("severity: high", "severity:   high  # really")],
 )
-def test_the_same_value_written_differently_is_no_conflict(ours: str, theirs: str) -> None:
+def test_the_same_value_written_differently_is_no_conflict(ours, theirs):
     old = "severity: medium"
     merged = merge(CARD, CARD.replace(old, ours), CARD.replace(old, theirs))
     assert not merged.conflict
     assert ours in merged.text
 
 
-def test_unknown_keys_are_kept_and_conflict_in_markers() -> None:
+def test_unknown_keys_are_kept_and_conflict_in_markers():
     ours, theirs = CARD.replace("kept", "mine"), CARD.replace("kept", "yours")
     assert merge(CARD, ours, bumped(CARD)).text == bumped(ours)
     merged = merge(CARD, ours, theirs)
@@ -247,7 +232,7 @@ def test_unknown_keys_are_kept_and_conflict_in_markers() -> None:
     assert "<<<<<<<\nmy-own: mine\n=======\nmy-own: yours\n>>>>>>>\n" in merged.text
 
 
-def test_keys_added_on_either_side_find_their_places() -> None:
+def test_keys_added_on_either_side_find_their_places():
     ours = CARD.replace("severity: medium\n", "severity: medium\nproject: shop\n")
     theirs = CARD.replace("my-own: kept\n", "my-own: kept\nstage: TEST\n")
     merged = merge(CARD, ours, theirs)
@@ -255,13 +240,13 @@ def test_keys_added_on_either_side_find_their_places() -> None:
     assert merged.text == ours.replace("my-own: kept\n", "my-own: kept\nstage: TEST\n")
 
 
-def test_a_removed_key_is_gone_and_one_removed_and_changed_conflicts() -> None:
+def test_a_removed_key_is_gone_and_one_removed_and_changed_conflicts():
     removed = CARD.replace("severity: medium\n", "")
     assert merge(CARD, removed, bumped(CARD)).text == bumped(removed)
     assert merge(CARD, removed, CARD.replace("medium", "high")).conflict
 
 
-def test_keys_moved_on_one_side_stay_moved() -> None:
+def test_keys_moved_on_one_side_stay_moved():
     moved = CARD.replace("type: lesson\n", "").replace(
         "my-own: kept\n", "my-own: kept\ntype: lesson\n"
     )
@@ -269,14 +254,14 @@ def test_keys_moved_on_one_side_stay_moved() -> None:
     assert merge(CARD, moved, bumped(CARD)).text == bumped(moved)
 
 
-def test_comments_change_like_everything_else() -> None:
+def test_comments_change_like_everything_else():
     ours = CARD.replace("# counted by hand until March\n", "# counted\n")
     assert merge(CARD, ours, bumped(CARD)).text == bumped(ours)
     theirs = CARD.replace("# counted by hand until March\n", "# by hand\n")
     assert merge(CARD, ours, theirs).conflict
 
 
-def test_a_header_that_one_side_added_is_kept() -> None:
+def test_a_header_that_one_side_added_is_kept():
     base = "# Money in floats\n\n- Use Decimal\n"
     ours = edit_header(base, {"occurrences": 2, "last-seen": "2026-04-01"})
     merged = merge(base, ours, base + "- Round once\n")
@@ -284,7 +269,7 @@ def test_a_header_that_one_side_added_is_kept() -> None:
     assert merged.text == ours + "- Round once\n"
 
 
-def test_two_cards_of_one_name_without_a_common_beginning() -> None:
+def test_two_cards_of_one_name_without_a_common_beginning():
     other = CARD.replace("created: 2026-01-10", "created: 2026-01-02").replace("kept", "other")
     merged = merge("", CARD, other)
     assert card_of(merge("", CARD, CARD.replace("01-10", "01-02")).text).occurrences == 6
@@ -294,13 +279,13 @@ def test_two_cards_of_one_name_without_a_common_beginning() -> None:
 
 @pytest.mark.parametrize("ends", ["\r\n", "\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_mark_stay(ends: str, mark: str) -> None:
+def test_line_ends_and_byte_order_mark_stay(ends, mark):
     base = mark + CARD.replace("\n", ends)
     merged = merge(base, bumped(base, 2), bumped(base, 5))
     assert merged.text == bumped(base, 7)
 
 
-def test_one_side_may_convert_every_line_end() -> None:
+def test_one_side_may_convert_every_line_end():
     assert merge(CARD, CARD.replace("\n", "\r\n"), bumped(CARD)).text == bumped(CARD).replace(
         "\n", "\r\n"
     )
@@ -321,7 +306,7 @@ UNREADABLE = [
 
 @pytest.mark.parametrize("bad", UNREADABLE)
 @pytest.mark.parametrize("side", [0, 1, 2])
-def test_what_cannot_be_read_is_merged_by_lines_alone(bad: str, side: int) -> None:
+def test_what_cannot_be_read_is_merged_by_lines_alone(bad, side):
     versions = [CARD, bumped(CARD), bumped(CARD, 2)]
     versions[side] = bad
     base, ours, theirs = versions
@@ -329,22 +314,22 @@ def test_what_cannot_be_read_is_merged_by_lines_alone(bad: str, side: int) -> No
     assert merge(base, ours, theirs) == Merged(text=expected, conflict=conflict)
 
 
-def test_a_wrong_count_is_left_to_the_human() -> None:
+def test_a_wrong_count_is_left_to_the_human():
     ours = CARD.replace("occurrences: 3", "occurrences: many")
     merged = merge(CARD, ours, bumped(CARD))
     assert merged.conflict
     assert "<<<<<<<\noccurrences: many\n=======\noccurrences: 4\n>>>>>>>\n" in merged.text
 
 
-def test_headers_that_are_not_yaml_are_merged_key_by_key_too() -> None:
+def test_headers_that_are_not_yaml_are_merged_key_by_key_too():
     base = CARD.replace("title: Money", "title: `Money` in: floats")
     merged = merge(base, bumped(base, 2), bumped(base, 3))
     assert not merged.conflict
     assert merged.text == bumped(base, 5)
 
 
-def test_conflict_markers_left_in_a_card_are_named() -> None:
-    def rules(text: str) -> list[tuple[str, int]]:
+def test_conflict_markers_left_in_a_card_are_named():
+    def rules(text):
         document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
         assert document.card
         return [(finding.rule, finding.line) for finding in document.findings]
@@ -370,14 +355,14 @@ texts = st.one_of(drawn, cards, st.text(max_size=60), st.just(CARD.replace("\n",
 
 @settings(max_examples=50)
 @given(texts, texts)
-def test_what_one_side_alone_changed_is_taken_as_it_stands(base: str, changed: str) -> None:
+def test_what_one_side_alone_changed_is_taken_as_it_stands(base, changed):
     assert merge(base, base, changed).text == changed
     assert merge(base, changed, base).text == changed
 
 
 @settings(max_examples=50)
 @given(texts, texts, texts)
-def test_any_three_texts_merge_and_nothing_is_invented(base: str, ours: str, theirs: str) -> None:
+def test_any_three_texts_merge_and_nothing_is_invented(base, ours, theirs):
     merged = merge(base, ours, theirs)
     known = set(f"{base} {ours} {theirs}".split()) | {"<<<<<<<", "=======", ">>>>>>>"}
     digits = {word for word in merged.text.split() if word not in known}
@@ -387,9 +372,7 @@ def test_any_three_texts_merge_and_nothing_is_invented(base: str, ours: str, the
 @pytest.mark.slow
 @settings(max_examples=50)
 @given(cards, cards, cards)
-def test_counts_dates_and_examples_do_not_depend_on_the_side(
-    base: str, ours: str, theirs: str
-) -> None:
+def test_counts_dates_and_examples_do_not_depend_on_the_side(base, ours, theirs):
     one, other = merge(base, ours, theirs), merge(base, theirs, ours)
     assert one.conflict == other.conflict is False
     first, second = card_of(one.text), card_of(other.text)
@@ -397,30 +380,25 @@ def test_counts_dates_and_examples_do_not_depend_on_the_side(
     assert set(first.examples) == set(second.examples) or len(first.examples) == 5
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        (("  - Pay out refunds\n", "  - Pay out refunds\n  - Again\n"),
-         ("  - Pay out refunds\n", "  # from the audit\n  - Pay out refunds\n")),
-        (("occurrences: 3", "occurrences: 4"), ("occurrences: 3", "occurrences: 4 # from the audit")),
-        (("last-seen: 2026-03-01", "last-seen: 2026-04-01"),
-         ("last-seen: 2026-03-01", "last-seen: 2026-03-02 # from the audit")),
-        (("[money, billing]", "[money, billing, tax]"),
-         ("[money, billing]", "[money, billing] # from the audit")),
-        (("severity: medium", "severity: medium # seen by both"),
-         ("severity: medium", "severity: 'medium' # from the audit")),
-    ],
-)  # fmt: skip
-def test_a_comment_that_one_side_wrote_is_never_dropped(
-    ours: tuple[str, str], theirs: tuple[str, str]
-) -> None:
+@pytest.mark.parametrize(("ours", "theirs"), [
+    (("  - Pay out refunds\n", "  - Pay out refunds\n  - Again\n"), ("  - Pay out refunds\n",
+     "  # from the audit\n  - Pay out refunds\n")),
+    (("occurrences: 3", "occurrences: 4"), ("occurrences: 3", "occurrences: 4 # from the audit")),
+    (("last-seen: 2026-03-01", "last-seen: 2026-04-01"), ("last-seen: 2026-03-01",
+     "last-seen: 2026-03-02 # from the audit")),
+    (("[money, billing]", "[money, billing, tax]"), ("[money, billing]",
+     "[money, billing] # from the audit")),
+    (("severity: medium", "severity: medium # seen by both"), ("severity: medium",
+     "severity: 'medium' # from the audit")),
+])  # fmt: skip
+def test_a_comment_that_one_side_wrote_is_never_dropped(ours, theirs):
     for one, other in ((ours, theirs), (theirs, ours)):
         merged = merge(CARD, CARD.replace(*one), CARD.replace(*other))
         assert "# from the audit" in merged.text
         assert "# seen by both" in merged.text or "# seen by both" not in ours[1]
 
 
-def test_a_count_that_both_raised_adds_up_whichever_side_has_the_comment() -> None:
+def test_a_count_that_both_raised_adds_up_whichever_side_has_the_comment():
     plain = CARD.replace("occurrences: 3", "occurrences: 4")
     told = CARD.replace("occurrences: 3", "occurrences: 4 # from the audit")
     for one, other in ((plain, told), (told, plain)):

@@ -1,7 +1,5 @@
 """One key changed on both sides: what each rule makes of it, byte for byte."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -11,175 +9,159 @@ from lessons_kb.cards.merge import Merged, merge_cards
 CONFLICT = "<<<<<<<\n{0}=======\n{1}>>>>>>>\n"
 
 
-def by_lines(base: str, ours: str, theirs: str) -> tuple[str, bool]:
+def by_lines(base, ours, theirs):
     return CONFLICT.format(ours, theirs), True
 
 
-def merge(base: str, ours: str, theirs: str) -> Merged:
+def merge(base, ours, theirs):
     return merge_cards(base, ours, theirs, merge_text=by_lines)
 
 
-def card(lines: str, body: str = "Body\n") -> str:
+def card(lines, body="Body\n"):
     inside = f"{lines}\n" if lines else ""
     return f"---\ntitle: T\n{inside}x: 1\n---\n{body}"
 
 
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs", "merged"),
-    [
-        # counts: what either side added; a side without the key says 1
-        ("occurrences: 4", "occurrences: 6 # ours", "occurrences: 9", "occurrences: 11 # ours"),
-        ("occurrences: 4", "occurrences: '6'", "occurrences: 9", "occurrences: '11'"),
-        ("occurrences: 4", "occurrences: 6", "occurrences: 2 # theirs", "occurrences: 4 # theirs"),
-        ("occurrences: 4", "occurrences: 7", "occurrences: 4 # seen", "occurrences: 7 # seen"),
-        ("occurrences: 9", "occurrences: 2", "occurrences: 3", "occurrences: 1"),
-        ("", "occurrences: 3", "occurrences: 3 # t", "occurrences: 5 # t"),
-        ("occurrences: 4", "", "occurrences: 6", "occurrences: 3"),
-        ("occurrences: 4", "occurrences:", "occurrences: 6", "occurrences: 3"),
-        ("occurrences: 1", "occurrences: 999999", "occurrences: 999999", "occurrences: 1000000"),
-        # dates: the later sighting, the earlier beginning, as that side wrote it
-        ("last-seen: 2026-01-01", "last-seen: 2026-03-01", "last-seen: '2026-02-01' # t",
-         "last-seen: 2026-03-01 # t"),
-        ("last-seen: 2026-01-01", "last-seen: 2026-01-31", "last-seen: '2026-02-01' # t",
-         "last-seen: '2026-02-01' # t"),
-        ("last-seen: 2026-01-01", "last-seen: 2026-02-01", "last-seen: 2026-02-01T00:00:01",
-         "last-seen: 2026-02-01T00:00:01"),
-        ("last-seen: 2026-01-01", "last-seen: 2026-02-01T23:00:00-02:00",
-         "last-seen: 2026-02-02T00:30:00Z", "last-seen: 2026-02-01T23:00:00-02:00"),
-        ("last-seen: 2026-01-01", "last-seen: 2026-02-01T12:00", "last-seen: 2026-02-01T11:00+00:00",
-         "last-seen: 2026-02-01T12:00"),
-        ("last-seen: 2026-01-01", "last-seen: 2026-02-01 and more", "last-seen: 2026-01-31T23:59",
-         "last-seen: 2026-02-01 and more"),
-        ("last-seen: 2026-01-01", "", "last-seen: 2025-01-01", "last-seen: 2025-01-01"),
-        ("last-seen: 2026-01-01", "last-seen: 2026-02-01 # o", "last-seen: '2026-02-01'",
-         "last-seen: 2026-02-01 # o"),
-        ("created: 2026-03-03", "created: 2026-03-01 # o", "created: '2026-03-01'",
-         "created: 2026-03-01 # o"),
-        ("created: 2026-03-03", "created: 2026-03-02", "created: 2026-03-01", "created: 2026-03-01"),
-        ("created: 2026-03-03", "created: 2026-03-01", "created: 2026-03-02", "created: 2026-03-01"),
-        ("date: 2026-03-03", "date: 2026-03-01", "date: 2026-03-02", "date: 2026-03-01"),
-        # sets: what both kept and what either added, in the manner of our side
-        ("tags: [a, b]", "tags: [a, b, c] # ours", "tags: [b, d]", "tags: [b, c, d] # ours"),
-        ("tags: [a, b]", "tags: []", "tags: [a, b, c]", "tags: [c]"),
-        ("tags: [a, b]", "tags: [b, c]", "tags:\n- b\n- c\n- d", "tags:\n- b\n- c\n- d"),
-        ("tags: [a]", "tags: [a, b]", "tags: [b, a]", "tags: [a, b]"),
-        ("tags: a", "tags: a, b", "tags: a, c", "tags: [a, b, c]"),
-        ("applies-to: a", "applies-to: b", "applies-to: a, c", "applies-to: [b, c]"),
-        ("paths: [a]", "paths: [a, '*.py']", "paths: [a, b/**]", "paths: [a, '*.py', b/**]"),
-        ("symptoms: [a]", "symptoms: it hangs", "symptoms: [a, b]", "symptoms: [it hangs, b]"),
-        ("supported-by:\n  - a # 1", "supported-by:\n  - a # 1\n  - b", "supported-by:\n  - a\n  - c",
-         "supported-by:\n  - a # 1\n  - b\n  - c"),
-        ("applies-when: [a]", "applies-when: [a, b]", "applies-when: a, c",
-         'applies-when: [b, "a, c"]'),
-        ("", "tags: [a]", "tags: [b]", "tags: [a, b]"),
-        ("stage: [PM]", "stage: [PM, DEV]", "stage: [PM, TEST]", "stage: [PM, DEV, TEST]"),
-        ("module: [a]", "module: [a, b]", "module: [c]", "module: [b, c]"),
-        # other values: the same thing said in another way is no conflict
-        ("severity: low", "severity: high", "severity: 'high' # t", "severity: high # t"),
-        ("mine: a", "mine: b\n  c", "mine: b c # t", "mine: b\n  c # t"),
-        ("mine: [a]", "mine: [b, 'c']", "mine:\n  - b\n  - c", "mine: [b, 'c']"),
-        ("mine: a", "mine: ~", "mine:", "mine: ~"),
-    ],
-)  # fmt: skip
-def test_a_rule_decides(base: str, ours: str, theirs: str, merged: str) -> None:
+@pytest.mark.parametrize(("base", "ours", "theirs", "merged"), [
+    # counts: what either side added; a side without the key says 1
+    ("occurrences: 4", "occurrences: 6 # ours", "occurrences: 9", "occurrences: 11 # ours"),
+    ("occurrences: 4", "occurrences: '6'", "occurrences: 9", "occurrences: '11'"),
+    ("occurrences: 4", "occurrences: 6", "occurrences: 2 # theirs", "occurrences: 4 # theirs"),
+    ("occurrences: 4", "occurrences: 7", "occurrences: 4 # seen", "occurrences: 7 # seen"),
+    ("occurrences: 9", "occurrences: 2", "occurrences: 3", "occurrences: 1"),
+    ("", "occurrences: 3", "occurrences: 3 # t", "occurrences: 5 # t"),
+    ("occurrences: 4", "", "occurrences: 6", "occurrences: 3"),
+    ("occurrences: 4", "occurrences:", "occurrences: 6", "occurrences: 3"),
+    ("occurrences: 1", "occurrences: 999999", "occurrences: 999999", "occurrences: 1000000"),
+    # dates: the later sighting, the earlier beginning, as that side wrote it
+    ("last-seen: 2026-01-01", "last-seen: 2026-03-01", "last-seen: '2026-02-01' # t",
+     "last-seen: 2026-03-01 # t"),
+    ("last-seen: 2026-01-01", "last-seen: 2026-01-31", "last-seen: '2026-02-01' # t",
+     "last-seen: '2026-02-01' # t"),
+    ("last-seen: 2026-01-01", "last-seen: 2026-02-01", "last-seen: 2026-02-01T00:00:01",
+     "last-seen: 2026-02-01T00:00:01"),
+    ("last-seen: 2026-01-01", "last-seen: 2026-02-01T23:00:00-02:00",
+     "last-seen: 2026-02-02T00:30:00Z", "last-seen: 2026-02-01T23:00:00-02:00"),
+    ("last-seen: 2026-01-01", "last-seen: 2026-02-01T12:00", "last-seen: 2026-02-01T11:00+00:00",
+     "last-seen: 2026-02-01T12:00"),
+    ("last-seen: 2026-01-01", "last-seen: 2026-02-01 and more", "last-seen: 2026-01-31T23:59",
+     "last-seen: 2026-02-01 and more"),
+    ("last-seen: 2026-01-01", "", "last-seen: 2025-01-01", "last-seen: 2025-01-01"),
+    ("last-seen: 2026-01-01", "last-seen: 2026-02-01 # o", "last-seen: '2026-02-01'",
+     "last-seen: 2026-02-01 # o"),
+    ("created: 2026-03-03", "created: 2026-03-01 # o", "created: '2026-03-01'",
+     "created: 2026-03-01 # o"),
+    ("created: 2026-03-03", "created: 2026-03-02", "created: 2026-03-01", "created: 2026-03-01"),
+    ("created: 2026-03-03", "created: 2026-03-01", "created: 2026-03-02", "created: 2026-03-01"),
+    ("date: 2026-03-03", "date: 2026-03-01", "date: 2026-03-02", "date: 2026-03-01"),
+    # sets: what both kept and what either added, in the manner of our side
+    ("tags: [a, b]", "tags: [a, b, c] # ours", "tags: [b, d]", "tags: [b, c, d] # ours"),
+    ("tags: [a, b]", "tags: []", "tags: [a, b, c]", "tags: [c]"),
+    ("tags: [a, b]", "tags: [b, c]", "tags:\n- b\n- c\n- d", "tags:\n- b\n- c\n- d"),
+    ("tags: [a]", "tags: [a, b]", "tags: [b, a]", "tags: [a, b]"),
+    ("tags: a", "tags: a, b", "tags: a, c", "tags: [a, b, c]"),
+    ("applies-to: a", "applies-to: b", "applies-to: a, c", "applies-to: [b, c]"),
+    ("paths: [a]", "paths: [a, '*.py']", "paths: [a, b/**]", "paths: [a, '*.py', b/**]"),
+    ("symptoms: [a]", "symptoms: it hangs", "symptoms: [a, b]", "symptoms: [it hangs, b]"),
+    ("supported-by:\n  - a # 1", "supported-by:\n  - a # 1\n  - b", "supported-by:\n  - a\n  - c",
+     "supported-by:\n  - a # 1\n  - b\n  - c"),
+    ("applies-when: [a]", "applies-when: [a, b]", "applies-when: a, c",
+     'applies-when: [b, "a, c"]'),
+    ("", "tags: [a]", "tags: [b]", "tags: [a, b]"),
+    ("stage: [PM]", "stage: [PM, DEV]", "stage: [PM, TEST]", "stage: [PM, DEV, TEST]"),
+    ("module: [a]", "module: [a, b]", "module: [c]", "module: [b, c]"),
+    # other values: the same thing said in another way is no conflict
+    ("severity: low", "severity: high", "severity: 'high' # t", "severity: high # t"),
+    ("mine: a", "mine: b\n  c", "mine: b c # t", "mine: b\n  c # t"),
+    ("mine: [a]", "mine: [b, 'c']", "mine:\n  - b\n  - c", "mine: [b, 'c']"),
+    ("mine: a", "mine: ~", "mine:", "mine: ~"),
+])  # fmt: skip
+def test_a_rule_decides(base, ours, theirs, merged):
     found = merge(card(base), card(ours), card(theirs))
     assert found == Merged(text=card(merged), conflict=False)
 
 
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs"),
-    [
-        ("severity: low", "severity: high", "severity: medium"),
-        ("occurrences: 1", "occurrences: many", "occurrences: 2"),
-        ("occurrences: few", "occurrences: 3", "occurrences: 2"),
-        ("last-seen: 2026-01-01", "last-seen: soon", "last-seen: 2026-01-02"),
-        ("last-seen: 2026-01-01", "last-seen:", "last-seen: 2026-01-02"),
-        ("last-seen: 2026-01-01", "last-seen: [a]", "last-seen: 2026-01-02"),
-        ("stage: PM", "stage: DEV", "stage: TEST"),
-        ("stage: [PM]", "stage: [PM, DEV]", "stage: TEST"),
-        ("tags: [a]", "tags: [a, {b: c}]", "tags: [a, d]"),
-        ("tags: [a]", "tags: {b: c}", "tags: [a, d]"),
-        ("examples: [a]", "examples: {b: c}", "examples: [a, d]"),
-        ("mine: [a]", "mine: [a, b]", "mine: [a, c]"),
-        ("mine: a", "mine: b", "mine: [b]"),
-        ("mine: a", "mine: {b: c}", "mine: {b:  c}"),
-        ("mine: [a]", "mine: [[b]]", "mine: [ [b] ]"),
-        ("mine: a", "mine: ''", "mine: ~"),
-    ],
-)
-def test_no_rule_decides(base: str, ours: str, theirs: str) -> None:
+@pytest.mark.parametrize(("base", "ours", "theirs"), [
+    ("severity: low", "severity: high", "severity: medium"),
+    ("occurrences: 1", "occurrences: many", "occurrences: 2"),
+    ("occurrences: few", "occurrences: 3", "occurrences: 2"),
+    ("last-seen: 2026-01-01", "last-seen: soon", "last-seen: 2026-01-02"),
+    ("last-seen: 2026-01-01", "last-seen:", "last-seen: 2026-01-02"),
+    ("last-seen: 2026-01-01", "last-seen: [a]", "last-seen: 2026-01-02"),
+    ("stage: PM", "stage: DEV", "stage: TEST"),
+    ("stage: [PM]", "stage: [PM, DEV]", "stage: TEST"),
+    ("tags: [a]", "tags: [a, {b: c}]", "tags: [a, d]"),
+    ("tags: [a]", "tags: {b: c}", "tags: [a, d]"),
+    ("examples: [a]", "examples: {b: c}", "examples: [a, d]"),
+    ("mine: [a]", "mine: [a, b]", "mine: [a, c]"),
+    ("mine: a", "mine: b", "mine: [b]"),
+    ("mine: a", "mine: {b: c}", "mine: {b:  c}"),
+    ("mine: [a]", "mine: [[b]]", "mine: [ [b] ]"),
+    ("mine: a", "mine: ''", "mine: ~"),
+])  # fmt: skip
+def test_no_rule_decides(base, ours, theirs):
     found = merge(card(base), card(ours), card(theirs))
     both = CONFLICT.format(f"{ours}\n", f"{theirs}\n").removesuffix("\n")
     assert found == Merged(text=card(both), conflict=True)
 
 
-def examples(day: str, *texts: str) -> str:
+def examples(day, *texts):
     return f"last-seen: {day}\nexamples: [{', '.join(texts)}]"
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "merged"),
-    [
-        (examples("2026-02-02", "a", "b"), examples("2026-02-03", "a", "c"),
-         examples("2026-02-03", "a", "b", "c")),
-        (examples("2026-02-03", "a", "b"), examples("2026-02-02", "a", "c"),
-         examples("2026-02-03", "a", "c", "b")),
-        (examples("2026-02-02", "a", "b"), examples("2026-02-02", "a", "c"),
-         examples("2026-02-02", "a", "b", "c")),
-        (examples("2026-02-02", "b"), examples("2026-02-03", "a", "c"),
-         examples("2026-02-03", "b", "c")),
-        (examples("2026-02-02", "a", "1", "2", "3"), examples("2026-02-03", "a", "4", "5", "6"),
-         examples("2026-02-03", "2", "3", "4", "5", "6")),
-    ],
-)  # fmt: skip
-def test_examples_end_with_those_of_the_side_that_saw_it_last(
-    ours: str, theirs: str, merged: str
-) -> None:
+@pytest.mark.parametrize(("ours", "theirs", "merged"), [
+    (examples("2026-02-02", "a", "b"), examples("2026-02-03", "a", "c"), examples("2026-02-03",
+     "a", "b", "c")),
+    (examples("2026-02-03", "a", "b"), examples("2026-02-02", "a", "c"), examples("2026-02-03",
+     "a", "c", "b")),
+    (examples("2026-02-02", "a", "b"), examples("2026-02-02", "a", "c"), examples("2026-02-02",
+     "a", "b", "c")),
+    (examples("2026-02-02", "b"), examples("2026-02-03", "a", "c"), examples("2026-02-03", "b",
+     "c")),
+    (examples("2026-02-02", "a", "1", "2", "3"), examples("2026-02-03", "a", "4", "5", "6"),
+     examples("2026-02-03", "2", "3", "4", "5", "6")),
+])  # fmt: skip
+def test_examples_end_with_those_of_the_side_that_saw_it_last(ours, theirs, merged):
     base = card(examples("2026-01-01", "a"))
     found = merge(base, card(ours), card(theirs))
     assert not found.conflict
     assert "".join(found.text.split('"')) == card(merged)
 
 
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs", "merged"),
-    [
-        # keys that one side added stand where it put them
-        ("a: 1\nb: 2\n", "a: 1\nb: 2\nc: 3\n", "new: 0\na: 1\nb: 2\n", "new: 0\na: 1\nb: 2\nc: 3\n"),
-        ("a: 1\nb: 2\n", "a: 1\nb: 3\n", "a: 1\nmid: 0\nmore: 0\nb: 2\n",
-         "a: 1\nmid: 0\nmore: 0\nb: 3\n"),
-        ("a: 1\nb: 2\n", "a: 1\nb: 2\no: 1\n", "a: 1\nb: 2\nt: 1\n", "a: 1\nb: 2\nt: 1\no: 1\n"),
-        # comments above a key go with it, also with one that is new or gone
-        ("a: 1\n", "a: 1\n# why\nb: 2\n", "# first\na: 1\n", "# first\na: 1\n# why\nb: 2\n"),
-        ("a: 1\n# old\nb: 2\n", "a: 1\n", "a: 2\n# old\nb: 2\n", "a: 2\n"),
-        ("a: 1\n# old\nb: 2\n", "a: 1\n# new\nb: 3\n", "a: 2\n# old\nb: 2\n", "a: 2\n# new\nb: 3\n"),
-        # so do comments and empty lines at the end
-        ("a: 1\n# end\n", "a: 1\n# end\n\n# more\n", "a: 2\n# end\n", "a: 2\n# end\n\n# more\n"),
-        ("a: 1\n# end\n", "a: 3\n# end\n", "a: 1\n", "a: 3\n"),
-    ],
-)  # fmt: skip
-def test_keys_and_comments_find_their_places(
-    base: str, ours: str, theirs: str, merged: str
-) -> None:
+@pytest.mark.parametrize(("base", "ours", "theirs", "merged"), [
+    # keys that one side added stand where it put them
+    ("a: 1\nb: 2\n", "a: 1\nb: 2\nc: 3\n", "new: 0\na: 1\nb: 2\n", "new: 0\na: 1\nb: 2\nc: 3\n"),
+    ("a: 1\nb: 2\n", "a: 1\nb: 3\n", "a: 1\nmid: 0\nmore: 0\nb: 2\n",
+     "a: 1\nmid: 0\nmore: 0\nb: 3\n"),
+    ("a: 1\nb: 2\n", "a: 1\nb: 2\no: 1\n", "a: 1\nb: 2\nt: 1\n", "a: 1\nb: 2\nt: 1\no: 1\n"),
+    # comments above a key go with it, also with one that is new or gone
+    ("a: 1\n", "a: 1\n# why\nb: 2\n", "# first\na: 1\n", "# first\na: 1\n# why\nb: 2\n"),
+    ("a: 1\n# old\nb: 2\n", "a: 1\n", "a: 2\n# old\nb: 2\n", "a: 2\n"),
+    ("a: 1\n# old\nb: 2\n", "a: 1\n# new\nb: 3\n", "a: 2\n# old\nb: 2\n", "a: 2\n# new\nb: 3\n"),
+    # so do comments and empty lines at the end
+    ("a: 1\n# end\n", "a: 1\n# end\n\n# more\n", "a: 2\n# end\n", "a: 2\n# end\n\n# more\n"),
+    ("a: 1\n# end\n", "a: 3\n# end\n", "a: 1\n", "a: 3\n"),
+])  # fmt: skip
+def test_keys_and_comments_find_their_places(base, ours, theirs, merged):
     found = merge(*(f"---\n{lines}---\nBody\n" for lines in (base, ours, theirs)))
     assert found == Merged(text=f"---\n{merged}---\nBody\n", conflict=False)
 
 
-def test_a_header_in_conflict_and_a_body_that_merges() -> None:
+def test_a_header_in_conflict_and_a_body_that_merges():
     found = merge(card("s: 1"), card("s: 2", "New\n"), card("s: 3"))
     assert found == Merged(
         text=card("<<<<<<<\ns: 2\n=======\ns: 3\n>>>>>>>", "New\n"), conflict=True
     )
 
 
-def test_a_body_in_conflict_and_a_header_that_merges() -> None:
+def test_a_body_in_conflict_and_a_header_that_merges():
     found = merge(card("s: 1"), card("s: 2", "Ours\n"), card("s: 1\nt: 1", "Theirs\n"))
     body = CONFLICT.format("Ours\n", "Theirs\n")
     assert found == Merged(text=card("s: 2\nt: 1", body), conflict=True)
 
 
-def test_either_side_may_convert_every_line_end_beside_all_other_changes() -> None:
-    def crlf(text: str) -> str:
+def test_either_side_may_convert_every_line_end_beside_all_other_changes():
+    def crlf(text):
         return text.replace("\n", "\r\n")
 
     base, ours, theirs = card("s: 1"), card("s: 2"), card("s: 1", "New\n")
@@ -192,7 +174,7 @@ def test_either_side_may_convert_every_line_end_beside_all_other_changes() -> No
     assert text.count("\r\n") in (0, text.count("\n"))
 
 
-def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand() -> None:
+def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand():
     base = card("s: 1\r")
     ours, theirs = base.replace("s: 1", "s: 2"), base.replace("Body", "New")
     assert merge(base, ours, theirs) == Merged(text=ours.replace("Body", "New"), conflict=False)
@@ -204,28 +186,23 @@ def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand() -> None:
 @pytest.mark.parametrize(
     "bad", ["- a\n", "&x a: 1\nb: *x\nfree text\n", "{a: 1, b: 2}\n", "a: 1\na: 2\n"]
 )
-def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad: str) -> None:
+def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad):
     versions = [f"---\n{bad}{more}---\nBody\n" for more in ("", "# o\n", "# t\n")]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
 
 
-@pytest.mark.parametrize(
-    ("base", "ours", "theirs"),
-    [
-        # what theirs took away, ours came to need
-        ("a: &x 1\nb: 2\n", "a: &x 1\nb: *x\n", "a: 1\nb: 2\n"),
-        # each fits, both together do not
-        ("a: 1\n", f"a: 1\no: {'x' * 40_000}\n", f"t: {'x' * 40_000}\na: 1\n"),
-    ],
-)
-def test_a_merged_header_that_would_not_read_back_is_left_to_the_lines(
-    base: str, ours: str, theirs: str
-) -> None:
+@pytest.mark.parametrize(("base", "ours", "theirs"), [
+    # what theirs took away, ours came to need
+    ("a: &x 1\nb: 2\n", "a: &x 1\nb: *x\n", "a: 1\nb: 2\n"),
+    # each fits, both together do not
+    ("a: 1\n", f"a: 1\no: {'x' * 40_000}\n", f"t: {'x' * 40_000}\na: 1\n"),
+])  # fmt: skip
+def test_a_merged_header_that_would_not_read_back_is_left_to_the_lines(base, ours, theirs):
     versions = [f"---\n{lines}---\nBody\n" for lines in (base, ours, theirs)]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
 
 
-def test_fences_that_both_changed_are_left_to_the_lines() -> None:
+def test_fences_that_both_changed_are_left_to_the_lines():
     versions = [f"---{fence}\na: 1\n---{fence}\nBody\n" for fence in ("", " ", "\t")]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
     base, ours = versions[:2]

@@ -1,7 +1,5 @@
 """Whatever a file holds, parsing never raises and editing never touches another line."""
 
-from __future__ import annotations
-
 import itertools
 import re
 
@@ -17,7 +15,7 @@ from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_scalar
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import EditRefused
-from lessons_kb.model import FIELDS, NOTE, Document, as_data
+from lessons_kb.model import FIELDS, NOTE, as_data
 
 PATHS = ("lessons/a.md", "docs/a.md")
 LINES = [
@@ -39,7 +37,7 @@ headed = st.builds(lambda mark, inside, body: f"{mark}---\n{inside}---\n{body}",
 texts = st.one_of(st.text(), shaped, headed)
 
 
-def check_document(document: Document, text: str) -> None:
+def check_document(document, text):
     card = document.card
     if card is None:
         assert document.findings[0].level == "error"
@@ -70,18 +68,18 @@ def check_document(document: Document, text: str) -> None:
 @example("---\n---", "lessons/a.md")
 @example("\ufeff", "lessons/a.md")
 @example("---\ntype: lesson\n---\n## Prevention\n\n- \n- <!-- -->\n", "docs/a.md")
-def test_parsing_never_raises(text: str, path: str) -> None:
+def test_parsing_never_raises(text, path):
     check_document(parse_card(text, path=path, folders=KNOWN_FOLDERS), text)
 
 
 @pytest.mark.slow
 @given(st.binary() | texts.map(lambda text: text.encode("utf-8", "surrogatepass")))
-def test_parsing_bytes_never_raises(data: bytes) -> None:
+def test_parsing_bytes_never_raises(data):
     document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
     check_document(document, data.decode("utf-8", "replace"))
 
 
-def lines_of(text: str) -> list[str]:
+def lines_of(text):
     return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
 
 
@@ -97,9 +95,7 @@ changes = st.dictionaries(
 @given(texts, changes)
 @example("---\nexamples: [\n]\n---\n", {"examples": ("a",)})
 @example("---\nexamples:\n- three\n---\n", {"examples": ("three", "b")})
-def test_editing_refuses_or_keeps_the_rest(
-    text: str, changes: dict[str, str | int | tuple[str, ...] | None]
-) -> None:
+def test_editing_refuses_or_keeps_the_rest(text, changes):
     try:
         result = edit_header(text, changes)
     except EditRefused:
@@ -126,7 +122,7 @@ words = st.from_regex(r"[a-zA-Z0-9 .,'\"`@#:\[\]{}가-힣-]{0,20}", fullmatch=Tr
 
 
 @st.composite
-def written_entries(draw: st.DrawFn) -> str:
+def written_entries(draw):
     """One valid entry of a header, in one of the ways people write them."""
     key = draw(keys)
     tail = draw(st.sampled_from(["", "  ", " # comment", "\t# c: d"]))
@@ -156,9 +152,7 @@ def written_entries(draw: st.DrawFn) -> str:
     ),
     st.text(max_size=20),
 )
-def test_bump_changes_exactly_its_lines(
-    entries: list[str], eol: str, mark: str, body: str, count: str, task: str
-) -> None:
+def test_bump_changes_exactly_its_lines(entries, eol, mark, body, count, task):
     middle = len(entries) // 2
     inside = "".join([*entries[:middle], count, *entries[middle:]])
     text = mark + f"---\n{inside}---\n{body}".replace("\n", eol)
@@ -195,7 +189,7 @@ BELOW = (
 
 
 @st.composite
-def annotated_keys(draw: st.DrawFn) -> tuple[str, str, str]:
+def annotated_keys(draw):
     """A key that we write, its value, and its lines with what a human may put there."""
     key = draw(st.sampled_from(tuple(VALUES)))
     value = draw(st.sampled_from(VALUES[key]))
@@ -211,9 +205,7 @@ def annotated_keys(draw: st.DrawFn) -> tuple[str, str, str]:
     st.lists(annotated_keys(), min_size=1, max_size=4),
     st.sampled_from((("occurrences", "last-seen"), ("occurrences", "examples"), ("status",))),
 )
-def test_what_a_human_wrote_beside_or_below_a_key_stays(
-    title: str, keys: list[tuple[str, str, str]], names: tuple[str, ...]
-) -> None:
+def test_what_a_human_wrote_beside_or_below_a_key_stays(title, keys, names):
     numbers = itertools.count()
     inside = re.sub(
         "MARK", lambda _: f"mark{next(numbers)}.", "\n".join((title, *(text for *_, text in keys)))
@@ -240,7 +232,7 @@ def test_what_a_human_wrote_beside_or_below_a_key_stays(
 
 
 @given(st.text(), st.sampled_from("p'\"|>"), st.booleans())
-def test_a_written_scalar_reads_back(text: str, style: str, flow: bool) -> None:
+def test_a_written_scalar_reads_back(text, style, flow):
     written = format_scalar(text, style=style, flow=flow)
     assert "\n" not in written
     assert yaml.safe_load(f"k: {written} # c") == {"k": text}
@@ -253,5 +245,5 @@ def test_a_written_scalar_reads_back(text: str, style: str, flow: bool) -> None:
 
 
 @given(st.lists(st.text()))
-def test_a_written_list_reads_back(values: list[str]) -> None:
+def test_a_written_list_reads_back(values):
     assert yaml.safe_load(f"k: {format_flow(values)}") == {"k": values}

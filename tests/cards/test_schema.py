@@ -1,7 +1,5 @@
 """The JSON Schema of the header against the reader, the reference and real cards."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -26,16 +24,16 @@ Plain.yaml_implicit_resolvers = {
 }
 
 
-def accepts(header: str) -> bool:
+def accepts(header):
     return Draft202012Validator(SCHEMA).is_valid(yaml.load(header, Loader=Plain))
 
 
-def findings(header: str) -> list[str]:
+def findings(header):
     document = parse_card(f"---\n{header}\n---\n\n# T\n", path="lesson/t.md", folders={})
     return [finding.rule for finding in document.findings]
 
 
-def test_it_is_a_schema_and_names_every_key_with_its_meaning() -> None:
+def test_it_is_a_schema_and_names_every_key_with_its_meaning():
     Draft202012Validator.check_schema(SCHEMA)
     assert list(SCHEMA["properties"]) == list(KEYS)
     page = (ROOT / "docs" / "reference.md").read_text("utf-8").partition("## Card keys")[2]
@@ -48,56 +46,30 @@ def test_it_is_a_schema_and_names_every_key_with_its_meaning() -> None:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "brain-example").rglob("*.md")), ids=lambda p: p.stem
 )
-def test_it_accepts_real_cards(path: Path) -> None:
+def test_it_accepts_real_cards(path):
     text = path.read_text("utf-8")
     if text.startswith("---\n"):
         assert accepts(text.split("---\n")[1])
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "severity: high",
-        "severity: critical",
-        "severity:",
-        "type: bug-fix",
-        "status: resolved",
-        "applies-to: a, b",
-        "applies-to: [a, 2]",
-        "paths: src/*.py",
-        "occurrences: 3",
-        "last-seen: 2026-01-31",
-        "last-seen: 2026-01-31T10:00:00",
-        "title: 2026",
-        "symptoms: [a]",
-        "detect: [{regex: 'shell=True', files: ['*.py'], unless: noqa}]",
-        "detect: [{ast: 'fetch($X)', language: python}]",
-        "detect: [{command: 'rm -rf'}]",
-        "colour: blue",
-        "tags: {a: b}",
-    ],
-)
-def test_it_accepts_what_the_reader_takes_without_a_word(header: str) -> None:
+@pytest.mark.parametrize("header", [
+    "severity: high", "severity: critical", "severity:", "type: bug-fix", "status: resolved",
+    "applies-to: a, b", "applies-to: [a, 2]", "paths: src/*.py", "occurrences: 3",
+    "last-seen: 2026-01-31", "last-seen: 2026-01-31T10:00:00", "title: 2026", "symptoms: [a]",
+    "detect: [{regex: 'shell=True', files: ['*.py'], unless: noqa}]",
+    "detect: [{ast: 'fetch($X)', language: python}]", "detect: [{command: 'rm -rf'}]",
+    "colour: blue", "tags: {a: b}",
+])  # fmt: skip
+def test_it_accepts_what_the_reader_takes_without_a_word(header):
     assert findings(header) == []
     assert accepts(header)
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "severity: urgent",
-        "gate: always",
-        "occurrences: many",
-        "occurrences: 0",
-        "last-seen: yesterday",
-        "title: [a]",
-        "symptoms: {a: b}",
-        "detect: [{regex: a, ast: b}]",
-        "detect: [{regexp: a}]",
-        "detect: [shell]",
-        "detect: [{command: a, colour: b}]",
-    ],
-)
-def test_it_refuses_what_the_reader_warns_of(header: str) -> None:
+@pytest.mark.parametrize("header", [
+    "severity: urgent", "gate: always", "occurrences: many", "occurrences: 0",
+    "last-seen: yesterday", "title: [a]", "symptoms: {a: b}", "detect: [{regex: a, ast: b}]",
+    "detect: [{regexp: a}]", "detect: [shell]", "detect: [{command: a, colour: b}]",
+])  # fmt: skip
+def test_it_refuses_what_the_reader_warns_of(header):
     assert findings(header)
     assert not accepts(header)

@@ -1,56 +1,45 @@
 """Headings and their synonyms, the checklist and its fallbacks, the `Why:` line (SPEC §1, §5)."""
 
-from __future__ import annotations
+import re
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sections import find_headings, find_items, first_paragraph, plain_text
 from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.model import Card, Document
 
 
-def parse(body: str, header: str = "") -> Document:
+def parse(body, header=""):
     text = f"---\ntitle: T\n{header}---\n{body}"
     return parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
 
 
-def card_of(body: str) -> Card:
+def card_of(body):
     card = parse(body).card
     assert card is not None
     return card
 
 
-@pytest.mark.parametrize(
-    "heading",
-    [
-        "## Prevention Checklist",
-        "## prevention checklist",
-        "##   PREVENTION   ",
-        "## Prevention ##",
-        "## **Prevention**",
-        "## Prevention:",
-        "## 5. Prevention",
-        "## ✅ Prevention",
-        "Prevention\n---",
-        "## Reusable rule",
-        "## Takeaways",
-        "## Gotchas",
-        "## When to Apply",
-        "## 재발 방지",
-    ],
-)
-def test_headings_of_the_checklist(heading: str) -> None:
+@pytest.mark.parametrize("heading", [
+    "## Prevention Checklist", "## prevention checklist", "##   PREVENTION   ", "## Prevention ##",
+    "## **Prevention**", "## Prevention:", "## 5. Prevention", "## ✅ Prevention", "Prevention\n---",
+    "## Reusable rule", "## Takeaways", "## Gotchas", "## When to Apply", "## 재발 방지",
+])  # fmt: skip
+def test_headings_of_the_checklist(heading):
     assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ("Set a timeout",)
 
 
 @pytest.mark.parametrize(
     "heading", ["# Prevention", "### Prevention", "## Prevention of fire", "    ## Prevention"]
 )
-def test_other_headings_mean_nothing(heading: str) -> None:
+def test_other_headings_mean_nothing(heading):
     assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ("T",)
 
 
-def test_kinds_of_items() -> None:
+def test_kinds_of_items():
     body = """\
 ## Prevention Checklist
 
@@ -91,14 +80,14 @@ Prose after it.
         assert item.split(maxsplit=1)[0] in lines[line - 1]
 
 
-def test_lines_count_the_whole_file_whatever_its_line_ends() -> None:
+def test_lines_count_the_whole_file_whatever_its_line_ends():
     text = "\ufeff---\ntitle: T\n\n# c\n---\n\nx\n\n## Prevention\n- a\n- b\n"
     for eol in ("\n", "\r\n", "\r"):
         document = parse_card(text.replace("\n", eol), path="lessons/a.md", folders=KNOWN_FOLDERS)
         assert document.checklist_lines == (10, 11)
 
 
-def test_a_heading_in_code_is_none() -> None:
+def test_a_heading_in_code_is_none():
     body = """\
 ## Fix
 
@@ -123,42 +112,39 @@ def test_a_heading_in_code_is_none() -> None:
     assert card_of(body).checklist == ("fix it",)
 
 
-def test_a_list_in_code_holds_no_items() -> None:
+def test_a_list_in_code_holds_no_items():
     assert card_of("## Prevention\n\n- a\n\n```\n- b\n```\n\n- c\n").checklist == ("a", "c")
 
 
-def test_section_ends_at_the_next_heading_of_its_level_or_above() -> None:
+def test_section_ends_at_the_next_heading_of_its_level_or_above():
     body = "## Prevention\n- a\n### More\n- b\n## Related\n- c\n# Other\n- d\n"
     assert card_of(body).checklist == ("a", "b")
 
 
-def test_two_prevention_sections_are_one_checklist() -> None:
+def test_two_prevention_sections_are_one_checklist():
     assert card_of("## Prevention\n- a\n## Fix\n- f\n## Gotchas\n- b\n").checklist == ("a", "b")
 
 
-def test_when_to_apply_speaks_only_where_no_prevention_does() -> None:
+def test_when_to_apply_speaks_only_where_no_prevention_does():
     apply = "## When to Apply\n\n- When porting\n"
     assert card_of(f"{apply}\n## Prevention\n\n- Check it\n").checklist == ("Check it",)
     assert card_of(f"{apply}\n## Fix\n\n- Fixed\n").checklist == ("When porting",)
 
 
-@pytest.mark.parametrize(
-    ("body", "checklist"),
-    [
-        ("## Solution\n\n1. Do\n2. Then\n", ("Do", "Then")),
-        ("## Prevention\n\nOnly prose. More.\n\n## Fix\n\n- From fix\n", ("From fix",)),
-        ("## Prevention\n\nOnly\nprose. More of it.\n", ("Only prose.",)),
-        ("## Prevention\n\n```\ncode\n```\n\nThen prose.\n", ("Then prose.",)),
-        ("## Prevention\n\n## Fix\n\nProse.\n", ("T",)),
-        ("Nothing at all.\n", ("T",)),
-        ("", ("T",)),
-    ],
-)
-def test_fallbacks_of_the_checklist(body: str, checklist: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("body", "checklist"), [
+    ("## Solution\n\n1. Do\n2. Then\n", ("Do", "Then")),
+    ("## Prevention\n\nOnly prose. More.\n\n## Fix\n\n- From fix\n", ("From fix",)),
+    ("## Prevention\n\nOnly\nprose. More of it.\n", ("Only prose.",)),
+    ("## Prevention\n\n```\ncode\n```\n\nThen prose.\n", ("Then prose.",)),
+    ("## Prevention\n\n## Fix\n\nProse.\n", ("T",)),
+    ("Nothing at all.\n", ("T",)),
+    ("", ("T",)),
+])  # fmt: skip
+def test_fallbacks_of_the_checklist(body, checklist):
     assert card_of(body).checklist == checklist
 
 
-def test_lines_of_the_fallbacks() -> None:
+def test_lines_of_the_fallbacks():
     assert parse("## Prevention\n\n\nProse. More.\n").checklist_lines == (7,)
     assert parse("Prose\n").checklist_lines == (2,)
     untitled = parse_card("x\n\n# H\n\ny\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
@@ -167,58 +153,52 @@ def test_lines_of_the_fallbacks() -> None:
     assert (bare.card and bare.card.checklist, bare.checklist_lines) == (("a",), (1,))
 
 
-@pytest.mark.parametrize(
-    ("markdown", "text"),
-    [
-        ("**Never** use `eval()`", "Never use eval()"),
-        ("pass `**kwargs` and `a_b`", "pass **kwargs and a_b"),
-        ("snake_case_name and 2*3*4", "snake_case_name and 2*3*4"),
-        ("**Never *ever* use** it, *nor* this", "Never ever use it, nor this"),
-        ("see [pages/[id].tsx](x/[id].tsx)", "see pages/[id].tsx"),
-        ("_all_ of ***it***, ~~not~~", "all of it, not"),
-        ('see [the `docs`](https://x.y/z_(a) "t") first', "see the docs first"),
-        ("see [docs][1] and ![image](x.png)", "see docs and image"),
-        ("see [[note]] or [[note|that]]", "see note or that"),
-        ("at <https://x.y>", "at https://x.y"),
-        ("press <kbd>Ctrl</kbd>", "press Ctrl"),
-        ("use Map<String, T>", "use Map<String, T>"),
-        ("a &lt; b &amp; c", "a < b & c"),
-        (r"a \* b \_ c", "a * b _ c"),
-        ("keep <!-- not this --> it", "keep it"),
-        ("``a ` b`` stays", "a ` b stays"),
-        ("array[0] and f(x)[1]", "array[0] and f(x)[1]"),
-        ("`허용 목록`을 **먼저** 확인", "허용 목록을 먼저 확인"),
-    ],
-)
-def test_items_are_plain_text(markdown: str, text: str) -> None:
+@pytest.mark.parametrize(("markdown", "text"), [
+    ("**Never** use `eval()`", "Never use eval()"),
+    ("pass `**kwargs` and `a_b`", "pass **kwargs and a_b"),
+    ("snake_case_name and 2*3*4", "snake_case_name and 2*3*4"),
+    ("**Never *ever* use** it, *nor* this", "Never ever use it, nor this"),
+    ("see [pages/[id].tsx](x/[id].tsx)", "see pages/[id].tsx"),
+    ("_all_ of ***it***, ~~not~~", "all of it, not"),
+    ('see [the `docs`](https://x.y/z_(a) "t") first', "see the docs first"),
+    ("see [docs][1] and ![image](x.png)", "see docs and image"),
+    ("see [[note]] or [[note|that]]", "see note or that"),
+    ("at <https://x.y>", "at https://x.y"),
+    ("press <kbd>Ctrl</kbd>", "press Ctrl"),
+    ("use Map<String, T>", "use Map<String, T>"),
+    ("a &lt; b &amp; c", "a < b & c"),
+    (r"a \* b \_ c", "a * b _ c"),
+    ("keep <!-- not this --> it", "keep it"),
+    ("``a ` b`` stays", "a ` b stays"),
+    ("array[0] and f(x)[1]", "array[0] and f(x)[1]"),
+    ("`허용 목록`을 **먼저** 확인", "허용 목록을 먼저 확인"),
+])  # fmt: skip
+def test_items_are_plain_text(markdown, text):
     assert card_of(f"## Prevention\n\n- {markdown}\n").checklist == (text,)
 
 
-@pytest.mark.parametrize(
-    ("body", "why"),
-    [
-        ("## Root Cause\n\nIt *never*\nlooked. Then more.\n\nOther.\n", "It never looked."),
-        ("## Mistake / Risk\n\nTrusted it. Yes.\n", "Trusted it."),
-        ("## Mistake/Risk\n\nTrusted it.\n", "Trusted it."),
-        ("## Risk\n\nA.\n\n## Root cause\n\nB.\n", "B."),
-        ("## Why This Works\n\nA.\n\n## Root Cause\n\nB.\n", "B."),
-        ("## Why This Works\n\nA.\n\n## Mistake\n\nB.\n", "A."),
-        ("## What Didn\u2019t Work\n\n- Retrying it. Twice.\n", "Retrying it."),
-        ("## Root Cause\n\n```\ncode\n```\n\nAfter code.\n", "After code."),
-        ("## Root Cause\n\n### Detail\n\nUnder it.\n", "Under it."),
-        ("## Root Cause\n\n> Quoted. Yes.\n", "Quoted."),
-        ("## Root Cause\n\nTwo things:\n\n- the clock\n- the zone\n", "Two things: the clock"),
-        ("## Root Cause\n\n<!-- name the mechanism -->\n", ""),
-        ("## Root Cause\n\n## Mistake\n\nB.\n", "B."),
-        ("## 근본 원인\n\n발신자를 확인하지 않았다. 그래서 뚫렸다.\n", "발신자를 확인하지 않았다."),
-        ("## Situation\n\nA.\n", ""),
-    ],
-)
-def test_why_is_the_first_sentence_of_the_cause(body: str, why: str) -> None:
+@pytest.mark.parametrize(("body", "why"), [
+    ("## Root Cause\n\nIt *never*\nlooked. Then more.\n\nOther.\n", "It never looked."),
+    ("## Mistake / Risk\n\nTrusted it. Yes.\n", "Trusted it."),
+    ("## Mistake/Risk\n\nTrusted it.\n", "Trusted it."),
+    ("## Risk\n\nA.\n\n## Root cause\n\nB.\n", "B."),
+    ("## Why This Works\n\nA.\n\n## Root Cause\n\nB.\n", "B."),
+    ("## Why This Works\n\nA.\n\n## Mistake\n\nB.\n", "A."),
+    ("## What Didn\u2019t Work\n\n- Retrying it. Twice.\n", "Retrying it."),
+    ("## Root Cause\n\n```\ncode\n```\n\nAfter code.\n", "After code."),
+    ("## Root Cause\n\n### Detail\n\nUnder it.\n", "Under it."),
+    ("## Root Cause\n\n> Quoted. Yes.\n", "Quoted."),
+    ("## Root Cause\n\nTwo things:\n\n- the clock\n- the zone\n", "Two things: the clock"),
+    ("## Root Cause\n\n<!-- name the mechanism -->\n", ""),
+    ("## Root Cause\n\n## Mistake\n\nB.\n", "B."),
+    ("## 근본 원인\n\n발신자를 확인하지 않았다. 그래서 뚫렸다.\n", "발신자를 확인하지 않았다."),
+    ("## Situation\n\nA.\n", ""),
+])  # fmt: skip
+def test_why_is_the_first_sentence_of_the_cause(body, why):
     assert card_of(body).why == why
 
 
-def test_topics_under_applies_to() -> None:
+def test_topics_under_applies_to():
     body = (
         "## Applies To\n\n- telegram\n- remote execution\n- Everything that a stranger can reach\n"
     )
@@ -228,20 +208,86 @@ def test_topics_under_applies_to() -> None:
     assert document.card.topics == ("bot",)
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("# One\n\n# Two\n", "One"),
-        ("# `Code` in **it** #\n", "Code in it"),
-        ("#\n\n# Two\n", "Two"),
-        ("Under\nlined\n===\n", "Under lined"),
-        ("> # Quoted\n", "file-name"),
-        ("## Only two\n", "file-name"),
-        ("---\ntitle: '  '\n---\n# One\n", "One"),
-        ("---\ntitle: H\n---\n# One\n", "H"),
-    ],
-)
-def test_title_is_the_key_else_the_first_heading_else_the_file(text: str, title: str) -> None:
+@pytest.mark.parametrize(("text", "title"), [
+    ("# One\n\n# Two\n", "One"),
+    ("# `Code` in **it** #\n", "Code in it"),
+    ("#\n\n# Two\n", "Two"),
+    ("Under\nlined\n===\n", "Under lined"),
+    ("> # Quoted\n", "file-name"),
+    ("## Only two\n", "file-name"),
+    ("---\ntitle: '  '\n---\n# One\n", "One"),
+    ("---\ntitle: H\n---\n# One\n", "H"),
+])  # fmt: skip
+def test_title_is_the_key_else_the_first_heading_else_the_file(text, title):
     document = parse_card(text, path="lessons/file-name.md", folders=KNOWN_FOLDERS)
     assert document.card is not None
     assert document.card.title == title
+
+
+PIECES = [
+    "# One", "## Two", "### Three", "##", "#", "## Two ##", "##no", " ## one", "   ## three",
+    "    ## four", "\t## tab", "text", "more text", "  indented", "    code", "- item", "* star",
+    "  - inner", "      - deep", "1. first", "10) tenth", "- [ ] box", "- ## in item", "> quote",
+    "> ## in quote", "---  ", "===\t", " == ", "```", "``` js", "```  ", "````", "~~~", "  ```", "   ~~~", "      ```", "- ```",
+    "===", "---", "-", "--", "***", "* * *", "  ---", "<div>", "</div>", "<!-- c", "-->", " <p>",
+    "<?php", "`code` x", "**bold**", "*em* x", "_x_", "-x", "--flag", "[a]: /url", "\\# x",
+    "| a | b |", "|---|---|", "3 apples", "2026. Jan", "", "", "", "  ",
+]  # fmt: skip
+bodies = st.lists(st.sampled_from(PIECES), max_size=14).map("\n".join)
+CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
+_COMMONMARK = MarkdownIt("commonmark").disable("reference")
+
+
+def whole_headings(body):
+    return [
+        (token.tag, *token.map)
+        for token in _COMMONMARK.parse(body)
+        if token.type == "heading_open"
+        and token.level == 0
+        and token.tag in ("h1", "h2")
+        and token.map
+    ]
+
+
+@pytest.mark.slow
+@given(bodies)
+@example("```\n## x\n```\n## y")
+@example("## a\n\n---\n\n## b")
+@example("- a\n\n  ```\n## b")
+@example("text\n---\n## b")
+@example("---\n## a\n---")
+def test_headings_are_those_of_the_whole_body(body):
+    found = [(f"h{h.level}", h.line, h.end) for h in find_headings(body)]
+    assert found == whole_headings(body)
+
+
+@pytest.mark.slow
+@given(bodies)
+@example("- a\n- b\n\n  c")
+@example("- - a\n- 1. b")
+@example("-x\n- y")
+@example("*em* x\n- a")
+@example("<div>\n- a")
+def test_items_are_those_of_the_whole_part(part):
+    tokens = _COMMONMARK.parse(part)
+    expected = [
+        (plain_text(CHECKBOX.sub("", tokens[place + 2].content)), token.map[0])
+        for place, token in enumerate(tokens)
+        if token.type == "list_item_open" and token.map and tokens[place + 2].type == "inline"
+    ]
+    assert [(i.text, i.line) for i in find_items(part)] == [e for e in expected if e[0]]
+
+
+@pytest.mark.slow
+@given(bodies)
+@example("text\n## x")
+@example("text\n===\n\nmore")
+@example("text\n- item")
+def test_first_paragraph_is_that_of_the_whole_part(part):
+    tokens = _COMMONMARK.parse(part)
+    texts = (
+        plain_text(CHECKBOX.sub("", tokens[place + 1].content))
+        for place, token in enumerate(tokens)
+        if token.type == "paragraph_open"
+    )
+    assert first_paragraph(part) == next((text for text in texts if text), "")

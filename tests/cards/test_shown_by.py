@@ -1,7 +1,5 @@
 """`shown-by` comments of checklist items: parsed with the card, invisible, linted."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.cards.lint import check_card

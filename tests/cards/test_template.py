@@ -1,7 +1,5 @@
 """A new card from a template: every key set, every comment kept (SPEC §10)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import frontmatter
@@ -40,14 +38,14 @@ created:
 """
 
 
-def parsed(text: str) -> Card:
+def parsed(text):
     document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
     assert document.findings == ()
     assert document.card is not None
     return document.card
 
 
-def test_everything_given() -> None:
+def test_everything_given():
     text = new_card(
         TEMPLATE,
         kind="playbook",
@@ -88,13 +86,13 @@ created: 2026-11-21
     assert card.paths == ("src/**", "*.py")
 
 
-def test_what_is_not_given_stays_empty() -> None:
+def test_what_is_not_given_stays_empty():
     text = new_card(TEMPLATE, kind="lesson", title="T", created="2026-11-21")
     assert "\nproject:\nstage:\npaths: []\n" in text
     assert "\nseverity: medium\n" in text
 
 
-def test_examples_in_a_template_do_not_reach_a_card() -> None:
+def test_examples_in_a_template_do_not_reach_a_card():
     template = TEMPLATE.replace("project:\n", "project: my-project # or none\n")
     text = new_card(template, kind="lesson", title="T", created="2026-11-21")
     assert parsed(text).project is None
@@ -102,7 +100,7 @@ def test_examples_in_a_template_do_not_reach_a_card() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_shipped_templates(kind: str) -> None:
+def test_the_shipped_templates(kind):
     template = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
     text = new_card(
         template,
@@ -135,7 +133,7 @@ def test_the_shipped_templates(kind: str) -> None:
 
 @pytest.mark.slow
 @given(st.text())
-def test_any_title(title: str) -> None:
+def test_any_title(title):
     try:
         text = new_card(TEMPLATE, kind="lesson", title=title, created="2026-11-21")
     except (InputError, EditRefused):
@@ -145,27 +143,21 @@ def test_any_title(title: str) -> None:
     assert text.count("\n") == TEMPLATE.count("\n")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"title": " "}, "the title is empty; name the mistake in one sentence"),
-        ({"kind": "note"}, "kind must be one of lesson, playbook, qa-finding, not 'note'"),
-        ({"severity": "urgent"}, "severity must be one of low, medium, high, not 'urgent'"),
-        ({"created": "today"}, "created must be a date such as 2026-01-31, not 'today'"),
-        (
-            {"created": "2026-01-311"},
-            "created must be a date such as 2026-01-31, not '2026-01-311'",
-        ),
-    ],
-)
-def test_wrong_values_are_named(wrong: dict[str, str], message: str) -> None:
+@pytest.mark.parametrize(("wrong", "message"), [
+    ({"title": " "}, "the title is empty; name the mistake in one sentence"),
+    ({"kind": "note"}, "kind must be one of lesson, playbook, qa-finding, not 'note'"),
+    ({"severity": "urgent"}, "severity must be one of low, medium, high, not 'urgent'"),
+    ({"created": "today"}, "created must be a date such as 2026-01-31, not 'today'"),
+    ({"created": "2026-01-311"}, "created must be a date such as 2026-01-31, not '2026-01-311'"),
+])  # fmt: skip
+def test_wrong_values_are_named(wrong, message):
     given_values = {"kind": "lesson", "title": "T", "created": "2026-11-21", **wrong}
     with pytest.raises(InputError) as caught:
         new_card(TEMPLATE, **given_values)  # type: ignore[arg-type]
     assert str(caught.value) == message
 
 
-def test_everything_is_on_one_line_and_a_title_may_stand_anywhere_in_the_body() -> None:
+def test_everything_is_on_one_line_and_a_title_may_stand_anywhere_in_the_body():
     text = new_card(
         TEMPLATE.replace("<!-- why -->", "{{title}}: {{ title }}, {{  title }}"),
         kind="lesson",

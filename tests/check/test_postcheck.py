@@ -1,23 +1,17 @@
 """Which checklist items an answer denies, and which neither it nor what the agent did shows."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.check.item_states import MAX_EVIDENCE, check_items, read_texts
+from lessons_kb.check.item_states import MAX_EVIDENCE, find_unaddressed_items
 from lessons_kb.model import Card
 
 
 def card(*items, name="a"):
     return Card(id=f"lessons/{name}.md", kind="lesson", title=name, checklist=items)
-
-
-def find_unaddressed_items(answer, cards, evidence=()):
-    return check_items(cards, answer, read_texts(evidence))
 
 
 def check(item, answer="", *evidence):
@@ -53,10 +47,6 @@ class TestShape:
         (one,) = check("Cover the rejection with a test", answer)
         assert (one.denied, one.quote) == (True, "I left the tests for a follow-up.")
 
-    def test_no_cards_nothing_missing(self):
-        found = find_unaddressed_items("Anything.", [])
-        assert (found.unaddressed, found.checked) == ((), 0)
-
     def test_an_item_without_a_significant_word_is_not_looked_for(self):
         found = find_unaddressed_items("Done.", [card("…", "", "To be or not to be")])
         assert (found.unaddressed, found.checked) == ((), 0)
@@ -67,21 +57,18 @@ class TestShape:
         assert [one.item for one in found] == ["Rotate tokens", "Sign the tag", "Purge the cache"]
 
 
-@pytest.mark.parametrize(
-    ("item", "answer"),
-    [
-        ("Add a test", "I added a test."),
-        ("Add a test", "Still open:\n\n- The layout\n\nI added a test."),
-        ("Reject every chat id that is not on the allowlist",
-         "Every chat id that is not on the allowlist is rejected."),
-        ("Never log the token", "The token is not logged."),
-        ("Consider the next step", "- [x] Consider the next step"),
-        ("Set timeouts explicitly", "Every request has an explicit timeout of five seconds."),
-        ("테스트를 추가한다", "거절되는 경우의 테스트를 추가했습니다."),
-        ("テストを追加する", "テストを追加しました。"),
-        ("Set a timeout", "Here it is:\n```py\nrequests.get(url, timeout=5)\n```\n"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("item", "answer"), [
+    ("Add a test", "I added a test."),
+    ("Add a test", "Still open:\n\n- The layout\n\nI added a test."),
+    ("Reject every chat id that is not on the allowlist",
+     "Every chat id that is not on the allowlist is rejected."),
+    ("Never log the token", "The token is not logged."),
+    ("Consider the next step", "- [x] Consider the next step"),
+    ("Set timeouts explicitly", "Every request has an explicit timeout of five seconds."),
+    ("테스트를 추가한다", "거절되는 경우의 테스트를 추가했습니다."),
+    ("テストを追加する", "テストを追加しました。"),
+    ("Set a timeout", "Here it is:\n```py\nrequests.get(url, timeout=5)\n```\n"),
+])  # fmt: skip
 def test_shown(item, answer):
     assert not missing(item, answer)
 
@@ -119,36 +106,29 @@ def test_denied(item, answer):
     assert denied(item, answer)
 
 
-@pytest.mark.parametrize(
-    ("item", "answer"),
-    [
-        *((item, "All done.") for item, _ in DENIED),
-        ("Add a test", "I did not touch the layout."),
-        ("Add a test", "I added a test, but did not touch the layout."),
-        ("Add a test", "The layout is for later; the test is added."),
-        ("Add a test", "```\n# TODO: add a test\n```"),
-        ("Never log the token", "I did not log the token."),
-        ("Do not touch the schema", "The schema was not touched."),
-        ("Encrypt backups before the upload", "No connection was lost during the upload."),
-        ("Handle a missing key", "If the key is missing, the default is used."),
-        ("Process each event only once", "Events seen before are skipped by id."),
-        ("Keep snapshot tests unchanged", "The snapshot tests did not have to be touched."),
-        # Somebody else's words, and how it was before.
-        ("Measure memory", "> we did not measure memory\n\nHere is the outcome."),
-        ("Run the tests", 'It prints "The tests were not run" in that case.'),
-        ("Run the tests", "It prints `tests not run` in that case."),
-        ("Commit the lock file", "The lock file was not committed before; it is now."),
-    ],
-)
+@pytest.mark.parametrize(("item", "answer"), [
+    *((item, "All done.") for item, _ in DENIED),
+    ("Add a test", "I did not touch the layout."),
+    ("Add a test", "I added a test, but did not touch the layout."),
+    ("Add a test", "The layout is for later; the test is added."),
+    ("Add a test", "```\n# TODO: add a test\n```"),
+    ("Never log the token", "I did not log the token."),
+    ("Do not touch the schema", "The schema was not touched."),
+    ("Encrypt backups before the upload", "No connection was lost during the upload."),
+    ("Handle a missing key", "If the key is missing, the default is used."),
+    ("Process each event only once", "Events seen before are skipped by id."),
+    ("Keep snapshot tests unchanged", "The snapshot tests did not have to be touched."),
+    # Somebody else's words, and how it was before.
+    ("Measure memory", "> we did not measure memory\n\nHere is the outcome."),
+    ("Run the tests", 'It prints "The tests were not run" in that case.'),
+    ("Run the tests", "It prints `tests not run` in that case."),
+    ("Commit the lock file", "The lock file was not committed before; it is now."),
+])  # fmt: skip
 def test_not_denied(item, answer):
     assert not denied(item, answer)
 
 
 class TestEvidence:
-    def test_an_edit_is_enough(self):
-        edit = "tests/test_guard.py\ndef test_rejection_of_a_stranger():\n    assert refused\n"
-        assert not missing("Cover the rejection with a test", "Done.", edit)
-
     def test_a_command_is_enough(self):
         assert missing("Run the linter", "Done.")
         assert not missing("Run the linter", "Done.", "npm run linter")
@@ -162,12 +142,6 @@ class TestEvidence:
         lines = [f"value_{n} = {n}" for n in range(40)]
         spread = "\n".join(["encrypt()", *lines, "backups", *lines, "upload()"])
         assert missing("Encrypt backups before the upload", "Done.", spread)
-
-    def test_a_denial_outweighs_what_was_done(self):
-        edit = "tests/test_guard.py\ndef test_rejection():\n    ...\n"
-        answer = "I did not cover the rejection with a test."
-        (one,) = check("Cover the rejection with a test", answer, edit)
-        assert one.denied
 
 
 HUGE = [

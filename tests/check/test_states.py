@@ -1,10 +1,8 @@
 """Shown, denied, contradicted, open: what is said of an item, and on what evidence."""
 
-from __future__ import annotations
-
 import pytest
 
-from lessons_kb.check.item_states import check_items
+from lessons_kb.check.item_states import check_items, read_closings
 from lessons_kb.model import Card, Command, DetectedLine, Edit, Evidence
 
 ITEM = "Cover the rejection with a test"
@@ -93,62 +91,54 @@ class TestDenied:
 
 
 class TestContradicted:
-    @pytest.mark.parametrize(
-        ("item", "answer", "evidence", "reason"),
-        [
-            ("Run the whole test suite", "All tests pass.", done(EDIT), "no test run"),
-            ("Run the whole test suite", "All tests pass.",
-             done(EDIT, commands=["git status", "ruff check ."]), "no test run"),
-            ("Run the whole test suite", "I ran the full test suite; everything is green.",
-             done(EDIT, commands=[Command(line="pytest -q", failed=True, tests=True)]),
-             "tests failed"),
-            (ITEM, "I added a test for the rejection.",
-             done(Edit(path="src/bot.py", text="return reject(sender)")), "no test written"),
-            ("Document the setting in `docs/settings.md`",
-             "I documented the new setting in `docs/settings.md`.",
-             done(Edit(path="src/a.py", text="setting = 1")), "file not changed"),
-            ("Check the migrations with alembic check", "I ran `alembic check` and it is clean.",
-             done(EDIT, commands=["git diff"]), "command not run"),
-            ("Encrypt the backups", "I changed the backups so that they are encrypted.",
-             done(commands=["cat backup.py"]), "no change"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("item", "answer", "evidence", "reason"), [
+        ("Run the whole test suite", "All tests pass.", done(EDIT), "no test run"),
+        ("Run the whole test suite", "All tests pass.", done(EDIT, commands=["git status",
+         "ruff check ."]), "no test run"),
+        ("Run the whole test suite", "I ran the full test suite; everything is green.", done(EDIT,
+         commands=[Command(line="pytest -q", failed=True, tests=True)]), "tests failed"),
+        (ITEM, "I added a test for the rejection.", done(Edit(path="src/bot.py",
+         text="return reject(sender)")), "no test written"),
+        ("Document the setting in `docs/settings.md`",
+         "I documented the new setting in `docs/settings.md`.", done(Edit(path="src/a.py",
+         text="setting = 1")), "file not changed"),
+        ("Check the migrations with alembic check", "I ran `alembic check` and it is clean.",
+         done(EDIT, commands=["git diff"]), "command not run"),
+        ("Encrypt the backups", "I changed the backups so that they are encrypted.",
+         done(commands=["cat backup.py"]), "no change"),
+    ])  # fmt: skip
     def test_a_claim_of_what_never_happened(self, item, answer, evidence, reason):
         one = check(item, answer, evidence)
         assert (one.state, one.reason, one.where) == ("contradicted", reason, "answer")
         assert one.quote in answer
 
-    @pytest.mark.parametrize(
-        ("item", "answer", "evidence"),
-        [
-            # the tests ran
-            ("Run the whole test suite", "All tests pass.",
-             done(EDIT, commands=[Command(line="pytest -q", tests=True)])),
-            # they passed in the end
-            ("Run the whole test suite", "All tests pass.",
-             done(commands=[Command(line="pytest", failed=True, tests=True),
-                            Command(line="pytest", tests=True)])),
-            # they ran before this turn
-            ("Run the whole test suite", "All tests pass.",
-             done(commands=[Command(line="pytest", tests=True, earlier=True)])),
-            # a script may run anything
-            ("Run the whole test suite", "All tests pass.", done(commands=["./verify.sh"])),
-            # nobody knows what else was done
-            ("Run the whole test suite", "All tests pass.", done(EDIT, complete=False)),
-            # another file may write it
-            ("Document the setting in `docs/settings.md`",
-             "I documented the new setting in `docs/settings.md`.",
-             done(commands=["python tools/gen_docs.py"])),
-            # it is only referred to
-            ("Handle the empty list", "I changed the empty case as in `docs/api.md`.",
-             done(Edit(path="src/a.py", text="if not items: return"))),
-            # not a claim of the item's
-            ("Encrypt the backups", "All tests pass.", done(EDIT)),
-            # no claim at all
-            ("Run the whole test suite", "The tests should pass now.", done(EDIT)),
-            ("Run the whole test suite", "CI tests pass in the pipeline.", done(EDIT)),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("item", "answer", "evidence"), [
+        # the tests ran
+        ("Run the whole test suite", "All tests pass.", done(EDIT,
+         commands=[Command(line="pytest -q", tests=True)])),
+        # they passed in the end
+        ("Run the whole test suite", "All tests pass.", done(commands=[Command(line="pytest",
+         failed=True, tests=True), Command(line="pytest", tests=True)])),
+        # they ran before this turn
+        ("Run the whole test suite", "All tests pass.", done(commands=[Command(line="pytest",
+         tests=True, earlier=True)])),
+        # a script may run anything
+        ("Run the whole test suite", "All tests pass.", done(commands=["./verify.sh"])),
+        # nobody knows what else was done
+        ("Run the whole test suite", "All tests pass.", done(EDIT, complete=False)),
+        # another file may write it
+        ("Document the setting in `docs/settings.md`",
+         "I documented the new setting in `docs/settings.md`.",
+         done(commands=["python tools/gen_docs.py"])),
+        # it is only referred to
+        ("Handle the empty list", "I changed the empty case as in `docs/api.md`.",
+         done(Edit(path="src/a.py", text="if not items: return"))),
+        # not a claim of the item's
+        ("Encrypt the backups", "All tests pass.", done(EDIT)),
+        # no claim at all
+        ("Run the whole test suite", "The tests should pass now.", done(EDIT)),
+        ("Run the whole test suite", "CI tests pass in the pipeline.", done(EDIT)),
+    ])  # fmt: skip
     def test_what_may_be_true_is_not_contradicted(self, item, answer, evidence):
         assert state(item, answer, evidence) != "contradicted"
 
@@ -194,30 +184,19 @@ class TestShownBy:
         assert self.shown(r"(a+)+$x", done(Edit(path="a", text=line))).state == "open"
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        "When several agents write to one branch",
-        "detached HEAD with unpushed work",
-        "Before a release",
-        "If the queue is shared",
-    ],
-)
+@pytest.mark.parametrize("item", [
+    "When several agents write to one branch", "detached HEAD with unpushed work",
+    "Before a release", "If the queue is shared",
+])  # fmt: skip
 def test_conditions_and_statements_are_no_items(item):
     assert check(item) is None
 
 
-@pytest.mark.parametrize(
-    "item",
-    [
-        "When you rename a column, add a view under the old name",
-        "Before a release: run the smoke tests",
-        "Seed the random generator",
-        "Shared state must be locked",
-        "Failed jobs are retried",
-        "Run the linter before committing",
-    ],
-)
+@pytest.mark.parametrize("item", [
+    "When you rename a column, add a view under the old name",
+    "Before a release: run the smoke tests", "Seed the random generator",
+    "Shared state must be locked", "Failed jobs are retried", "Run the linter before committing",
+])  # fmt: skip
 def test_what_asks_for_something_is_one(item):
     assert check(item)
 
@@ -236,3 +215,46 @@ def test_all_states_at_once_and_what_is_not_shown():
     assert states == ["shown", "denied", "contradicted", "open"]
     assert [item.state for item in checked.unaddressed] == states[1:]
     assert checked.checked == 4
+
+
+ITEMS = ("Reject unknown senders", "Cover the rejection with a test")
+CARD = Card(id="lessons/a.md", kind="lesson", title="a", checklist=ITEMS)
+DONE = Evidence(
+    edits=(Edit(path="src/bot.py", text="x = 1"),),
+    commands=(Command(line="cd api && pytest -q tests/test_bot.py", tests=True),),
+    complete=True,
+)
+
+
+def close(answer, evidence=DONE):
+    closings = read_closings(answer, {1: CARD.id}, {CARD.id: ITEMS})
+    items = check_items([CARD], answer, evidence, closings=closings).items
+    return [(item.state, item.where) for item in items]
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
+    ("- L1.2 done: `src/bot.py`", ("shown", "src/bot.py")),
+    ("L1.2 done `pytest -q tests/test_bot.py`", ("shown", "command")),
+    ("L1.2 done tests/test_bot.py:3", ("contradicted", "answer")),
+    ("L1.2 done `npm test`", ("contradicted", "answer")),
+    ("L1.2 left: no time", ("denied", "answer")),
+    ("L1.2 done", ("open", "")),
+    ("L1.2 I wonder", ("open", "answer")),
+    ("L1.2 done src/nothing.py\nL1.2 left", ("denied", "answer")),
+    ("L1.9 done src/bot.py:41", ("open", "")),
+    ("L2.2 done src/bot.py:41", ("open", "")),
+])  # fmt: skip
+def test_a_closing_is_held_against_what_happened(line, expected):
+    assert close(f"All of it is in place.\n\n{line}\n")[1][0] == expected[0]
+    if expected[1]:
+        assert close(f"Fine.\n\n{line}\n")[1][1] in (expected[1], "")
+
+
+def test_a_closing_shows_its_own_item_alone():
+    assert close("L1.1 done src/bot.py:1")[1] == ("open", "")
+
+
+def test_where_not_all_is_known_nothing_is_contradicted():
+    some = Evidence(edits=DONE.edits)
+    assert close("L1.2 done tests/test_bot.py:3", some)[1] == ("open", "answer")

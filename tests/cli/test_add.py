@@ -1,16 +1,10 @@
 """Capture in one line: `add`, `create` with the same options, `edit`."""
 
-from __future__ import annotations
-
 import json
-import pathlib
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-Lessons = Callable[..., Any]
 TITLE = "Mailed an invoice without its attachment"
 WHOLE = (
     *("--why", "The mailer drops a file that is larger than its buffer, and reports success"),
@@ -34,7 +28,7 @@ The cache is keyed by path alone.
 
 
 @pytest.mark.slow
-def test_one_line_makes_a_card_that_is_injected(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_one_line_makes_a_card_that_is_injected(lessons, brain):
     done = lessons("add", TITLE, *WHOLE, "--paths", "src/mail/**,src/__init__.py")
     path = "lessons/mailed-an-invoice-without-its-attachment.md"
     assert (done.code, done.out, done.err) == (0, f"{path}\n", "")
@@ -47,9 +41,7 @@ def test_one_line_makes_a_card_that_is_injected(lessons: Lessons, brain: pathlib
     assert path not in lessons("lint").out
 
 
-def test_a_card_that_does_not_pass_the_bar_is_not_written(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_a_card_that_does_not_pass_the_bar_is_not_written(lessons, brain):
     before = sorted(brain.rglob("*.md"))
     done = lessons("add", TITLE, "--why", "carelessness", "--do", "be careful")
     assert (done.code, done.out) == (2, "")
@@ -60,13 +52,13 @@ def test_a_card_that_does_not_pass_the_bar_is_not_written(
     assert missing == ["two or three `symptoms`, worded like a future task"]
 
 
-def test_one_symptom_is_told_that_a_second_is_missing(lessons: Lessons, brain: object) -> None:
+def test_one_symptom_is_told_that_a_second_is_missing(lessons, brain):
     done = lessons("add", TITLE, *WHOLE[:6])
     assert done.code == 2
     assert "  --symptom: a second of the `symptoms`, in other words than the first\n" in done.err
 
 
-def test_detect_patterns_of_each_kind_are_written(lessons: Lessons, brain: object) -> None:
+def test_detect_patterns_of_each_kind_are_written(lessons, brain):
     patterns = ("--detect", r"mail\(['\"]", "--detect", r"command: curl .*/mail")
     done = lessons("add", TITLE, *WHOLE, *patterns)
     detect = json.loads(lessons("show", done.out.strip(), "--json").out)["detect"]
@@ -76,18 +68,18 @@ def test_detect_patterns_of_each_kind_are_written(lessons: Lessons, brain: objec
     ]
 
 
-def test_a_pattern_that_cannot_be_used_is_refused(lessons: Lessons, brain: object) -> None:
+def test_a_pattern_that_cannot_be_used_is_refused(lessons, brain):
     done = lessons("add", TITLE, *WHOLE, "--detect", "mail(")
     assert (done.code, done.err.count("\n")) == (2, 1)
 
 
-def test_a_lesson_that_is_there_is_not_added_again(lessons: Lessons, brain: object) -> None:
+def test_a_lesson_that_is_there_is_not_added_again(lessons, brain):
     path = lessons("add", TITLE, *WHOLE).out.strip()
     assert f"lessons bump {path}" in lessons("add", TITLE, *WHOLE).err
     assert lessons("add", TITLE, *WHOLE, "--on-duplicate", "bump").out == f"{path} (seen 2×)\n"
 
 
-def test_a_secret_is_not_written(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_secret_is_not_written(lessons, brain):
     why = "The gateway was called with AKIAIOSFODNN7EXAMPLE12 of production as its key id"
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     path = lessons("add", TITLE, *WHOLE[2:], "--why", f"{why} {key}").out.strip()
@@ -95,9 +87,7 @@ def test_a_secret_is_not_written(lessons: Lessons, brain: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["add", "create"])
-def test_a_card_comes_from_standard_input(
-    lessons: Lessons, brain: pathlib.Path, command: str
-) -> None:
+def test_a_card_comes_from_standard_input(lessons, brain, command):
     done = lessons(command, "-", stdin=CARD)
     assert done.out == "lessons/session-cache-outlives-its-user.md\n"
     text = (brain / done.out.strip()).read_text()
@@ -105,25 +95,23 @@ def test_a_card_comes_from_standard_input(
     assert "created: " in text
 
 
-def test_standard_input_is_held_to_the_bar_by_add_alone(lessons: Lessons, brain: object) -> None:
+def test_standard_input_is_held_to_the_bar_by_add_alone(lessons, brain):
     rough = "---\ntitle: Session cache outlives its user\n---\n\n## Root Cause\n\nUnknown.\n"
     assert "a concrete Root Cause" in lessons("add", "-", stdin=rough).err
     assert lessons("create", "-", stdin=rough).code == 0
 
 
 @pytest.mark.parametrize("text", ["", "# \n", "---\ntitle: Unclosed\n", "no title at all"])
-def test_what_is_no_card_is_refused_in_one_line(lessons: Lessons, brain: object, text: str) -> None:
+def test_what_is_no_card_is_refused_in_one_line(lessons, brain, text):
     done = lessons("create", "-", stdin=text)
     assert (done.code, done.err.count("\n")) == (2, 1)
 
 
-def test_options_beside_a_whole_card_are_refused(lessons: Lessons, brain: object) -> None:
+def test_options_beside_a_whole_card_are_refused(lessons, brain):
     assert lessons("add", "-", "--why", "because of that", stdin=CARD).code == 2
 
 
-def test_create_fills_what_it_is_told_into_the_template(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_create_fills_what_it_is_told_into_the_template(lessons, brain):
     done = lessons("create", TITLE, *WHOLE, "--detect", r"send_mail\(")
     text = (brain / done.out.strip()).read_text()
     assert "- [ ] Compare the size of what was sent with the file" in text
@@ -132,7 +120,7 @@ def test_create_fills_what_it_is_told_into_the_template(
 
 
 @pytest.mark.slow
-def test_the_template_itself_is_never_injected(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_the_template_itself_is_never_injected(lessons, brain):
     done = lessons("create", TITLE)
     assert "still the template, so it is not injected; it needs:" in done.err
     path = done.out.strip()
@@ -146,17 +134,12 @@ def test_the_template_itself_is_never_injected(lessons: Lessons, brain: pathlib.
     assert path in lessons("preflight", prompt).out
 
 
-def test_edit_without_a_terminal_names_the_file(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_edit_without_a_terminal_names_the_file(lessons, brain):
     assert f"edit {brain}/lessons/telegram-allowlist.md" in lessons("edit", "telegram").err
 
 
 @pytest.mark.slow
-def test_the_platforms_editor_opens_where_none_is_set(
-    answer: Callable[..., str],
-    brain: pathlib.Path,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_platforms_editor_opens_where_none_is_set(answer, brain, tmp_path, monkeypatch):
     editor = tmp_path / "bin" / "our-editor"
     editor.parent.mkdir()
     editor.write_text(
@@ -177,9 +160,7 @@ def test_the_platforms_editor_opens_where_none_is_set(
 
 
 @pytest.mark.slow
-def test_messages_are_folded_between_words_on_a_terminal(
-    terminal: Callable[..., Any], brain: pathlib.Path
-) -> None:
+def test_messages_are_folded_between_words_on_a_terminal(terminal, brain):
     asked = terminal("add", TITLE)
     seen = asked.end()
     assert asked.code == 2

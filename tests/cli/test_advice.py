@@ -1,7 +1,5 @@
 """No dead ends: what a command advises is typed, and then the user can go on."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re
@@ -14,6 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+
+from lessons_kb import Brain
 
 ROOT = str(pathlib.Path(__file__).parents[2])
 CARD = """\
@@ -45,7 +45,7 @@ class Walk:
     go: pytest.MonkeyPatch
     typed: list[str] = field(default_factory=list)
 
-    def type(self, line: str) -> tuple[int, str]:
+    def type(self, line):
         """Type a line; return its exit code and all that it printed."""
         self.typed.append(line)
         if line.startswith("export "):
@@ -63,7 +63,7 @@ class Walk:
         done = self.lessons(*words[1:])
         return done.code, done.out + done.err
 
-    def follow(self, line: str, *, again: bool = True, depth: int = 0) -> str:
+    def follow(self, line, *, again=True, depth=0):
         """Type a line, all that it advises, and the line again where it had failed.
 
         Returns the line that gave the advice.
@@ -83,7 +83,7 @@ class Walk:
         return last
 
 
-def advised(line: str) -> list[str]:
+def advised(line):
     """List the commands that a line names."""
     commands = re.findall(r"`((?:lessons|chmod|mv|cp|export|git|rm) [^`]*)`", line)
     if near := re.search(r"did you mean (\S+/\S+\.md)\?", line):
@@ -94,7 +94,7 @@ def advised(line: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+def shop(tmp_path_factory):
     root = tmp_path_factory.mktemp("shops") / "shop"
     (root / "lessons").mkdir(parents=True)
     (root / "lessons.toml").write_text("")
@@ -107,12 +107,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture
-def walk(
-    lessons: Callable[..., Any],
-    shop: pathlib.Path,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Walk:
+def walk(lessons, shop, tmp_path, monkeypatch):
     """A user in a trusted brain of three cards, in a repository."""
     shutil.copytree(shop, tmp_path / "shop")
     monkeypatch.chdir(tmp_path / "shop")
@@ -130,7 +125,7 @@ AGAIN = WHOLE.format(TITLES[0])
 JOURNAL = "$(ls -d $HOME/.local/state/lessons-kb/brains/*/journal.db)"
 NEWER = 'import sqlite3, sys\nsqlite3.connect(sys.argv[1]).execute("PRAGMA user_version = 999")'
 
-WAYS: dict[str, tuple[str, str, bool]] = {
+WAYS = {
     # What a new user meets.
     "a new brain": ("mkdir ../new; cd ../new", "lessons init", False),
     "a title alone": ("", "lessons add 'Sold out of stock'", False),
@@ -239,7 +234,7 @@ WAYS: dict[str, tuple[str, str, bool]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_advice_works_when_it_is_typed(walk: Walk, way: str) -> None:
+def test_the_advice_works_when_it_is_typed(walk, way):
     setup, command, again = WAYS[way]
     for line in filter(None, setup.split("; ")):
         code, said = walk.type(line)
@@ -265,9 +260,7 @@ def test_the_advice_works_when_it_is_typed(walk: Walk, way: str) -> None:
         ),
     ],
 )
-def test_a_broken_setting_is_put_right_as_is_said(
-    walk: Walk, wrong: str, advice: str, right: str
-) -> None:
+def test_a_broken_setting_is_put_right_as_is_said(walk, wrong, advice, right):
     settings = pathlib.Path("lessons.toml")
     settings.write_text(wrong)
     walk.type("lessons trust .")
@@ -283,13 +276,9 @@ def test_a_broken_setting_is_put_right_as_is_said(
         walk.follow(f"lessons {command}")
 
 
-def test_a_review_that_was_interrupted_goes_on(
-    walk: Walk, answer: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from lessons_kb import Brain
-
+def test_a_review_that_was_interrupted_goes_on(walk, answer, monkeypatch):
     cause = "The total was hard-coded to three instead of a sum of the items."
-    good: dict[str, Any] = {
+    good = {
         "sections": {"Root Cause": cause},
         "prevention": ["Cover the total of a cart with two items by a test"],
         "symptoms": ["the total of the cart is wrong", "change how a cart is summed up"],
@@ -318,7 +307,7 @@ FOREIGN = {
 class Unprivileged(Walk):
     """A user in a process of its own that may do no more than any other user."""
 
-    def type(self, line: str) -> tuple[int, str]:
+    def type(self, line):
         self.typed.append(line)
         line = re.sub(r"^lessons ", f"{sys.executable} -m lessons_kb.cli.entry ", line)
         done = subprocess.run(
@@ -331,9 +320,7 @@ class Unprivileged(Walk):
 
 
 @pytest.fixture
-def unprivileged(
-    shop: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> Unprivileged:
+def unprivileged(shop, tmp_path, monkeypatch):
     """A user in a brain; only root can make files that are another user's."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs the right to change owners, and setpriv")
@@ -343,8 +330,9 @@ def unprivileged(
     return Unprivileged(None, monkeypatch)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", FOREIGN)
-def test_whoever_may_not_write_can_go_on(unprivileged: Unprivileged, way: str) -> None:
+def test_whoever_may_not_write_can_go_on(unprivileged, way):
     setup, command, owner = FOREIGN[way]
     brain = pathlib.Path.cwd()
     for path in (brain, *brain.rglob("*")):
@@ -357,7 +345,8 @@ def test_whoever_may_not_write_can_go_on(unprivileged: Unprivileged, way: str) -
         unprivileged.follow(command)
 
 
-def test_a_home_that_cannot_be_written(unprivileged: Unprivileged, tmp_path: pathlib.Path) -> None:
+@pytest.mark.slow
+def test_a_home_that_cannot_be_written(unprivileged, tmp_path):
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     os.chown(theirs, OTHER, OTHER)
@@ -370,9 +359,8 @@ def test_a_home_that_cannot_be_written(unprivileged: Unprivileged, tmp_path: pat
             unprivileged.follow("lessons list")
 
 
-def test_an_editor_that_cannot_be_started(
-    walk: Walk, terminal: Callable[..., Any], tmp_path: pathlib.Path
-) -> None:
+@pytest.mark.slow
+def test_an_editor_that_cannot_be_started(walk, terminal, tmp_path):
     nano = tmp_path / "bin/nano"
     nano.parent.mkdir()
     nano.write_text("#!/bin/sh\necho '- [ ] More' >> \"$1\"\n")
@@ -389,7 +377,8 @@ def test_an_editor_that_cannot_be_started(
     assert pathlib.Path(LOST).read_text().count("More") == 2
 
 
-def test_ctrl_c_and_a_closed_pipe_leave_all_in_order(walk: Walk) -> None:
+@pytest.mark.slow
+def test_ctrl_c_and_a_closed_pipe_leave_all_in_order(walk):
     entry = f"{sys.executable} -m lessons_kb.cli.entry"
     shell = f"set -o pipefail; {entry} export jsonl | head -c 3; {entry} manage < /dev/null"
     done = subprocess.run(

@@ -1,7 +1,5 @@
 """The commands install, uninstall and mcp, as a user types them."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
@@ -10,13 +8,9 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.install import install_agent as own_programs
-
 
 @pytest.fixture
-def home(_own_home: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch):
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "APPDATA"):
-        monkeypatch.delenv(name, raising=False)
+def home(_own_home, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     (tmp_path / "project").mkdir()
@@ -25,7 +19,7 @@ def home(_own_home: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home: pathlib.Path) -> None:
+def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home):
     done = lessons("install", "codex")
     assert done.code == 0
     assert "+[mcp_servers.lessons]" in done.out
@@ -42,13 +36,18 @@ def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home: pathlib
     assert not (home / ".codex").exists()
 
 
-def test_a_dry_run_writes_nothing(lessons, home: pathlib.Path) -> None:
+def test_a_dry_run_writes_nothing(lessons, home):
+    (home / ".gemini").mkdir()
+    settings = home / ".gemini" / "settings.json"
+    settings.write_text("{}")
     done = lessons("install", "gemini-cli", "--dry-run")
-    assert "would be created" in done.out
-    assert list(home.iterdir()) == []
+    assert "would be changed" in done.out
+    assert '+  "hooks": {' in done.out
+    assert [path for path in home.rglob("*") if path.is_file()] == [settings]
+    assert settings.read_text() == "{}"
 
 
-def test_a_committed_file_has_bare_names(lessons, home: pathlib.Path) -> None:
+def test_a_committed_file_has_bare_names(lessons, home):
     done = lessons("install", "claude-code", "--scope", "project", "--shared")
     project = pathlib.Path.cwd()
     hooks = (project / ".claude" / "settings.json").read_text()
@@ -59,7 +58,7 @@ def test_a_committed_file_has_bare_names(lessons, home: pathlib.Path) -> None:
     assert not (home / ".claude").exists()
 
 
-def test_a_personal_file_of_a_project_has_paths(lessons, home: pathlib.Path) -> None:
+def test_a_personal_file_of_a_project_has_paths(lessons, home):
     lessons("install", "claude-code", "--scope", "project")
     project = pathlib.Path.cwd()
     hooks = json.loads((project / ".claude" / "settings.local.json").read_text())["hooks"]
@@ -70,7 +69,7 @@ def test_a_personal_file_of_a_project_has_paths(lessons, home: pathlib.Path) -> 
 
 
 @pytest.mark.slow
-def test_all_means_those_that_are_here(lessons, home: pathlib.Path) -> None:
+def test_all_means_those_that_are_here(lessons, home):
     (home / ".gemini").mkdir()
     (home / ".cursor").mkdir()
     done = json.loads(lessons("--json", "install", "--all").out)
@@ -80,7 +79,7 @@ def test_all_means_those_that_are_here(lessons, home: pathlib.Path) -> None:
     assert sorted(path.name for path in home.iterdir()) == [".cursor", ".gemini", ".local"]
 
 
-def test_one_broken_agent_does_not_keep_the_others(lessons, home: pathlib.Path) -> None:
+def test_one_broken_agent_does_not_keep_the_others(lessons, home):
     (home / ".gemini").mkdir()
     (home / ".gemini" / "settings.json").write_text("{,}")
     (home / ".cursor").mkdir()
@@ -98,12 +97,14 @@ def test_one_broken_agent_does_not_keep_the_others(lessons, home: pathlib.Path) 
         (["install"], "--all"),
         (["install", "codex", "--all"], "--all"),
         (["install", "emacs"], "claude-code"),
+        (["install", "codex", "--scope", "world"], "user, project"),
+        (["install", "codex", "--via", "pigeon"], "command, mcp"),
         (["install", "cursor", "--via", "mcp"], "--via command"),
         (["install", "codex", "--shared"], "--scope project"),
         (["install", "--all"], "no agent found"),
     ],
 )
-def test_a_wrong_line_is_told_in_one_line(lessons, home, words: list[str], says: str) -> None:
+def test_a_wrong_line_is_told_in_one_line(lessons, home, words, says):
     done = lessons(*words)
     assert done.code == 2
     assert says in done.err
@@ -111,10 +112,8 @@ def test_a_wrong_line_is_told_in_one_line(lessons, home, words: list[str], says:
     assert "Traceback" not in done.err
 
 
-def test_without_the_sdk_hooks_are_installed_and_the_rest_is_told(
-    lessons, home: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(own_programs, "has_sdk", lambda: False)
+def test_without_the_sdk_hooks_are_installed_and_the_rest_is_told(lessons, home, monkeypatch):
+    monkeypatch.setattr("lessons_kb.agents.install.install_agent.has_sdk", lambda: False)
     done = lessons("install", "codex")
     assert (home / ".codex" / "hooks.json").exists()
     assert not (home / ".codex" / "config.toml").exists()
@@ -127,7 +126,7 @@ def test_without_the_sdk_hooks_are_installed_and_the_rest_is_told(
     assert "[mcp]" in served.err
 
 
-def test_beyond_this_machine_mcp_wants_a_token(lessons, home, monkeypatch) -> None:
+def test_beyond_this_machine_mcp_wants_a_token(lessons, home, monkeypatch):
     pytest.importorskip("mcp")
     monkeypatch.delenv("LESSONS_MCP_TOKEN", raising=False)
     done = lessons("mcp", "--http", "--host", "0.0.0.0")
@@ -135,18 +134,16 @@ def test_beyond_this_machine_mcp_wants_a_token(lessons, home, monkeypatch) -> No
     assert "LESSONS_MCP_TOKEN" in done.err
 
 
-def test_a_missing_program_is_named(home, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
-    from lessons_kb.errors import InputError
-
+def test_a_missing_program_is_named(lessons, home, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setattr("sysconfig.get_path", lambda _name: str(tmp_path))
-    with pytest.raises(InputError, match="lessons-hook is missing"):
-        own_programs.find_entries(bare=False)
+    done = lessons("install", "codex")
+    assert (done.code, "lessons-hook is missing" in done.err) == (2, True)
 
 
 @pytest.mark.slow
-def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home: pathlib.Path) -> None:
-    def agents() -> list[tuple[str, str]]:
+def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home):
+    def agents():
         health = json.loads(lessons("--json", "doctor").out)
         return [(one["level"], one["detail"]) for one in health if one["what"] == "agent"]
 

@@ -1,7 +1,5 @@
 """SARIF and GitHub annotations of findings."""
 
-from __future__ import annotations
-
 import json
 
 from lessons_kb.cli.findings import (
@@ -16,7 +14,7 @@ ITEMS = [
 ]
 
 
-def test_sarif_has_a_tool_rules_and_located_results() -> None:
+def test_sarif_has_a_tool_rules_and_located_results():
     log = json.loads(format_sarif(ITEMS, version="1.2"))
     assert log["version"] == "2.1.0"
     (run,) = log["runs"]
@@ -30,13 +28,13 @@ def test_sarif_has_a_tool_rules_and_located_results() -> None:
     assert second["locations"][0]["physicalLocation"]["region"]["startLine"] == 1
 
 
-def test_github_commands_cannot_be_broken_out_of() -> None:
+def test_github_commands_cannot_be_broken_out_of():
     assert format_github(ITEMS).split("\n") == [
         "::error file=lessons/a b.md,title=lessons%3A r,line=3::50%25 done%0Anext",
         "::notice file=x%2Cy%3Az.md,title=lessons%3A q::한글",
     ]
 
 
-def test_nothing_to_say() -> None:
+def test_nothing_to_say():
     assert format_github([]) == ""
     assert json.loads(format_sarif([], version="1"))["runs"][0]["results"] == []

@@ -1,23 +1,17 @@
 """The command check: which lessons are meant, and what is no answer."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
+
+from tests.kit import commit, git
 
 PROMPT = "Add a Telegram command that runs a shell script"
 OTHER = "Rename the colour theme of the settings page to dusk"
 
-Run = Callable[..., Any]
 
-
-def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons: Run, brain: object) -> None:
+def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons, brain):
     lessons("preflight", PROMPT)
     assert lessons("check", "nothing done").out.startswith("⚠")
     assert lessons("preflight", OTHER).out == ""
@@ -29,7 +23,7 @@ def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons: Run, brain
     assert lessons("check", "nothing done", "--card", "telegram").out.startswith("⚠")
 
 
-def test_what_a_session_was_given_before_is_checked(lessons: Run, brain: object) -> None:
+def test_what_a_session_was_given_before_is_checked(lessons, brain):
     lessons("preflight", PROMPT, "--session", "s")
     assert lessons("preflight", PROMPT, "--session", "s").out == ""
     lessons("preflight", OTHER, "--session", "t")
@@ -38,20 +32,20 @@ def test_what_a_session_was_given_before_is_checked(lessons: Run, brain: object)
 
 
 @pytest.mark.parametrize("arguments", [(), ("",), ("-",), ("--card", "telegram")])
-def test_no_answer_is_no_answer(lessons: Run, brain: object, arguments: tuple[str, ...]) -> None:
+def test_no_answer_is_no_answer(lessons, brain, arguments):
     done = lessons("check", *arguments, stdin=" \n")
     assert (done.code, done.out) == (2, "")
     assert done.err == "lessons: answer missing; pass it as an argument or on stdin\n"
 
 
-def test_what_was_done_is_enough(lessons: Run, brain: object, tmp_path: pathlib.Path) -> None:
+def test_what_was_done_is_enough(lessons, brain, tmp_path):
     (tmp_path / "done.txt").write_text("The colours of the settings page.\n")
     done = lessons("check", "--card", "telegram", "--evidence", tmp_path / "done.txt", stdin="")
     assert done.code == 0
     assert done.out.startswith("⚠")
 
 
-def test_a_korean_brain_is_answered_in_korean_alone(lessons: Run, brain: pathlib.Path) -> None:
+def test_a_korean_brain_is_answered_in_korean_alone(lessons, brain):
     (brain / "lessons.toml").write_text('language = "ko"\n')
     done = lessons("--brain", brain, "check", "nothing done at all", "--card", "telegram")
     first, *lines = done.out.splitlines()
@@ -66,7 +60,7 @@ def test_a_korean_brain_is_answered_in_korean_alone(lessons: Run, brain: pathlib
 LEFT = "The handler rejects every chat id that is not on the allowlist. Tests are for a follow-up."
 
 
-def test_each_state_is_listed_with_its_evidence(lessons: Run, brain: object) -> None:
+def test_each_state_is_listed_with_its_evidence(lessons, brain):
     done = lessons("check", LEFT + " I cover the rejection later.", "--card", "telegram")
     assert "✗ denied: Cover the rejection with a test" in done.out
     assert "✓ shown: Reject every chat id that is not on the allowlist" in done.out
@@ -88,34 +82,30 @@ def test_each_state_is_listed_with_its_evidence(lessons: Run, brain: object) -> 
         ("I left the test that covers the rejection for a follow-up.", "contradicted, denied", 1),
     ],
 )
-def test_it_fails_on_the_states_that_are_asked_for(
-    lessons: Run, brain: object, answer: str, states: str, code: int
-) -> None:
+def test_it_fails_on_the_states_that_are_asked_for(lessons, brain, answer, states, code):
     assert lessons("check", answer, "--card", "telegram", "--fail-on", states).code == code
 
 
-def test_it_fails_on_no_other_states(lessons: Run, brain: object) -> None:
+def test_it_fails_on_no_other_states(lessons, brain):
     done = lessons("check", "nothing", "--card", "telegram", "--fail-on", "shown")
     assert (done.code, done.out) == (2, "")
     assert "denied, contradicted, open" in done.err
 
 
-def test_without_an_answer_in_an_agent_there_is_no_last(lessons: Run, brain: object) -> None:
+def test_without_an_answer_in_an_agent_there_is_no_last(lessons, brain):
     done = lessons("check", "--last")
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1
     assert lessons("check", "--last", "an answer").code == 2
 
 
-def judge(tmp_path: pathlib.Path, code: str) -> str:
+def judge(tmp_path, code):
     program = tmp_path / "judge.py"
     program.write_text(f"import json, sys, time\nasked = json.load(sys.stdin)\n{code}\n")
     return f"{sys.executable} {program}"
 
 
-def own_settings(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, command: str, seconds: float = 20
-) -> None:
+def own_settings(tmp_path, monkeypatch, command, seconds=20):
     folder = tmp_path / "config" / "lessons-kb"
     folder.mkdir(parents=True)
     text = f"[check]\ncommand = {json.dumps(command)}\nseconds = {seconds}\n"
@@ -128,9 +118,7 @@ ANSWER_ALL = """print(json.dumps({"items": [{"id": one["id"], "state": STATE, "q
 
 
 @pytest.mark.parametrize("state", ["shown", "denied", "open"])
-def test_a_program_of_the_users_judges(
-    lessons: Run, brain: object, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, state: str
-) -> None:
+def test_a_program_of_the_users_judges(lessons, brain, tmp_path, monkeypatch, state):
     command = judge(tmp_path, ANSWER_ALL.replace("STATE", repr(state)))
     own_settings(tmp_path, monkeypatch, command)
     data = json.loads(lessons("check", "Thirty cats.", "--card", "telegram", "--json").out)
@@ -138,9 +126,7 @@ def test_a_program_of_the_users_judges(
     assert data["trouble"] == ""
 
 
-def test_it_is_told_items_answer_edits_and_commands(
-    lessons: Run, brain: object, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_told_items_answer_edits_and_commands(lessons, brain, tmp_path, monkeypatch):
     command = judge(tmp_path, f"open({str(tmp_path / 'asked')!r}, 'w').write(json.dumps(asked))")
     own_settings(tmp_path, monkeypatch, command)
     (tmp_path / "edit").write_text("a.py\nx = 1\n")
@@ -168,8 +154,8 @@ def test_it_is_told_items_answer_edits_and_commands(
     ],
 )
 def test_where_the_program_fails_the_built_in_verdict_holds(
-    lessons: Run, brain: object, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, code: str
-) -> None:
+    lessons, brain, tmp_path, monkeypatch, code
+):
     plain = lessons("check", LEFT, "--card", "telegram", "--json").out
     own_settings(tmp_path, monkeypatch, judge(tmp_path, code), seconds=2)
     told = json.loads(lessons("check", LEFT, "--card", "telegram", "--json").out)
@@ -178,7 +164,7 @@ def test_where_the_program_fails_the_built_in_verdict_holds(
     assert "lessons: check.command had no say: " in lessons("check", LEFT, "--card", "telegram").out
 
 
-def test_a_brain_names_no_program(lessons: Run, brain: pathlib.Path) -> None:
+def test_a_brain_names_no_program(lessons, brain):
     (brain / "lessons.toml").write_text('[check]\ncommand = "touch pwned"\n')
     done = lessons("--brain", brain, "check", "nothing", "--card", "telegram")
     assert done.code == 2
@@ -186,21 +172,14 @@ def test_a_brain_names_no_program(lessons: Run, brain: pathlib.Path) -> None:
 
 
 @pytest.fixture
-def project(tmp_path: pathlib.Path, lessons: Run, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def project(tmp_path, lessons, monkeypatch):
     """A repository that is a brain too, with one commit."""
     root = tmp_path / "p[1]*"
     root.mkdir()
     monkeypatch.chdir(root)
     lessons("init", ".")
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-q", "-m", "start")
+    commit(root, "start")
     return root
-
-
-def git(root: pathlib.Path, *arguments: str) -> None:
-    command = ["git", "-C", str(root), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*command, *arguments], check=True)
 
 
 CARD = """\
@@ -230,12 +209,8 @@ symptoms: [a Telegram chat member runs a shell script]
         "reviews/synthesis.md",
     ],
 )
-def test_a_brain_is_neither_query_nor_evidence_of_a_diff(
-    lessons: Run, project: pathlib.Path, name: str, how: str
-) -> None:
-    (project / "lessons" / "own.md").write_text(CARD, encoding="utf-8")
-    git(project, "add", ".")
-    git(project, "commit", "-q", "-m", "card")
+def test_a_brain_is_neither_query_nor_evidence_of_a_diff(lessons, project, name, how):
+    commit(project, **{"lessons/own.md": CARD})
     quoted = CARD if name.endswith(("md", "markdown")) else CARD.replace("\n", "\n# ")
     (project / name).parent.mkdir(parents=True, exist_ok=True)
     (project / name).write_text("# " * (quoted != CARD) + quoted, encoding="utf-8")
@@ -250,7 +225,7 @@ def test_a_brain_is_neither_query_nor_evidence_of_a_diff(
     assert "Cover the rejection with a test" in done.out
 
 
-def test_a_fix_beside_its_card_is_evidence(lessons: Run, project: pathlib.Path) -> None:
+def test_a_fix_beside_its_card_is_evidence(lessons, project):
     (project / "lessons" / "own.md").write_text(CARD, encoding="utf-8")
     (project / "bot.py").write_text(
         "def on_message(chat):\n"
@@ -266,10 +241,8 @@ def test_a_fix_beside_its_card_is_evidence(lessons: Run, project: pathlib.Path) 
     assert done.code == 0, done.out
 
 
-def test_a_check_outside_of_sessions_counts(
-    lessons: Run, brain: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def checked() -> tuple[int, int]:
+def test_a_check_outside_of_sessions_counts(lessons, brain, monkeypatch):
+    def checked():
         found = json.loads(lessons("stats", "telegram", "--json").out)
         return found["addressed"], found["checked"]
 

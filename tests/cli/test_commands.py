@@ -1,10 +1,7 @@
 """SPEC §10: every command as a user calls it."""
 
-from __future__ import annotations
-
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -13,32 +10,32 @@ from typing import Any
 
 import pytest
 
+from tests.kit import commit, git
+
 Lessons = Callable[..., Any]
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 UNRELATED = "Translate this paragraph about the history of Rome into French"
 TELEGRAM = "lessons/telegram-allowlist.md"
 
 
-def test_preflight_prints_the_block_and_the_scope(lessons: Lessons, brain: object) -> None:
+def test_preflight_prints_the_block_and_the_scope(lessons, brain):
     done = lessons("preflight", PROMPT)
     assert done.code == 0
     assert done.out.startswith("[ACTIVE LESSONS — verify before finalizing]\n1. Telegram remote")
     assert done.err.startswith(f"Lessons: {done.out.count('   Why: ')} ({TELEGRAM}")
 
 
-def test_preflight_on_an_unrelated_prompt_prints_nothing(lessons: Lessons, brain: object) -> None:
+def test_preflight_on_an_unrelated_prompt_prints_nothing(lessons, brain):
     done = lessons("preflight", UNRELATED)
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
-def test_preflight_reads_the_prompt_from_stdin(lessons: Lessons, brain: object) -> None:
+def test_preflight_reads_the_prompt_from_stdin(lessons, brain):
     assert lessons("preflight", stdin=PROMPT).out == lessons("preflight", PROMPT).out
     assert lessons("preflight", "-", stdin=PROMPT).out == lessons("preflight", PROMPT).out
 
 
-def test_preflight_as_json_shows_scores_reasons_and_what_was_withheld(
-    lessons: Lessons, brain: object
-) -> None:
+def test_preflight_as_json_shows_scores_reasons_and_what_was_withheld(lessons, brain):
     data = json.loads(lessons("preflight", PROMPT, "--json").out)
     assert sorted(data) == ["block", "context", "footer", "lessons", "tokens", "withheld"]
     first = data["lessons"][0]
@@ -48,21 +45,19 @@ def test_preflight_as_json_shows_scores_reasons_and_what_was_withheld(
     assert all(hit["reason"] for hit in data["withheld"])
 
 
-def test_preflight_explains_itself(lessons: Lessons, brain: object) -> None:
+def test_preflight_explains_itself(lessons, brain):
     done = lessons("preflight", PROMPT, "--explain")
     assert ", passes: " in done.err
     assert ", suppressed: " in done.err
 
 
-def test_the_footer_speaks_korean_where_the_brain_does(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_the_footer_speaks_korean_where_the_brain_does(lessons, brain):
     (brain / "lessons.toml").write_text('language = "ko"\n')
     lessons("trust")
     assert lessons("preflight", PROMPT).err.startswith("교훈 ")
 
 
-def test_a_korean_prompt_finds_the_korean_card(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_korean_prompt_finds_the_korean_card(lessons, brain):
     korean = next(
         path
         for path in sorted((brain / "lessons").iterdir())
@@ -76,9 +71,7 @@ def test_a_korean_prompt_finds_the_korean_card(lessons: Lessons, brain: pathlib.
     assert f"lessons/{korean.name}" in lessons("preflight", title).out
 
 
-def test_global_options_stand_before_and_after_the_command(
-    lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_global_options_stand_before_and_after_the_command(lessons, brain, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = lessons("--brain", brain, "--json", "list")
     after = lessons("list", "--json", "--brain", brain)
@@ -86,9 +79,7 @@ def test_global_options_stand_before_and_after_the_command(
     assert json.loads(after.out)
 
 
-def test_list_shows_recent_cards_first_and_says_how_many_more(
-    lessons: Lessons, brain: object
-) -> None:
+def test_list_shows_recent_cards_first_and_says_how_many_more(lessons, brain):
     lessons("bump", "telegram", "--task", "Add /restart")
     lines = lessons("list", "--limit", 3).out.splitlines()
     assert lines[0].split() == ["ID", "STAGE", "COUNT", "TITLE", "PROJECT", "LAST", "TASK", "AGE"]
@@ -103,14 +94,12 @@ def test_list_shows_recent_cards_first_and_says_how_many_more(
     assert [card["status"] for card in archived] == ["archived"]
 
 
-def test_show_prints_the_file(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_show_prints_the_file(lessons, brain):
     assert lessons("show", "telegram").out == (brain / TELEGRAM).read_text()
     assert json.loads(lessons("show", "telegram", "--json").out)["file"] == str(brain / TELEGRAM)
 
 
-def test_no_escape_code_of_a_card_reaches_the_terminal(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_no_escape_code_of_a_card_reaches_the_terminal(lessons, brain):
     (brain / "lessons/evil.md").write_text(
         "# Evil \x1b[31mred\x1b[0m \x1b]0;title\x07 zebra\u202e\n\n- item\x08\n"
     )
@@ -120,9 +109,7 @@ def test_no_escape_code_of_a_card_reaches_the_terminal(
 
 
 @pytest.mark.slow
-def test_a_budget_too_small_says_what_the_first_lesson_needs(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_a_budget_too_small_says_what_the_first_lesson_needs(lessons, brain):
     done = lessons("preflight", PROMPT, "--budget", "50")
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith(
@@ -141,7 +128,7 @@ def test_a_budget_too_small_says_what_the_first_lesson_needs(
     )
 
 
-def test_search_holds_nothing_back_and_explains(lessons: Lessons, brain: object) -> None:
+def test_search_holds_nothing_back_and_explains(lessons, brain):
     done = lessons("search", "telegram allowlist")
     assert done.out.splitlines()[1].endswith(TELEGRAM)
     explained = lessons("search", "telegram allowlist", "--explain").out
@@ -150,7 +137,7 @@ def test_search_holds_nothing_back_and_explains(lessons: Lessons, brain: object)
     assert "× occurrence" in explained
 
 
-def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain: object) -> None:
+def test_explain_speaks_in_words_of_what_could_be_given(lessons, brain):
     prompt = "Add Telegram commands that are running shell scripts quickly"
     done = lessons("preflight", prompt, "--explain")
     *lines, rest = done.err.splitlines()
@@ -165,7 +152,7 @@ def test_explain_speaks_in_words_of_what_could_be_given(lessons: Lessons, brain:
 
 
 @pytest.mark.slow
-def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_bump_ignore_archive_restore_delete(lessons, brain):
     assert lessons("bump", "telegram").out == f"{TELEGRAM} seen 6×\n"
     assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
     assert TELEGRAM not in lessons("preflight", PROMPT).out
@@ -182,9 +169,7 @@ def test_bump_ignore_archive_restore_delete(lessons: Lessons, brain: pathlib.Pat
 
 
 @pytest.mark.parametrize("count", ["1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"'])
-def test_a_count_that_is_no_number_is_not_bumped(
-    lessons: Lessons, brain: pathlib.Path, count: str
-) -> None:
+def test_a_count_that_is_no_number_is_not_bumped(lessons, brain, count):
     text = (brain / TELEGRAM).read_text("utf-8")
     line = 1 + text.splitlines().index("occurrences: 5")
     odd = text.replace("occurrences: 5", f"occurrences: {count}")
@@ -199,7 +184,7 @@ def test_a_count_that_is_no_number_is_not_bumped(
     assert (brain / TELEGRAM).read_text("utf-8") == odd
 
 
-def test_create_then_find(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_create_then_find(lessons, brain):
     done = lessons("create", "Zebra crossing ignored", "--tags", "a, b", "--type", "playbook")
     assert done.out == "playbooks/zebra-crossing-ignored.md\n"
     again = lessons("create", "Zebra crossing ignored")
@@ -209,7 +194,7 @@ def test_create_then_find(lessons: Lessons, brain: pathlib.Path) -> None:
     assert bumped.out == "playbooks/zebra-crossing-ignored.md (seen 2×)\n"
 
 
-def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> None:
+def test_check_names_what_is_not_visible(lessons, brain):
     lessons("preflight", PROMPT)
     done = lessons("check", stdin="I reject every chat id that is not on the allowlist.")
     assert done.code == 0
@@ -227,22 +212,18 @@ def test_check_names_what_is_not_visible(lessons: Lessons, brain: object) -> Non
 
 
 @pytest.mark.slow
-def test_check_and_preflight_of_a_diff(
-    lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_check_and_preflight_of_a_diff(lessons, brain, tmp_path, monkeypatch):
     repo = tmp_path / "bot"
     repo.mkdir()
-    git = ["git", "-C", str(repo), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "start"], check=True)
+    git(repo, "init", "-q")
+    git(repo, "commit", "-q", "--allow-empty", "-m", "start")
     (repo / "bot.py").write_text(
         "def on_telegram_message(update):\n    # run the shell script for the telegram chat\n"
         "    subprocess.run(update.message.text)\n"
     )
     monkeypatch.chdir(repo)
     assert TELEGRAM in lessons("--brain", brain, "preflight", "--diff").out
-    subprocess.run([*git, "add", "."], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "bot"], check=True)
+    commit(repo)
     assert lessons("--brain", brain, "preflight", "--diff").out == ""
     assert TELEGRAM in lessons("--brain", brain, "preflight", "--diff", "HEAD~1..HEAD").out
     done = lessons("--brain", brain, "check", "--diff", "HEAD~1...HEAD", "--fail-on-unaddressed")
@@ -252,7 +233,7 @@ def test_check_and_preflight_of_a_diff(
     assert (bad.code, bad.out, bad.err.count("\n")) == (2, "", 1)
 
 
-def test_index_accounts_for_every_file(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_index_accounts_for_every_file(lessons, brain):
     files = len(list(brain.rglob("*.md")))
     out = lessons("index").out
     assert out.startswith(f"{files} files: ")
@@ -260,13 +241,13 @@ def test_index_accounts_for_every_file(lessons: Lessons, brain: pathlib.Path) ->
     assert data["files"] == files == data["cards"] + data["notes"] + data["unusable"]
 
 
-def test_files_left_out_are_a_problem_and_no_file(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_files_left_out_are_a_problem_and_no_file(lessons, brain):
     (brain / "lessons.toml").write_text("[index]\nmax_files = 2\n")
     out = lessons("--brain", brain, "index").out
     assert out.startswith("2 files: 2 cards, 0 notes, 0 unusable; 1 problem ")
 
 
-def test_lint_names_file_line_and_fix(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_lint_names_file_line_and_fix(lessons, brain):
     assert lessons("lint").code == 0
     (brain / "lessons/bad.md").write_text("---\nseverity: huge\ntype: lesson\n---\n# Bad thing\n")
     done = lessons("lint")
@@ -280,7 +261,7 @@ def test_lint_names_file_line_and_fix(lessons: Lessons, brain: pathlib.Path) -> 
     assert lessons("lint", "--format", "github").out.startswith("::")
 
 
-def test_index_doctor_and_lint_count_the_same(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_index_doctor_and_lint_count_the_same(lessons, brain):
     (brain / "lessons" / "bad.md").write_text("---\ntitle: [\n")
     (brain / "lessons" / "dangling.md").symlink_to("/nowhere")
     (brain / "lessons" / "odd.md").write_text(
@@ -308,7 +289,7 @@ def test_index_doctor_and_lint_count_the_same(lessons: Lessons, brain: pathlib.P
     assert "; 1 problem (" in lessons("index").out
 
 
-def test_config_names_values_and_origins(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_config_names_values_and_origins(lessons, brain):
     (brain / "lessons.toml").write_text("[preflight]\nbudget = 1000\n")
     lessons("trust")
     data = json.loads(lessons("config", "--json").out)
@@ -321,7 +302,7 @@ def test_config_names_values_and_origins(lessons: Lessons, brain: pathlib.Path) 
     assert bad.err == "lessons: lessons.toml:2: preflight.budget must be a whole number, not True\n"
 
 
-def test_doctor_is_well_and_names_what_is_not(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_doctor_is_well_and_names_what_is_not(lessons, brain):
     well = lessons("doctor")
     assert well.code == 0
     assert {line[0] for line in well.out.splitlines()} == {"✓"}
@@ -334,7 +315,7 @@ def test_doctor_is_well_and_names_what_is_not(lessons: Lessons, brain: pathlib.P
 
 
 @pytest.mark.slow
-def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_an_untrusted_brain_is_silent_with_one_hint(lessons, brain):
     lessons("trust", "--revoke")
     done = lessons("preflight", PROMPT)
     assert (done.code, done.out) == (0, "")
@@ -346,50 +327,46 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons: Lessons, brain: pat
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["nonsense"], "No such command 'nonsense'"),
-        (["bump"], "Missing argument 'ID'"),
-        (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
-        (["show", "zzz"], "lessons list"),
-        (["create", ""], "title"),
-        (["create", "x", "--type", "poem"], ": --type must be one of"),
-        (["create", "x", "--on-duplicate", "never"], ": --on-duplicate must be one of"),
-        (["import", "memory", "x.md", "--near", "no"], ": --near must be one of"),
-        (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
-        (["export", "xml"], ": FORMAT must be one of"),
-        (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
-        (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),
-        (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
-        (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
-        (["create", "x", "--severity", "huge"], "severity must be one of"),
-        (["list", "--sort", "colour"], "--sort must be one of"),
-        (["list", "--status", "gone"], "--status must be one of"),
-        (["list", "--severity", "urgent"], "--severity must be one of"),
-        (["list", "--type", "poem"], "--type must be one of"),
-        (["check", "x", "--format", "xml"], "--format must be one of"),
-        (["preflight", "x", "--budget", "-1"], "--budget"),
-        (["--brain", "nowhere", "list"], "lessons init"),
-        (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
-        (["search", "x", "--type", "poem"], "--type must be one of"),
-        (["search", " "], "query missing"),
-        (["why", ""], "the prompt is empty"),
-    ],
-)
-def test_bad_input_is_one_line_that_says_what_to_do(
-    lessons: Lessons, brain: object, arguments: list[str], says: str
-) -> None:
-    done = lessons(*arguments)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("lessons: ")
-    assert done.err.count("\n") == 1
-    assert says in done.err
+BAD_INPUT = [
+    (["nonsense"], "No such command 'nonsense'"),
+    (["bump"], "Missing argument 'ID'"),
+    (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
+    (["show", "zzz"], "lessons list"),
+    (["create", ""], "title"),
+    (["create", "x", "--type", "poem"], ": --type must be one of"),
+    (["create", "x", "--on-duplicate", "never"], ": --on-duplicate must be one of"),
+    (["import", "memory", "x.md", "--near", "no"], ": --near must be one of"),
+    (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
+    (["export", "xml"], ": FORMAT must be one of"),
+    (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
+    (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),
+    (["lint", "lessons.toml"], "lint lessons.toml is a file; give the folder"),
+    (["import", "review", "lessons.toml"], "no table with the columns Claim and State; give"),
+    (["create", "x", "--severity", "huge"], "severity must be one of"),
+    (["list", "--sort", "colour"], "--sort must be one of"),
+    (["list", "--status", "gone"], "--status must be one of"),
+    (["list", "--severity", "urgent"], "--severity must be one of"),
+    (["list", "--type", "poem"], "--type must be one of"),
+    (["check", "x", "--format", "xml"], "--format must be one of"),
+    (["preflight", "x", "--budget", "-1"], "--budget"),
+    (["--brain", "nowhere", "list"], "lessons init"),
+    (["check", "--evidence", "nowhere.txt", "x"], "cannot read nowhere.txt"),
+    (["search", "x", "--type", "poem"], "--type must be one of"),
+    (["search", " "], "query missing"),
+    (["why", ""], "the prompt is empty"),
+]
 
 
-def test_the_unexpected_is_one_line_too(
-    lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_is_one_line_that_says_what_to_do(lessons, brain):
+    for arguments, says in BAD_INPUT:
+        done = lessons(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("lessons: ")
+        assert done.err.count("\n") == 1
+        assert says in done.err, arguments
+
+
+def test_the_unexpected_is_one_line_too(lessons, brain, monkeypatch):
     monkeypatch.setattr("lessons_kb.cli.read_cards.open_brain", lambda: 1 / 0)
     done = lessons("list")
     assert done.code == 2
@@ -399,9 +376,7 @@ def test_the_unexpected_is_one_line_too(
     )
 
 
-def test_init_and_trust_in_words(
-    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_init_and_trust_in_words(lessons, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     none = lessons("list")
     assert (none.code, "lessons init" in none.err) == (2, True)
@@ -415,7 +390,7 @@ def test_init_and_trust_in_words(
 
 
 @pytest.mark.slow
-def test_the_real_command_in_a_pipe(brain: pathlib.Path) -> None:
+def test_the_real_command_in_a_pipe(brain):
     """One real process: entry point, encoding, a reader that closes early."""
     script = os.path.join(os.path.dirname(sys.executable), "lessons")
     command = f"'{script}' list --all | head -n 1; exit ${{PIPESTATUS[0]}}"
@@ -429,7 +404,7 @@ def test_the_real_command_in_a_pipe(brain: pathlib.Path) -> None:
     assert "ACTIVE LESSONS" in done.stdout
 
 
-def test_help_shows_every_command_with_an_example(lessons: Lessons) -> None:
+def test_help_shows_every_command_with_an_example(lessons):
     out = lessons("--help").out
     for command in (
         "init create list show search preflight check bump ignore archive restore delete lint "
@@ -441,7 +416,7 @@ def test_help_shows_every_command_with_an_example(lessons: Lessons) -> None:
     assert lessons("--version").out.startswith("lessons ")
 
 
-def solutions(root: pathlib.Path, count: int = 3) -> pathlib.Path:
+def solutions(root, count=3):
     folder = root / "docs" / "solutions" / "db"
     folder.mkdir(parents=True)
     (folder / "README.md").write_text("# About these\n")
@@ -451,9 +426,7 @@ def solutions(root: pathlib.Path, count: int = 3) -> pathlib.Path:
     return root
 
 
-def test_cards_of_a_project_without_a_brain_are_pointed_out(
-    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cards_of_a_project_without_a_brain_are_pointed_out(lessons, tmp_path, monkeypatch):
     top = solutions(tmp_path / "shop")
     subprocess.run(["git", "init", "-q", str(top)], check=True)
     (top / "src").mkdir()
@@ -467,9 +440,7 @@ def test_cards_of_a_project_without_a_brain_are_pointed_out(
     assert "3 Markdown files in docs/solutions; run" in lessons("list").err
 
 
-def test_init_makes_only_what_a_project_with_cards_lacks(
-    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_init_makes_only_what_a_project_with_cards_lacks(lessons, tmp_path, monkeypatch):
     top = solutions(tmp_path / "shop")
     monkeypatch.chdir(top)
     made = lessons("init")
@@ -486,9 +457,7 @@ def test_init_makes_only_what_a_project_with_cards_lacks(
     ]
 
 
-def test_init_makes_the_brain_that_is_named(
-    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_init_makes_the_brain_that_is_named(lessons, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = lessons("--brain", "x", "init")
     assert made.out.startswith(f"{tmp_path}/x: created lessons/")
@@ -503,7 +472,7 @@ NOTE = "# Servers\n\nThe quarterly rota of the Reykjavik servers is kept in the 
 ROTA = "Update the quarterly rota of the Reykjavik servers"
 
 
-def test_context_never_stands_alone_unless_asked_for(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_context_never_stands_alone_unless_asked_for(lessons, brain):
     (brain / "servers.md").write_text(NOTE)
     assert lessons("preflight", ROTA).out == ""
     assert "From servers.md:" in lessons("preflight", ROTA, "--context").out
@@ -514,9 +483,7 @@ def test_context_never_stands_alone_unless_asked_for(lessons: Lessons, brain: pa
 
 
 @pytest.mark.parametrize("name", ["AGENTS.md", "docs/CLAUDE.md", "GEMINI.md"])
-def test_context_never_repeats_what_agents_read_themselves(
-    lessons: Lessons, brain: pathlib.Path, name: str
-) -> None:
+def test_context_never_repeats_what_agents_read_themselves(lessons, brain, name):
     (brain / name).parent.mkdir(exist_ok=True)
     (brain / name).write_text(NOTE)
     assert name in lessons("search", ROTA).out
@@ -525,9 +492,7 @@ def test_context_never_repeats_what_agents_read_themselves(
     assert ("agents read it by themselves") in [hit["reason"] for hit in withheld]
 
 
-def test_context_never_repeats_the_note_that_a_given_card_came_from(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_context_never_repeats_the_note_that_a_given_card_came_from(lessons, brain):
     lesson = "The quarterly rota of the Reykjavik servers must name a deputy"
     (brain / "learned.md").write_text(f"# Servers\n\n## Lessons\n\n- {lesson}\n")
     asked = ("preflight", ROTA, "--context")
@@ -538,9 +503,7 @@ def test_context_never_repeats_the_note_that_a_given_card_came_from(
     assert "[CONTEXT]" not in block
 
 
-def test_what_is_said_follows_what_was_printed_before_it_in_one_file(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_what_is_said_follows_what_was_printed_before_it_in_one_file(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "lessons_kb.cli.entry", "init", "shop"],
         cwd=tmp_path,
@@ -555,8 +518,8 @@ def test_what_is_said_follows_what_was_printed_before_it_in_one_file(
 
 
 def test_the_language_server_without_its_packages_says_how_they_are_added_here(
-    lessons: Lessons, brain: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    lessons, brain, monkeypatch
+):
     from lessons_kb.process.programs import install_command
 
     monkeypatch.setattr("lessons_kb.cli.serve.find_spec", lambda _name: None)

@@ -1,16 +1,10 @@
 """`lessons detect`: a linter over the tree, a change and the history (SPEC §6a)."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-import subprocess
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
+from tests.kit import commit, git, make_brain
 
 SHELL = r"""---
 type: lesson
@@ -33,23 +27,15 @@ LINE = "subprocess.run(cmd, shell=True)"
 SAID = "— A command line built from input ran a stranger's command (lessons/shell.md)"
 
 
-def git(folder: pathlib.Path, *arguments: str, date: str = "2026-01-05") -> None:
-    stamp = f"{date}T12:00:00+00:00"
-    subprocess.run(
-        ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder),
-             "GIT_AUTHOR_DATE": stamp, "GIT_COMMITTER_DATE": stamp},
-    )  # fmt: skip
+def save(folder, subject, date="2026-01-05"):
+    commit(folder, subject, f"{date}T12:00:00+00:00")
 
 
 @pytest.fixture
-def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def shop(tmp_path, monkeypatch):
     folder = tmp_path / "shop"
     (folder / "src").mkdir(parents=True)
-    git(folder, "init", "-q", "-b", "main")
+    git(folder, "init", "-q")
     make_brain(str(folder))
     (folder / "lessons" / "shell.md").write_text(SHELL)
     (folder / ".gitignore").write_text("build/\n")
@@ -59,16 +45,12 @@ def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     (folder / "build").mkdir()
     (folder / "build" / "x.py").write_text(LINE)
     (folder / "src" / "data.py").write_bytes(b"shell=True\0")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "first")
+    save(folder, "first")
     monkeypatch.chdir(folder)
     return folder
 
 
-Run = Callable[..., object]
-
-
-def test_the_tree(shop, lessons) -> None:
+def test_the_tree(shop, lessons):
     done = lessons("detect")
     assert done.out == (
         f"src/old.py:1:1: os.system('ls')  # os.system {SAID}\nsrc/run.py:5:25: {LINE} {SAID}\n"
@@ -89,18 +71,18 @@ def test_the_tree(shop, lessons) -> None:
         (["."], ["src/old.py", "src/run.py"]),
     ],
 )
-def test_some_of_it(shop, lessons, paths, found) -> None:
+def test_some_of_it(shop, lessons, paths, found):
     done = lessons("detect", *paths, "--json")
     assert [one["path"] for one in json.loads(done.out)] == found
     assert done.code == bool(found)
 
 
-def test_from_a_folder_below(shop, lessons, monkeypatch) -> None:
+def test_from_a_folder_below(shop, lessons, monkeypatch):
     monkeypatch.chdir(shop / "src")
     assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
 
 
-def test_a_project_without_git(tmp_path, lessons, monkeypatch) -> None:
+def test_a_project_without_git(tmp_path, lessons, monkeypatch):
     make_brain(str(tmp_path))
     (tmp_path / "lessons" / "shell.md").write_text(SHELL)
     (tmp_path / "a.py").write_text(f"{LINE}\n")
@@ -110,7 +92,7 @@ def test_a_project_without_git(tmp_path, lessons, monkeypatch) -> None:
     assert lessons("detect").out == f"a.py:1:21: {LINE} {SAID}\n"
 
 
-def test_json(shop, lessons) -> None:
+def test_json(shop, lessons):
     (one,) = json.loads(lessons("detect", "src/run.py", "--json").out)
     assert one == {
         "card": "lessons/shell.md",
@@ -130,7 +112,7 @@ def test_json(shop, lessons) -> None:
     }
 
 
-def test_github_and_sarif(shop, lessons) -> None:
+def test_github_and_sarif(shop, lessons):
     done = lessons("detect", "src/run.py", "--format", "github")
     assert done.out == (
         "::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::"
@@ -142,7 +124,7 @@ def test_github_and_sarif(shop, lessons) -> None:
     assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
 
 
-def test_a_change_is_held_against_what_it_adds(shop, lessons) -> None:
+def test_a_change_is_held_against_what_it_adds(shop, lessons):
     path = shop / "src" / "run.py"
     path.write_text(
         path.read_text().replace("import os", "import os, sys") + f"    again({LINE})\n"
@@ -151,31 +133,27 @@ def test_a_change_is_held_against_what_it_adds(shop, lessons) -> None:
     done = lessons("detect", "--diff")
     assert done.out == (f"src/new.py:1:21: {LINE} {SAID}\nsrc/run.py:6:31: again({LINE}) {SAID}\n")
     assert done.code == 1
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "second")
+    save(shop, "second")
     assert lessons("detect", "--diff").out == ""
     assert lessons("detect", "--diff", "HEAD~1..HEAD").out == done.out
 
 
-def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons) -> None:
+def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons):
     path = shop / "src" / "old.py"
     rows = "".join(f"    {n},\n" for n in range(20))
     path.write_text(f"x = os.path(\n{rows})\n")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "second")
+    save(shop, "second")
     path.write_text(f"os.system(\n{rows})\n")
     assert lessons("detect", "--diff").out == f"src/old.py:1:1: os.system( {SAID}\n"
 
 
-def test_history_counts_before_and_since_the_card(shop, lessons) -> None:
+def test_history_counts_before_and_since_the_card(shop, lessons):
     path = shop / "src" / "run.py"
     for month, date in enumerate(("2026-01-20", "2026-02-09", "2026-02-10", "2026-03-01")):
         path.write_text(path.read_text() + f"    step{month}({LINE})\n")
-        git(shop, "add", ".")
-        git(shop, "commit", "-qm", f"change {month}", date=date)
+        save(shop, f"change {month}", date)
     path.write_text("")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "all gone", date="2026-04-01")
+    save(shop, "all gone", "2026-04-01")
     done = lessons("detect", "--history")
     assert [line.split() for line in done.out.splitlines()] == [
         ["ID", "CREATED", "MONTH", "BEFORE", "SINCE"],
@@ -189,12 +167,11 @@ def test_history_counts_before_and_since_the_card(shop, lessons) -> None:
     assert (one["before"], one["since"], len(one["months"])) == (4, 2, 3)
 
 
-def test_stats_and_report_tell_what_commits_added(shop, lessons) -> None:
+def test_stats_and_report_tell_what_commits_added(shop, lessons):
     path = shop / "src" / "run.py"
     for number, date in enumerate(("2026-02-09", "2026-03-01")):
         path.write_text(path.read_text() + f"    step{number}({LINE})\n")
-        git(shop, "add", ".")
-        git(shop, "commit", "-qm", "more", date=date)
+        save(shop, "more", date)
     assert "in git" in (told := lessons("stats", "shell").out)
     assert "added 3× before the card, 1× since (2026-01: 2, 2026-02: 1, 2026-03: 1)" in told
     assert "added 3× before their cards, 1× since" in lessons("stats").out
@@ -204,12 +181,12 @@ def test_stats_and_report_tell_what_commits_added(shop, lessons) -> None:
     assert "added 3× before the card, 1× since" in page.read_text()
 
 
-def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
+def test_a_history_is_read_once(shop, lessons, monkeypatch):
     from lessons_kb.brain import detection as detect_history
 
     read = []
 
-    def find(*arguments: Any, **more: Any) -> Any:
+    def find(*arguments, **more):
         read.append(arguments)
         return find_detected(*arguments, **more)
 
@@ -221,8 +198,7 @@ def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
     assert lessons("detect", "--history").out == first
     assert len(read) == commits
     (shop / "src" / "new.py").write_text(f"f({LINE})\n")
-    git(shop, "add", ".")
-    git(shop, "commit", "-qm", "another", date="2026-05-01")
+    save(shop, "another", "2026-05-01")
     assert "2026-05" in lessons("detect", "--history").out
     assert len(read) == commits + 1
     card = shop / "lessons" / "shell.md"
@@ -230,7 +206,7 @@ def test_a_history_is_read_once(shop, lessons, monkeypatch) -> None:
     assert "2027-01-01  2026-05       1      0" in lessons("detect", "--history").out
 
 
-def test_a_history_that_was_rewritten_is_read_again(shop, lessons) -> None:
+def test_a_history_that_was_rewritten_is_read_again(shop, lessons):
     lessons("detect", "--history")
     (shop / "src" / "run.py").write_text("pass\n")
     git(shop, "add", ".")
@@ -238,7 +214,7 @@ def test_a_history_that_was_rewritten_is_read_again(shop, lessons) -> None:
     assert "src/run.py" not in lessons("detect", "--history").out
 
 
-def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
+def test_nothing_to_look_for(tmp_path, lessons, monkeypatch):
     make_brain(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     done = lessons("detect")
@@ -246,7 +222,7 @@ def test_nothing_to_look_for(tmp_path, lessons, monkeypatch) -> None:
     assert "no card has patterns; add `detect:` to a card" in done.err
 
 
-def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
+def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch):
     from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
@@ -257,7 +233,7 @@ def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch) -> None:
     assert "src/old.py" not in done.out
 
 
-def test_more_patterns_than_are_looked_for_are_told(shop, lessons) -> None:
+def test_more_patterns_than_are_looked_for_are_told(shop, lessons):
     rows = "\n".join(rf"  - regex: 'word{n}.{{0,150}}x'" for n in range(20))
     for name in "abc":
         (shop / "lessons" / f"{name}.md").write_text(f"---\ndetect:\n{rows}\n---\n# {name}\n")
@@ -265,24 +241,24 @@ def test_more_patterns_than_are_looked_for_are_told(shop, lessons) -> None:
     assert "beyond the limit were not looked for" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["src", "--diff"], "use one of PATHS, --diff and --history"),
-        (["--history", "--diff"], "use one of PATHS, --diff and --history"),
-        (["--history", "--format", "sarif"], "--history is printed as text or json"),
-        (["gone.py"], "no file or folder gone.py"),
-        (["--format", "xml"], "--format must be one of"),
-        (["--diff", "nowhere"], "unknown revision"),
-    ],
-)
-def test_wrong_uses(shop, lessons, arguments, message) -> None:
-    done = lessons("detect", *arguments)
-    assert message in done.err
-    assert done.code == 2
+WRONG_USES = [
+    (["src", "--diff"], "use one of PATHS, --diff and --history"),
+    (["--history", "--diff"], "use one of PATHS, --diff and --history"),
+    (["--history", "--format", "sarif"], "--history is printed as text or json"),
+    (["gone.py"], "no file or folder gone.py"),
+    (["--format", "xml"], "--format must be one of"),
+    (["--diff", "nowhere"], "unknown revision"),
+]
 
 
-def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons) -> None:
+def test_wrong_uses(shop, lessons):
+    for arguments, message in WRONG_USES:
+        done = lessons("detect", *arguments)
+        assert message in done.err
+        assert done.code == 2
+
+
+def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons):
     (shop / "src" / "many.py").write_text("".join(f"step{n}({LINE})\n" for n in range(5)))
     git(shop, "add", ".")
     done = lessons("lint")
@@ -294,13 +270,13 @@ def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons) -> None:
     assert "finds-often" not in lessons("lint").out
 
 
-def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons) -> None:
+def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons):
     text = SHELL.replace("os.system($$$)", "foo bar\n    language: python")
     (shop / "lessons" / "shell.md").write_text(text)
     assert "bad-pattern: detect: ast foo bar is not python: " in lessons("lint").out
 
 
-def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -> None:
+def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch):
     from lessons_kb.detect import matcher as ast_patterns
 
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
@@ -310,7 +286,7 @@ def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch) -
     assert "[ast]" in done.out
 
 
-def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons) -> None:
+def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons):
     path = shop / "src" / "old.py"
     path.write_text("run(['ls'])\n")
     arguments = ("create", "Listing ran in a shell", "--from-diff", "src/old.py")
@@ -326,9 +302,7 @@ def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, les
     assert "- ast:" not in text
 
 
-def test_the_check_of_a_change_names_what_it_contradicts(
-    shop: pathlib.Path, lessons: Callable[..., Any]
-) -> None:
+def test_the_check_of_a_change_names_what_it_contradicts(shop, lessons):
     (shop / "src" / "run.py").write_text(f"import os\n\n{LINE}\n\ndef run(cmd):\n    {LINE}\n")
     done = lessons("check", "--diff", "--fail-on", "contradicted")
     assert done.code == 1

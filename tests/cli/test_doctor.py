@@ -1,30 +1,22 @@
 """The doctor on the command line: exit codes, hooks set up anew, what it prints."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
 import re
 import subprocess
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-Lessons = Callable[..., Any]
-
 
 @pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> pathlib.Path:
+def home(monkeypatch):
     """A home without agents, and no program of theirs on the path."""
-    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"):
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", os.pathsep.join(["/usr/bin", "/bin"]))
     return pathlib.Path(os.environ["HOME"])
 
 
-def move_away(path: pathlib.Path) -> str:
+def move_away(path):
     """Let settings call programs of an installation that is gone; return what they held."""
     before = path.read_text()
     path.write_text(re.sub(r'"[^"]*/(lessons(?:-hook)?)\b', r'"/gone/bin/\1', before))
@@ -32,9 +24,7 @@ def move_away(path: pathlib.Path) -> str:
     return before
 
 
-def test_a_hook_whose_program_is_gone_is_set_up_again(
-    lessons: Lessons, brain: pathlib.Path, home: pathlib.Path
-) -> None:
+def test_a_hook_whose_program_is_gone_is_set_up_again(lessons, brain, home):
     (home / ".gemini").mkdir()
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
@@ -54,9 +44,7 @@ def test_a_hook_whose_program_is_gone_is_set_up_again(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("via", ["command", "mcp"])
-def test_route_and_scope_stay(
-    lessons: Lessons, brain: pathlib.Path, home: pathlib.Path, via: str
-) -> None:
+def test_route_and_scope_stay(lessons, brain, home, via):
     if via == "mcp":
         pytest.importorskip("mcp")
     lessons("install", "claude-code", "--scope", "project", "--via", via)
@@ -68,9 +56,7 @@ def test_route_and_scope_stay(
 
 
 @pytest.mark.slow
-def test_what_the_user_took_out_stays_out(
-    lessons: Lessons, brain: pathlib.Path, home: pathlib.Path
-) -> None:
+def test_what_the_user_took_out_stays_out(lessons, brain, home):
     (home / ".gemini").mkdir()
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
@@ -80,7 +66,7 @@ def test_what_the_user_took_out_stays_out(
 
 
 @pytest.mark.slow
-def test_fixes_are_data_too(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_fixes_are_data_too(lessons, brain):
     lessons("index")
     ignore = brain / ".lessons" / ".gitignore"
     ignore.unlink()
@@ -94,9 +80,7 @@ def test_fixes_are_data_too(lessons: Lessons, brain: pathlib.Path) -> None:
     assert {line["level"] for line in data[1:]} == {"ok"}
 
 
-def test_outside_of_any_brain_it_says_how_to_make_one(
-    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_outside_of_any_brain_it_says_how_to_make_one(lessons, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     told = lessons("doctor")
     assert told.code == 1
@@ -106,9 +90,7 @@ def test_outside_of_any_brain_it_says_how_to_make_one(
     assert lessons("doctor", "--fail-on", "never").code == 0
 
 
-def test_it_points_out_cards_that_are_in_no_brain(
-    lessons: Lessons, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_points_out_cards_that_are_in_no_brain(lessons, tmp_path, monkeypatch):
     (tmp_path / "learnings").mkdir()
     (tmp_path / "learnings" / "a.md").write_text("# The lock was never released\n")
     monkeypatch.chdir(tmp_path)
@@ -116,9 +98,7 @@ def test_it_points_out_cards_that_are_in_no_brain(
     assert "✗ brain: 1 Markdown file in learnings → run `lessons init`" in told.out
 
 
-def test_of_a_brain_that_waits_for_trust_it_names_that_fix_alone(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_of_a_brain_that_waits_for_trust_it_names_that_fix_alone(lessons, brain):
     lessons("trust", "--revoke")
     told = lessons("doctor")
     assert f"run `lessons trust {brain}`" in told.out
@@ -126,7 +106,7 @@ def test_of_a_brain_that_waits_for_trust_it_names_that_fix_alone(
     assert "init" not in told.out + told.err
 
 
-def test_an_error_of_the_settings_is_told_once(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_an_error_of_the_settings_is_told_once(lessons, brain):
     with (brain / "lessons.toml").open("a") as file:
         file.write("colour = 1\n")
     lessons("trust")
@@ -136,9 +116,7 @@ def test_an_error_of_the_settings_is_told_once(lessons: Lessons, brain: pathlib.
 
 
 @pytest.mark.slow
-def test_in_a_repository_it_tells_how_cards_are_merged(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_in_a_repository_it_tells_how_cards_are_merged(lessons, brain):
     subprocess.run(["git", "init", "-q"], cwd=brain, check=True)
     assert "✓ git: merges cards as plain text → run `lessons install git`" in lessons("doctor").out
     lessons("install", "git")

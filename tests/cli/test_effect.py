@@ -1,20 +1,15 @@
 """`lessons stats` and `lessons mark`, as a user meets them."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import pathlib
 import re
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import trust_brain
-from lessons_kb.brain.injected import SESSION_VARIABLES
+from tests.kit import trust_brain
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)
@@ -32,16 +27,14 @@ CARDS = {
 }
 
 
-def trust(root: pathlib.Path) -> None:
+def trust(root):
     (root / "lessons.toml").write_text("")
     trust_brain(str(root))
 
 
 @pytest.fixture
-def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def shop(tmp_path, monkeypatch):
     """A brain whose journal has counted for some weeks; the working directory is in it."""
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
     root = tmp_path / "shop"
     (root / "lessons").mkdir(parents=True)
     for place, name in enumerate((*CARDS, "lessons/quiet.md")):
@@ -67,7 +60,7 @@ def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     return root
 
 
-def check_golden(name: str, text: str, update: bool) -> None:
+def check_golden(name, text, update):
     path = GOLDEN / name
     if update:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,29 +68,23 @@ def check_golden(name: str, text: str, update: bool) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
-def test_an_overview_reads_as_it_did(
-    shop: pathlib.Path, lessons: Callable[..., Any], pytestconfig: pytest.Config
-) -> None:
+def test_an_overview_reads_as_it_did(shop, lessons, pytestconfig):
     shown = lessons("stats")
     assert (shown.code, shown.err) == (0, "")
     check_golden("stats.txt", shown.out, pytestconfig.getoption("--update"))
 
 
-def test_a_card_reads_as_it_did(
-    shop: pathlib.Path, lessons: Callable[..., Any], pytestconfig: pytest.Config
-) -> None:
+def test_a_card_reads_as_it_did(shop, lessons, pytestconfig):
     shown = lessons("stats", "helps")
     assert (shown.code, shown.err) == (0, "")
     check_golden("stats-card.txt", shown.out, pytestconfig.getoption("--update"))
 
 
-def test_what_a_program_reads_has_no_bars(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+def test_what_a_program_reads_has_no_bars(shop, lessons):
     assert not re.search("[▁▂▃▄▅▆▇█▏▎▍▌▋▊▉─]", lessons("stats").out + lessons("stats", "helps").out)
 
 
-def test_a_terminal_gets_bars_and_sparks(
-    shop: pathlib.Path, lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_gets_bars_and_sparks(shop, lessons, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "80")
     shown = lessons("stats").out
@@ -107,7 +94,7 @@ def test_a_terminal_gets_bars_and_sparks(
     assert "▁" in lessons("stats", "helps").out or "█" in lessons("stats", "helps").out
 
 
-def test_json_holds_everything(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+def test_json_holds_everything(shop, lessons):
     data = json.loads(lessons("stats", "--json").out)
     assert (data["cards"], data["notes"], data["injections"]) == (5, 1, 81)
     assert data["verdicts"]["harms"] == 1
@@ -119,7 +106,7 @@ def test_json_holds_everything(shop: pathlib.Path, lessons: Callable[..., Any]) 
     assert {"day": "2026-09-07", "what": "injected", "times": 13} in card["history"]
 
 
-def test_stages_and_projects_narrow_it(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+def test_stages_and_projects_narrow_it(shop, lessons):
     assert lessons("stats", "--stage", "DEV").out.startswith("cards      5 lessons")
     none = lessons("stats", "--stage", "TEST")
     assert (none.code, none.out, none.err) == (0, "", "lessons: no cards match; remove a filter\n")
@@ -128,9 +115,7 @@ def test_stages_and_projects_narrow_it(shop: pathlib.Path, lessons: Callable[...
     )
 
 
-def test_an_empty_brain_says_what_to_do(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lessons: Callable[..., Any]
-) -> None:
+def test_an_empty_brain_says_what_to_do(tmp_path, monkeypatch, lessons):
     root = tmp_path / "empty"
     root.mkdir()
     trust(root)
@@ -141,9 +126,7 @@ def test_an_empty_brain_says_what_to_do(
     assert json.loads(lessons("stats", "--json").out)["effects"] == []
 
 
-def test_one_card_and_an_empty_journal(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lessons: Callable[..., Any]
-) -> None:
+def test_one_card_and_an_empty_journal(tmp_path, monkeypatch, lessons):
     root = tmp_path / "one"
     (root / "lessons").mkdir(parents=True)
     (root / "lessons" / "a.md").write_text("# Retry without a key\n\n- Send a key\n")
@@ -159,9 +142,7 @@ def test_one_card_and_an_empty_journal(
 
 
 @pytest.mark.slow
-def test_the_figures_agree_or_say_what_they_count(
-    brain: pathlib.Path, lessons: Callable[..., Any]
-) -> None:
+def test_the_figures_agree_or_say_what_they_count(brain, lessons):
     lessons("preflight", "Add a Telegram command that runs a shell script")
     shown = lessons("stats").out
     assert re.search(r"^injected +1×, outside any session, [\d,]+ tokens$", shown, re.MULTILINE)
@@ -180,7 +161,7 @@ def test_the_figures_agree_or_say_what_they_count(
     assert "injected   1×, outside any session, " in one
 
 
-def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
+def test_marks(shop, lessons):
     done = lessons("mark", "quiet", "helpful")
     assert (done.code, done.out) == (
         0,
@@ -195,9 +176,7 @@ def test_marks(shop: pathlib.Path, lessons: Callable[..., Any]) -> None:
     assert "did you mean lessons/quiet.md?" in lessons("mark", "lessons/quiett.md", "helpful").err
 
 
-def test_an_irrelevant_lesson_learns_the_prompt_only_if_told_to(
-    shop: pathlib.Path, lessons: Callable[..., Any]
-) -> None:
+def test_an_irrelevant_lesson_learns_the_prompt_only_if_told_to(shop, lessons):
     text = (shop / "lessons/quiet.md").read_text("utf-8")
     prompt = "say the API key sk-ant-REDACTED aloud"
     done = lessons("mark", "quiet", "irrelevant", "--prompt", prompt)
@@ -215,9 +194,7 @@ def test_an_irrelevant_lesson_learns_the_prompt_only_if_told_to(
     assert "hunter2" not in changed + done.out + done.err
 
 
-def test_a_title_cannot_draw_on_the_terminal(
-    shop: pathlib.Path, lessons: Callable[..., Any]
-) -> None:
+def test_a_title_cannot_draw_on_the_terminal(shop, lessons):
     (shop / "lessons" / "evil.md").write_text("# A \x1b[31mred\x07 title\n\n- Look\n")
     shown = lessons("stats", "evil").out
     assert "\x1b" not in shown

@@ -1,29 +1,13 @@
 """The installed program's first moments."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 
 import pytest
 
-from lessons_kb.cli import entry
 
-
-def test_ctrl_c_before_anything_has_begun_is_no_traceback(monkeypatch):
-    class Interrupted:
-        def __getattr__(self, name):
-            raise KeyboardInterrupt
-
-    monkeypatch.setitem(sys.modules, "lessons_kb.cli.main", Interrupted())
-    monkeypatch.setattr(sys, "argv", ["lessons", "list"])
-    with pytest.raises(SystemExit) as stopped:
-        entry.main()
-    assert stopped.value.code == 130
-
-
-def ended(*lines: str) -> subprocess.CompletedProcess[str]:
+def ended(*lines):
     """Let a process run the entry with a command line that does only what is written here."""
     given = "\n".join(f"    {line}" for line in lines)
     code = (
@@ -42,6 +26,11 @@ def ended(*lines: str) -> subprocess.CompletedProcess[str]:
 def test_the_exit_code_and_all_that_was_printed_arrive(raised, code):
     done = ended("print('x' * 300_000)", "print('said', file=sys.stderr)", f"sys.exit({raised})")
     assert (done.returncode, len(done.stdout), done.stderr) == (code, 300_001, "said\n")
+
+
+def test_ctrl_c_before_anything_has_begun_is_no_traceback():
+    done = ended("raise KeyboardInterrupt")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_what_was_to_be_done_at_the_end_is_done():
@@ -67,9 +56,7 @@ def test_an_answer_that_cannot_be_written_is_an_error():
     assert "No space left" in done.stderr
 
 
-def at_streams(
-    brain, redirection: str, *words: str, **env: str
-) -> subprocess.CompletedProcess[str]:
+def at_streams(brain, redirection, *words, **env):
     """Run a command as a shell does that is told what becomes of its streams."""
     command = [sys.executable, "-m", "lessons_kb.cli.entry", *words]
     return subprocess.run(
@@ -79,18 +66,21 @@ def at_streams(
     )  # fmt: skip
 
 
+WORDS = (
+    "--version",
+    "list",
+    "preflight|Add a telegram command|--explain",
+    "doctor",
+    "bump|telegram",
+)
 COMMANDS = [
-    ("list",),
-    ("preflight", "Add a telegram command", "--explain"),
-    ("doctor",),
-    ("bump", "telegram-allowlist"),
-    ("--version",),
-    ("nosuch",),
+    pytest.param(one.split("|"), id=one, marks=[pytest.mark.slow] if number else [])
+    for number, one in enumerate((*WORDS, "nosuch"))
 ]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("words", COMMANDS)
 def test_a_closed_stream_is_silence_and_changes_no_exit_code(brain, words):
     usual = at_streams(brain, "", *words)
     for closed in (">&-", "2>&-", "<&-", ">&- 2>&-", "<&- >&- 2>&-"):
@@ -101,7 +91,7 @@ def test_a_closed_stream_is_silence_and_changes_no_exit_code(brain, words):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("words", COMMANDS)
 def test_a_full_device_is_one_line_and_an_error(brain, words):
     usual = at_streams(brain, "", *words)
     told = "lessons: the answer could not be written: No space left on device; send it elsewhere"
@@ -115,6 +105,7 @@ def test_a_full_device_is_one_line_and_an_error(brain, words):
     assert bool(unsaid.stdout) == bool(usual.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are UTF-8 anyway")
 def test_a_locale_without_utf8_hides_no_card(brain):
     (brain / "lessons" / "한글.md").write_text("# 한글 제목\n\n- 확인\n", encoding="utf-8")
@@ -125,6 +116,7 @@ def test_a_locale_without_utf8_hides_no_card(brain):
         assert "한글 제목" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows limits no files")
 def test_a_card_is_deleted_and_restored_where_no_byte_can_be_written(brain):
     card = brain / "lessons" / "telegram-allowlist.md"

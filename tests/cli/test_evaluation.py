@@ -1,7 +1,5 @@
 """``lessons eval``: a table, thresholds for CI, and one line for bad input."""
 
-from __future__ import annotations
-
 import json
 import sys
 
@@ -24,7 +22,7 @@ def prompts(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_table_by_engine(lessons, brain, prompts) -> None:
+def test_a_table_by_engine(lessons, brain, prompts):
     seen = lessons("eval", prompts, "--engine", "all")
     assert seen.code == 0
     head, first, second = seen.out.splitlines()[:3]
@@ -34,7 +32,7 @@ def test_a_table_by_engine(lessons, brain, prompts) -> None:
     assert "1 prompt with cards, 1 without" in seen.err
 
 
-def test_a_narrow_terminal_names_each_figure_in_full(lessons, brain, prompts, monkeypatch) -> None:
+def test_a_narrow_terminal_names_each_figure_in_full(lessons, brain, prompts, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     rows = [line.split() for line in lessons("eval", prompts).out.splitlines()]
@@ -42,7 +40,7 @@ def test_a_narrow_terminal_names_each_figure_in_full(lessons, brain, prompts, mo
     assert ["false-injection", "0.000"] in rows
 
 
-def test_json_has_every_figure(lessons, brain, prompts) -> None:
+def test_json_has_every_figure(lessons, brain, prompts):
     seen = lessons("eval", prompts, "--json", "--max-tokens", "0")
     data = json.loads(seen.out)
     figures = data["engines"]["tantivy"]
@@ -52,7 +50,7 @@ def test_json_has_every_figure(lessons, brain, prompts) -> None:
     assert seen.code == 1
 
 
-def test_thresholds_end_with_one(lessons, brain, prompts) -> None:
+def test_thresholds_end_with_one(lessons, brain, prompts):
     good = lessons("eval", prompts, "--min-recall5", "1", "--max-false-injection", "0")
     assert good.code == 0
     prompts.write_text(json.dumps({"query": "Give me a joke", "expected": ["kst-day-boundary"]}))
@@ -75,7 +73,7 @@ def test_thresholds_end_with_one(lessons, brain, prompts) -> None:
         ('{"query": "a", "expected": ["lessons/"]}', "line 1: 'lessons/' matches 16 cards"),
     ],
 )
-def test_bad_input_is_one_line(lessons, brain, prompts, text: str, words: str) -> None:
+def test_bad_input_is_one_line(lessons, brain, prompts, text, words):
     prompts.write_text(text)
     seen = lessons("eval", prompts)
     assert (seen.code, seen.out) == (2, "")
@@ -83,16 +81,14 @@ def test_bad_input_is_one_line(lessons, brain, prompts, text: str, words: str) -
     assert len(seen.err.splitlines()) == 1
 
 
-def test_a_missing_file_is_one_line(lessons, brain, tmp_path) -> None:
+def test_a_missing_file_is_one_line(lessons, brain, tmp_path):
     for path in (tmp_path / "none.jsonl", tmp_path):
         seen = lessons("eval", path)
         assert seen.code == 2
         assert len(seen.err.splitlines()) == 1
 
 
-def test_each_miss_and_each_false_injection_is_named_with_its_reason(
-    lessons, brain, prompts
-) -> None:
+def test_each_miss_and_each_false_injection_is_named_with_its_reason(lessons, brain, prompts):
     telegram = LINES[0]["query"]
     lines = [
         {"query": "Give me a joke about time", "expected": ["kst-day-boundary"]},
@@ -119,14 +115,14 @@ def test_each_miss_and_each_false_injection_is_named_with_its_reason(
     assert faults[1]["rank"] == 1
 
 
-def test_why_an_inactive_card_is_missed(lessons, brain, prompts) -> None:
+def test_why_an_inactive_card_is_missed(lessons, brain, prompts):
     lessons("ignore", "telegram-allowlist")
     (first, *_others) = json.loads(lessons("eval", prompts, "--json").out)["faults"]["tantivy"]
     assert (first["card"], first["rank"]) == ("lessons/telegram-allowlist.md", None)
     assert first["reason"] == "not active, so no prompt finds it"
 
 
-def test_a_simple_threshold_for_each_figure(lessons, brain, prompts) -> None:
+def test_a_simple_threshold_for_each_figure(lessons, brain, prompts):
     good = ("--fail-under", "recall@5=0.9", "--fail-under", "false-injection=0.05")
     assert lessons("eval", prompts, *good).code == 0
     seen = lessons("eval", prompts, "--fail-under", "tokens=1", "--fail-under", "ndcg10=1.1")
@@ -136,8 +132,13 @@ def test_a_simple_threshold_for_each_figure(lessons, brain, prompts) -> None:
     assert "ndcg@10 1.000 is below 1.1" in seen.err
 
 
+def test_an_unknown_engine_is_named(lessons, brain, prompts):
+    told = lessons("eval", prompts, "--engine", "lucene")
+    assert (told.code, "choose tantivy, rank-bm25, qdrant, all" in told.err) == (2, True)
+
+
 @pytest.mark.parametrize("bound", ["recall=0.5", "recall@5", "mrr=much", "=1", "mrr=nan"])
-def test_a_threshold_that_names_no_figure_is_one_line(lessons, brain, prompts, bound: str) -> None:
+def test_a_threshold_that_names_no_figure_is_one_line(lessons, brain, prompts, bound):
     seen = lessons("eval", prompts, "--fail-under", bound)
     assert seen.code == 2
     assert "write METRIC=VALUE; the metrics are recall@5, " in seen.err

@@ -1,21 +1,15 @@
 """``lessons import`` and ``export``."""
 
-from __future__ import annotations
-
 import contextlib
 import json
-import pathlib
 import sqlite3
-from collections.abc import Callable
 
 import pytest
 
 NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"
 
 
-def test_import_is_dry_until_told(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_import_is_dry_until_told(lessons, brain, tmp_path):
     notes = tmp_path / "CLAUDE.md"
     notes.write_text(NOTES)
     dry = lessons("import", "memory", notes)
@@ -34,9 +28,7 @@ def test_import_is_dry_until_told(
     assert again.err == "lessons: 0 created, 0 bumped, 1 skipped\n"
 
 
-def test_import_answers_in_json(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_import_answers_in_json(lessons, brain, tmp_path):
     notes = tmp_path / "CLAUDE.md"
     notes.write_text(NOTES)
     data = json.loads(lessons("import", "memory", notes, "--json").out)
@@ -45,9 +37,7 @@ def test_import_answers_in_json(
     assert data["steps"][0]["where"].endswith("CLAUDE.md:5")
 
 
-def test_import_names_the_bad_line(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_import_names_the_bad_line(lessons, brain, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_text('{"title": "a"}\n{"titel": "b"}\n')
     result = lessons("import", "jsonl", path)
@@ -55,9 +45,7 @@ def test_import_names_the_bad_line(
     assert result.err == f'lessons: {path}:2: no title; add "title": "what goes wrong"\n'
 
 
-def test_export_prints_or_writes(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_export_prints_or_writes(lessons, brain, tmp_path):
     printed = lessons("export", "jsonl").out
     path = tmp_path / "out.jsonl"
     assert lessons("export", "jsonl", "-o", path).out == ""
@@ -69,9 +57,7 @@ def test_export_prints_or_writes(
     assert lessons("export", "yaml").code == 2
 
 
-def test_import_takes_a_transcript_into_the_journal(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_import_takes_a_transcript_into_the_journal(lessons, brain, tmp_path):
     from datetime import UTC, datetime
 
     moment = datetime.now(tz=UTC).isoformat()
@@ -89,9 +75,7 @@ def test_import_takes_a_transcript_into_the_journal(
     assert "Why does it keep failing?" in lessons("events").out
 
 
-def test_no_output_is_written_over_a_card(
-    lessons: Callable[..., object], brain: pathlib.Path
-) -> None:
+def test_no_output_is_written_over_a_card(lessons, brain):
     card = brain / "lessons" / "queue.md"
     card.parent.mkdir(exist_ok=True)
     for text in (b"---\ntitle: Queue\n---\nby hand\n", b"---\ntitle: \xff\n---\nby hand\n"):
@@ -122,9 +106,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_import_finds_out_what_a_file_is(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path, name: str
-) -> None:
+def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path, name):
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(FILES[name][0])
@@ -134,9 +116,7 @@ def test_import_finds_out_what_a_file_is(
     assert done.err.splitlines()[0].endswith(f"({FILES[name][1]})")
 
 
-def test_import_finds_out_a_database(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_import_finds_out_a_database(lessons, brain, tmp_path):
     path = tmp_path / "mistakes.db"
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE mistakes (id INTEGER, description TEXT)")
@@ -144,9 +124,7 @@ def test_import_finds_out_a_database(
     assert "Forgot the lock" in lessons("import", path).out
 
 
-def test_import_reads_what_a_folder_holds(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_import_reads_what_a_folder_holds(lessons, brain, tmp_path):
     project = tmp_path / "project"
     for name in ("AGENTS.md", ".cursor/rules/db.mdc"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)
@@ -163,14 +141,12 @@ def test_import_reads_what_a_folder_holds(
     assert lessons("import", tmp_path / "empty").code == 2
 
 
-def test_import_without_a_file_says_so(lessons: Callable[..., object], brain: object) -> None:
+def test_import_without_a_file_says_so(lessons, brain):
     assert "`lessons import memory FILE`" in lessons("import", "memory").err
     assert "no such file" in lessons("import", "no-such.md").err
 
 
-def test_nothing_is_written_when_a_later_file_cannot_be_read(
-    lessons: Callable[..., object], brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_nothing_is_written_when_a_later_file_cannot_be_read(lessons, brain, tmp_path):
     good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
     good.write_text('{"title": "Zebra stripes were cached by colour"}\n')
     bad.write_text('{"titel": "b"}\n')

@@ -1,19 +1,17 @@
 """SPEC §2 from a user's seat: which brain holds in a folder, and what to type where none does.
 
-Real processes, real repositories; each message names a command, and a test types it.
+Real repositories; each message names a command, and a test types it.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
+
+from tests.kit import answer_event, commit, git
 
 CARD = """\
 ---
@@ -41,61 +39,43 @@ SAID = "require an allowlist"
 ADVICE = re.compile(r"`(lessons (?:init|trust) [^`]+)`")
 
 
-def run(folder: pathlib.Path, *arguments: str, **variables: str) -> str:
-    """Return all that a command says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "lessons_kb.cli.entry", *arguments],
-        cwd=folder,
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
+@pytest.fixture
+def run(lessons, monkeypatch):
+    """Return all that a command says: ``run(folder, *arguments, NAME=value)``."""
+
+    def run(folder, *arguments, **variables):
+        with monkeypatch.context() as go:
+            go.chdir(folder)
+            for name, value in variables.items():
+                go.setenv(name, value)
+            done = lessons(*arguments)
+        return done.out + done.err
+
+    return run
 
 
-def prompted(folder: pathlib.Path, session: str = "s", **variables: str) -> str:
+def prompted(folder, session="s", **variables):
     """Return what the agent and its user get for a prompt."""
     event = {"hook_event_name": "UserPromptSubmit", "session_id": session, "prompt": PROMPT}
-    done = subprocess.run(
-        [sys.executable, "-m", "lessons_kb.service.fallback", "claude-code"],
-        cwd=folder,
-        env=os.environ | variables,
-        input=json.dumps(event | {"cwd": str(folder)}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
+    data = json.dumps(event | {"cwd": str(folder)})
+    return answer_event("claude-code", data, os.environ | variables, cwd=str(folder))[0]
 
 
-def type_advice(said: str, folder: pathlib.Path) -> None:
+def type_advice(run, said, folder):
     """Run the command that a message names, word for word, in another folder's shell."""
     found = ADVICE.search(said)
     assert found, said
     run(folder, *shlex.split(found[1])[1:])
 
 
-def git(folder: pathlib.Path, *arguments: str) -> None:
-    name = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *name, *arguments], cwd=folder, check=True, capture_output=True)
-
-
-def write_card(folder: pathlib.Path, name: str = "lessons/telegram.md") -> pathlib.Path:
+def write_card(folder, name="lessons/telegram.md"):
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(CARD)
     return folder
 
 
-@pytest.fixture(autouse=True)
-def _no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.endswith(("_PROJECT_DIR", "_SESSION_ID"))]:
-        monkeypatch.delenv(name)
-
-
 @pytest.fixture
-def repo(tmp_path: pathlib.Path) -> pathlib.Path:
+def repo(tmp_path, run):
     """A repository with a committed brain in ``docs/brain`` that this user has made."""
     folder = tmp_path / "repo"
     (folder / "src/deep").mkdir(parents=True)
@@ -103,8 +83,7 @@ def repo(tmp_path: pathlib.Path) -> pathlib.Path:
     git(folder, "init", "-q")
     run(folder, "init", "docs/brain")
     write_card(folder / "docs/brain")
-    git(folder, "add", ".")
-    git(folder, "commit", "-qm", "brain")
+    commit(folder)
     return folder
 
 
@@ -113,8 +92,8 @@ def repo(tmp_path: pathlib.Path) -> pathlib.Path:
 
 @pytest.mark.parametrize("place", [".", "src/deep", "docs", "work tree", "renamed", "submodule"])
 def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(
-    repo: pathlib.Path, tmp_path: pathlib.Path, place: str
-) -> None:
+    repo, tmp_path, place, run
+):
     where = repo / place
     if place == "work tree":
         where = tmp_path / "other/src"
@@ -129,14 +108,14 @@ def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(
         assert SAID not in run(outer, "list")
         assert "outer/inner" not in prompted(outer, "outer")  # a repository of its own
         where = outer / "inner/src"
-        type_advice(run(where, "list"), tmp_path)
+        type_advice(run, run(where, "list"), tmp_path)
     assert SAID in run(where, "list")
     assert "/docs/brain" in run(where, "doctor")
     assert SAID in prompted(where)
     assert "lessons/telegram.md" in run(where, "bump", "telegram")
 
 
-def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo: pathlib.Path) -> None:
+def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo, run):
     for name in ("packages/web", "."):
         run(repo, "init", name)
         run(repo, "trust", name)  # its cards below were there before
@@ -149,9 +128,7 @@ def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo: pathlib.
 
 
 @pytest.mark.parametrize("command", [("list",), ("preflight", PROMPT), ("doctor",), ("add", "x")])
-def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(
-    repo: pathlib.Path, tmp_path: pathlib.Path, command: tuple[str, ...]
-) -> None:
+def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path, command, run):
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(repo), str(clone))
     said = run(clone / "src", *command)
@@ -160,7 +137,7 @@ def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(
     assert SAID not in told
     assert f"lessons trust {clone}/docs/brain" in told
     assert prompted(clone).strip() == ""  # one line a session
-    type_advice(said, tmp_path)
+    type_advice(run, said, tmp_path)
     assert SAID in prompted(clone)
     assert SAID in run(clone / "src", "list")
     run(clone / "src", "trust", "--revoke")
@@ -169,9 +146,7 @@ def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(
     assert SAID in prompted(clone, "latest")
 
 
-def test_what_took_the_place_of_a_brain_below_is_not_trusted(
-    repo: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_what_took_the_place_of_a_brain_below_is_not_trusted(repo, tmp_path, run):
     write_card(tmp_path / "elsewhere")
     (repo / "docs/brain").rename(tmp_path / "away")
     (repo / "docs/brain").symlink_to(tmp_path / "elsewhere")
@@ -179,7 +154,7 @@ def test_what_took_the_place_of_a_brain_below_is_not_trusted(
     assert SAID not in run(repo, "list")
 
 
-def test_a_brain_below_a_folder_without_git_is_named(tmp_path: pathlib.Path) -> None:
+def test_a_brain_below_a_folder_without_git_is_named(tmp_path, run):
     project = tmp_path / "project"
     project.mkdir()
     run(project, "init", "docs/brain")
@@ -194,14 +169,11 @@ def test_a_brain_below_a_folder_without_git_is_named(tmp_path: pathlib.Path) -> 
 
 
 @pytest.mark.parametrize("outer", [False, True])
-def test_an_entry_at_the_top_names_the_brain(
-    repo: pathlib.Path, tmp_path: pathlib.Path, *, outer: bool
-) -> None:
+def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
     if outer:
         run(tmp_path, "init")
     (repo / "lessons.toml").write_text('brain = "docs/brain"\n')
-    git(repo, "add", ".")
-    git(repo, "commit", "-qm", "entry")
+    commit(repo)
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(repo), str(clone))
     for folder in (clone, clone / "src"):
@@ -214,9 +186,7 @@ def test_an_entry_at_the_top_names_the_brain(
 
 
 @pytest.mark.parametrize("value", ["docs/brian", "../elsewhere", "/", "."])
-def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(
-    repo: pathlib.Path, tmp_path: pathlib.Path, value: str
-) -> None:
+def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value, run):
     write_card(tmp_path / "elsewhere")
     (repo / "lessons.toml").write_text(f'# top\nbrain = "{value}"\n')
     run(repo, "trust")
@@ -231,9 +201,7 @@ def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(
 
 
 @pytest.mark.parametrize("kind", ["cards", "relative", "in a brain", "in a repository in one"])
-def test_the_trust_that_a_named_folder_asks_for_is_enough(
-    tmp_path: pathlib.Path, kind: str
-) -> None:
+def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind, run):
     project = tmp_path / "project"
     named = project / "cards"
     project.mkdir()
@@ -249,14 +217,14 @@ def test_the_trust_that_a_named_folder_asks_for_is_enough(
     told = prompted(project, LESSONS_BRAIN=variable)
     assert SAID not in told
     assert "LESSONS_BRAIN names" in told
-    type_advice(told, tmp_path)
+    type_advice(run, told, tmp_path)
     again = prompted(project, "again", LESSONS_BRAIN=variable)
     assert SAID in again
     assert f"lessons trust {named}" not in again
     assert SAID in run(project, "list", LESSONS_BRAIN=variable)
 
 
-def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path: pathlib.Path) -> None:
+def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path, run):
     run(tmp_path, "init")
     write_card(tmp_path)
     answer = prompted(tmp_path, LESSONS_BRAIN=str(tmp_path / "lessons"))
@@ -265,9 +233,7 @@ def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path: pathlib.Path
 
 
 @pytest.mark.parametrize("other", [False, True])
-def test_a_missing_folder_is_told_once_a_session_and_can_be_made(
-    tmp_path: pathlib.Path, *, other: bool
-) -> None:
+def test_a_missing_folder_is_told_once_a_session_and_can_be_made(tmp_path, run, *, other):
     if other:
         run(tmp_path, "init")
         write_card(tmp_path)
@@ -280,14 +246,14 @@ def test_a_missing_folder_is_told_once_a_session_and_can_be_made(
         assert f"LESSONS_BRAIN names {gone}, which does not exist" in run(
             tmp_path, command, LESSONS_BRAIN=gone
         )
-    type_advice(told, tmp_path)
+    type_advice(run, told, tmp_path)
     write_card(tmp_path / "no such")
     answer = prompted(tmp_path, "later", LESSONS_BRAIN=gone)
     assert SAID in answer
     assert "LESSONS_BRAIN" not in answer
 
 
-def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path: pathlib.Path) -> None:
+def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path, run):
     write_card(tmp_path / "cards", "telegram.md")
     file = tmp_path / "cards/telegram.md"
     elsewhere = tmp_path / "elsewhere"
@@ -306,9 +272,7 @@ def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path: pat
 
 
 @pytest.mark.parametrize("command", ["add", "create", "import", "list", "preflight", "show"])
-def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(
-    tmp_path: pathlib.Path, command: str
-) -> None:
+def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, command, run):
     run(tmp_path, "init")
     (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 3\n")
     for n in range(2):

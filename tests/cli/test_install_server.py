@@ -1,14 +1,10 @@
 """`lessons install --server`: where the address and the token go, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import keyring
 import pytest
@@ -18,12 +14,11 @@ from keyring.backends import fail
 from lessons_kb.store.user_state import user_brain, user_settings_path
 from tests.agents.shared_server import FakeServer, send
 
-Lessons = Callable[..., Any]
 URL = "https://lessons.example.com/v1/brains/shop"
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _here(tmp_path, monkeypatch):
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     project = tmp_path / "project"
     project.mkdir()
@@ -31,7 +26,7 @@ def _here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _no_keychain() -> Iterator[None]:
+def _no_keychain():
     before = keyring.get_keyring()
     keyring.set_keyring(fail.Keyring())
     yield
@@ -39,25 +34,25 @@ def _no_keychain() -> Iterator[None]:
 
 
 @pytest.fixture
-def server() -> Iterator[FakeServer]:
+def server():
     with FakeServer().running() as server:
         yield server
 
 
 @pytest.fixture
-def token(tmp_path: pathlib.Path) -> pathlib.Path:
+def token(tmp_path):
     path = tmp_path / "token"
     path.write_text("lsn_abc\n")
     path.chmod(0o600)
     return path
 
 
-def settings() -> dict[str, Any]:
+def settings():
     path = pathlib.Path(user_settings_path())
     return tomllib.loads(path.read_text()) if path.exists() else {}
 
 
-def test_it_is_noted_in_the_users_own_settings_alone(lessons, server, token, tmp_path) -> None:
+def test_it_is_noted_in_the_users_own_settings_alone(lessons, server, token, tmp_path):
     path = pathlib.Path(user_settings_path())
     path.parent.mkdir(parents=True)
     path.write_text("# mine\n[check]\nseconds = 3  # patient\n")
@@ -82,7 +77,7 @@ def test_it_is_noted_in_the_users_own_settings_alone(lessons, server, token, tmp
     assert "no server is set" in lessons("uninstall", "--server").err
 
 
-def test_a_project_sends_its_own_prompts_alone(lessons, server, token, tmp_path) -> None:
+def test_a_project_sends_its_own_prompts_alone(lessons, server, token, tmp_path):
     given = ("--server", server.url, "--token-file", token, "--scope", "project")
     assert "prompts of this project" in lessons("install", "claude-code", *given).err
     assert settings()["server"]["folders"] == [str(tmp_path / "project")]
@@ -96,7 +91,7 @@ def test_a_project_sends_its_own_prompts_alone(lessons, server, token, tmp_path)
     assert settings()["server"]["folders"] == []
 
 
-def test_a_dry_run_changes_nothing(lessons, server, token) -> None:
+def test_a_dry_run_changes_nothing(lessons, server, token):
     done = lessons("install", "codex", "--server", server.url, "--token-file", token, "--dry-run")
     assert (done.code, "would be changed" in done.err) == (0, True)
     assert settings() == {}
@@ -119,7 +114,7 @@ def test_a_dry_run_changes_nothing(lessons, server, token) -> None:
         (("--token-file", "two"), "add --server URL"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, words, told) -> None:
+def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, words, told):
     for name, text, mode in (
         ("empty", "", 0o600),
         ("two", "lsn_a\nlsn_b\n", 0o600),
@@ -138,7 +133,7 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, word
     assert not (pathlib.Path.home() / ".claude").exists()
 
 
-def test_a_token_that_a_repository_ignores_may_lie_in_it(lessons, server, token) -> None:
+def test_a_token_that_a_repository_ignores_may_lie_in_it(lessons, server, token):
     subprocess.run(["git", "init", "-q"], check=True)
     pathlib.Path(".gitignore").write_text(".token\n")
     token = token.rename(pathlib.Path(".token").absolute())
@@ -150,21 +145,21 @@ class Keychain(KeyringBackend):
 
     priority = 9
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self.kept: dict[tuple[str, str], str] = {}
 
-    def get_password(self, service: str, username: str) -> str | None:
+    def get_password(self, service, username):
         return self.kept.get((service, username))
 
-    def set_password(self, service: str, username: str, password: str) -> None:
+    def set_password(self, service, username, password):
         self.kept[service, username] = password
 
-    def delete_password(self, service: str, username: str) -> None:
+    def delete_password(self, service, username):
         del self.kept[service, username]
 
 
-def test_a_token_that_is_typed_goes_to_the_keychain(answer, lessons, server, monkeypatch) -> None:
+def test_a_token_that_is_typed_goes_to_the_keychain(answer, lessons, server, monkeypatch):
     monkeypatch.setattr("getpass.getpass", lambda _prompt: "lsn_typed")
     chain = Keychain()
     keyring.set_keyring(chain)
@@ -177,9 +172,7 @@ def test_a_token_that_is_typed_goes_to_the_keychain(answer, lessons, server, mon
     assert chain.kept == {}
 
 
-def test_where_there_is_no_keychain_it_goes_to_a_private_file(
-    answer, lessons, server, monkeypatch
-) -> None:
+def test_where_there_is_no_keychain_it_goes_to_a_private_file(answer, lessons, server, monkeypatch):
     monkeypatch.setattr("getpass.getpass", lambda _prompt: "lsn_typed")
     answer("install", "--server", server.url, typed="")
     kept = pathlib.Path(settings()["server"]["token_file"])
@@ -189,10 +182,10 @@ def test_where_there_is_no_keychain_it_goes_to_a_private_file(
     assert not kept.exists()
 
 
-def test_the_doctor_says_what_is_wrong(lessons, server, token) -> None:
+def test_the_doctor_says_what_is_wrong(lessons, server, token):
     lessons("install", "--server", server.url, "--token-file", token)
 
-    def told() -> dict[str, str]:
+    def told():
         lines = json.loads(lessons("doctor", "--json").out)
         (line,) = [one for one in lines if one["what"] == "server"]
         return line
@@ -202,7 +195,7 @@ def test_the_doctor_says_what_is_wrong(lessons, server, token) -> None:
     assert told()["level"] == "warning"
     assert "does not accept the token" in told()["detail"]
 
-    def stale(handler: Any) -> None:
+    def stale(handler):
         handler.send_response(200)
         handler.send_header("lessons-stale", "the index is being built")
         handler.end_headers()
@@ -218,7 +211,7 @@ def test_the_doctor_says_what_is_wrong(lessons, server, token) -> None:
     assert "does not answer" in told()["detail"]
 
 
-def test_a_command_that_names_a_servers_card_is_shown_its_page(lessons, server, token) -> None:
+def test_a_command_that_names_a_servers_card_is_shown_its_page(lessons, server, token):
     lessons("install", "--server", server.url, "--token-file", token)
     lessons("init")
     card = "shop@server:lessons/send-a-key.md"

@@ -1,7 +1,5 @@
 """`lessons run` and `lessons events`, as a user meets them."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
@@ -11,27 +9,19 @@ import string
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
 
 import pytest
 
-from lessons_kb.brain.init import trust_brain
-from lessons_kb.brain.injected import SESSION_VARIABLES
 from lessons_kb.cli.main import hoist_options
-from lessons_kb.store.user_state import state_dir
+from tests.kit import state_dir, trust_brain
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
-Start = Callable[..., subprocess.Popen[bytes]]
-
 
 @pytest.fixture
-def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def shop(tmp_path, monkeypatch):
     """A trusted brain without cards; the working directory is in it."""
-    for name in SESSION_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
     root = tmp_path / "shop"
     (root / "lessons").mkdir(parents=True)
     (root / "lessons.toml").write_text("")
@@ -41,10 +31,10 @@ def shop(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
-    started: list[subprocess.Popen[bytes]] = []
+def start():
+    started = []
 
-    def start(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
+    def start(*arguments, **how):
         command = [sys.executable, "-m", "lessons_kb.cli.main", *arguments]
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
         started.append(subprocess.Popen(command, **streams))
@@ -57,15 +47,14 @@ def start() -> Iterator[Start]:
 
 
 @pytest.fixture
-def journalled(lessons: Callable[..., Any]) -> Callable[..., list[dict[str, Any]]]:
-    def journalled(*arguments: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(lessons("events", "--json", *arguments).out)
-        return found
+def journalled(lessons):
+    def journalled(*arguments):
+        return json.loads(lessons("events", "--json", *arguments).out)
 
     return journalled
 
 
-def running(seconds: str) -> list[int]:
+def running(seconds):
     """Return the processes that sleep for so long."""
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
@@ -79,21 +68,19 @@ def running(seconds: str) -> list[int]:
     return found
 
 
-def wait_for(condition: Callable[[], object]) -> None:
+def wait_for(condition):
     deadline = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.05)
 
 
-def a_while() -> str:
+def a_while():
     return f"1{Random().randrange(10**6):06d}.{Random().randrange(10**6):06d}"
 
 
 @pytest.mark.slow
-def test_output_and_exit_code_stay_as_they_are(
-    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
-) -> None:
+def test_output_and_exit_code_stay_as_they_are(shop, start, journalled):
     process = start("run", "--", "sh", "-c", "printf 'a\\377b'; printf err >&2; exit 7")
     assert process.communicate() == (b"a\377b", b"err")
     assert process.returncode == 7
@@ -103,9 +90,7 @@ def test_output_and_exit_code_stay_as_they_are(
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_no_child_and_one_cancelled_record(
-    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
-) -> None:
+def test_ctrl_c_leaves_no_child_and_one_cancelled_record(shop, start, journalled):
     seconds = a_while()
     process = start("run", "--", "sh", "-c", f"sleep {seconds} & sleep {seconds}")
     wait_for(lambda: running(seconds))
@@ -119,9 +104,7 @@ def test_ctrl_c_leaves_no_child_and_one_cancelled_record(
 
 
 @pytest.mark.slow
-def test_a_silent_command_stalls(
-    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
-) -> None:
+def test_a_silent_command_stalls(shop, start, journalled):
     process = start("run", "--stall", "1", "--", "sleep", "100")
     _, err = process.communicate(timeout=20)
     assert process.returncode == 124
@@ -131,9 +114,7 @@ def test_a_silent_command_stalls(
 
 
 @pytest.mark.slow
-def test_after_kill_9_nothing_is_left_running(
-    shop: pathlib.Path, start: Start, journalled: Callable[..., list[dict[str, Any]]]
-) -> None:
+def test_after_kill_9_nothing_is_left_running(shop, start, journalled):
     seconds = a_while()
     process = start("run", "--", "sh", "-c", f"echo up; exec sleep {seconds}")
     assert process.stdout is not None
@@ -148,7 +129,7 @@ def test_after_kill_9_nothing_is_left_running(
 
 
 @pytest.mark.slow
-def test_no_secret_of_a_failing_command_is_kept(shop: pathlib.Path, start: Start) -> None:
+def test_no_secret_of_a_failing_command_is_kept(shop, start):
     dice = Random(11)
     key = "sk-" + "".join(dice.choices(string.ascii_letters + string.digits, k=40)) + "1A"
     bearer = "".join(dice.choices(string.ascii_letters + string.digits, k=32)) + "7"
@@ -176,9 +157,7 @@ def test_no_secret_of_a_failing_command_is_kept(shop: pathlib.Path, start: Start
 
 
 @pytest.mark.slow
-def test_without_a_brain_it_runs_all_the_same(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: Start
-) -> None:
+def test_without_a_brain_it_runs_all_the_same(tmp_path, monkeypatch, start):
     monkeypatch.chdir(tmp_path)
     process = start("run", "--", "sh", "-c", "echo x; exit 5")
     assert process.communicate(timeout=20) == (b"x\n", b"")
@@ -186,9 +165,7 @@ def test_without_a_brain_it_runs_all_the_same(
 
 
 @pytest.mark.slow
-def test_a_brain_that_is_not_trusted_gets_no_record(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, start: Start
-) -> None:
+def test_a_brain_that_is_not_trusted_gets_no_record(tmp_path, monkeypatch, start):
     (tmp_path / "lessons.toml").write_text("")
     monkeypatch.chdir(tmp_path)
     process = start("run", "echo", "x")
@@ -200,7 +177,7 @@ def test_a_brain_that_is_not_trusted_gets_no_record(
 
 
 @pytest.mark.slow
-def test_a_command_that_is_not_there(shop: pathlib.Path, start: Start) -> None:
+def test_a_command_that_is_not_there(shop, start):
     process = start("run", "no-such-command-here")
     out, err = process.communicate(timeout=20)
     assert (out, err) == (b"", b"lessons: no-such-command-here: command not found\n")
@@ -219,14 +196,12 @@ def test_a_command_that_is_not_there(shop: pathlib.Path, start: Start) -> None:
         (["run", "--help"], ["run", "--help"]),
     ],
 )  # fmt: skip
-def test_the_options_of_the_command_are_its_own(given: list[str], hoisted: list[str]) -> None:
+def test_the_options_of_the_command_are_its_own(given, hoisted):
     assert hoist_options(given) == hoisted
 
 
 @pytest.mark.slow
-def test_events_are_listed_newest_last(
-    shop: pathlib.Path, start: Start, lessons: Callable[..., Any]
-) -> None:
+def test_events_are_listed_newest_last(shop, start, lessons):
     empty = lessons("events")
     assert (empty.code, empty.out) == (0, "")
     assert "no matching events" in empty.err
@@ -253,9 +228,7 @@ def test_events_are_listed_newest_last(
         (("--limit", "0"), "--limit"),
     ],
 )
-def test_a_wrong_filter_is_said_in_one_line(
-    shop: pathlib.Path, lessons: Callable[..., Any], arguments: tuple[str, ...], message: str
-) -> None:
+def test_a_wrong_filter_is_said_in_one_line(shop, lessons, arguments, message):
     result = lessons("events", *arguments)
     assert result.code == 2
     assert message in result.err
@@ -263,7 +236,7 @@ def test_a_wrong_filter_is_said_in_one_line(
 
 
 @pytest.mark.slow
-def test_events_are_followed_as_they_come(shop: pathlib.Path, start: Start) -> None:
+def test_events_are_followed_as_they_come(shop, start):
     start("run", "echo", "old").wait(20)
     follower = start("events", "--follow", "--json", "--kind", "command")
     assert follower.stdout is not None

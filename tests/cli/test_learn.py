@@ -1,21 +1,16 @@
 """Drafts and stale cards on the command line."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.model import Event
+from tests.kit import commit
 
-GOOD: dict[str, Any] = {
+GOOD = {
     "sections": {"Root Cause": "The total was hard-coded to three instead of a sum of the items."},
     "prevention": ["Cover the total of a cart with two items by a test"],
     "symptoms": ["the total of the cart is wrong", "change how a cart is summed up"],
@@ -23,24 +18,22 @@ GOOD: dict[str, Any] = {
 }
 TITLE = "The total of a cart was hard-coded"
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def propose(brain: pathlib.Path) -> Callable[..., str]:
-    def propose(title: str = TITLE, **details: Any) -> str:
+def propose(brain):
+    def propose(title=TITLE, **details):
         with Brain.open(brain) as opened:
             return opened.drafts.propose(title, **{**GOOD, **details}).id
 
     return propose
 
 
-def test_nothing_waits(lessons: Run, brain: pathlib.Path) -> None:
+def test_nothing_waits(lessons, brain):
     assert lessons("review").err == "lessons: no drafts to review\n"
     assert json.loads(lessons("review", "--json").out) == []
 
 
-def test_what_happened_is_listed_with_what_it_lacks(lessons: Run, brain: pathlib.Path) -> None:
+def test_what_happened_is_listed_with_what_it_lacks(lessons, brain):
     with Brain.open(brain) as opened:
         events = opened.layers[0].journal.events
         for outcome in ("exec_error", "ok"):
@@ -63,9 +56,7 @@ def test_what_happened_is_listed_with_what_it_lacks(lessons: Run, brain: pathlib
 
 
 @pytest.mark.slow
-def test_a_draft_is_accepted_merged_and_discarded(
-    lessons: Run, propose: Callable[..., str]
-) -> None:
+def test_a_draft_is_accepted_merged_and_discarded(lessons, propose):
     assert lessons("review", "--accept", propose()).out == (
         "lessons/the-total-of-a-cart-was-hard-coded.md\n"
     )
@@ -80,7 +71,7 @@ def test_a_draft_is_accepted_merged_and_discarded(
     assert lessons("review", "--discard", third).code == 2
 
 
-def test_scripts_read_what_was_done(lessons: Run, propose: Callable[..., str]) -> None:
+def test_scripts_read_what_was_done(lessons, propose):
     done = json.loads(lessons("review", "--accept", propose(), "--json").out)
     assert (done["done"], done["card"]["source"]) == ("accepted", "auto")
     (draft,) = [propose()]
@@ -94,16 +85,12 @@ def test_scripts_read_what_was_done(lessons: Run, propose: Callable[..., str]) -
 @pytest.mark.parametrize(
     "arguments", [("--list", "--accept", "x"), ("--on-duplicate", "ask"), ("--accept", "absent")]
 )
-def test_what_cannot_be_is_one_line(
-    lessons: Run, brain: pathlib.Path, arguments: tuple[str, ...]
-) -> None:
+def test_what_cannot_be_is_one_line(lessons, brain, arguments):
     result = lessons("review", *arguments)
     assert (result.code, result.err.count("\n")) == (2, 1)
 
 
-def test_a_user_walks_through_the_drafts(
-    answer: Run, propose: Callable[..., str], brain: pathlib.Path
-) -> None:
+def test_a_user_walks_through_the_drafts(answer, propose, brain):
     propose("A first lesson about the sum of a cart")
     second = propose("Payouts were doubled at midnight", symptoms=(), prevention=())
     seen = answer("review", typed="a\nd\na\nq\n")
@@ -114,9 +101,7 @@ def test_a_user_walks_through_the_drafts(
         assert opened.drafts.count() == 0
 
 
-def test_a_walk_offers_to_count_a_near_duplicate(
-    answer: Run, lessons: Run, propose: Callable[..., str]
-) -> None:
+def test_a_walk_offers_to_count_a_near_duplicate(answer, lessons, propose):
     lessons("review", "--accept", propose())
     propose(example="Round the tax")
     assert "lessons/the-total-of-a-cart-was-hard-coded.md counted" in answer(
@@ -126,12 +111,7 @@ def test_a_walk_offers_to_count_a_near_duplicate(
     assert (card["occurrences"], card["examples"]) == (2, ["Add a discount", "Round the tax"])
 
 
-def test_editing_needs_an_editor(
-    answer: Run,
-    propose: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: pathlib.Path,
-) -> None:
+def test_editing_needs_an_editor(answer, propose, monkeypatch, tmp_path):
     propose("Payouts were doubled at midnight", symptoms=())
     assert "no editor found; set $EDITOR" in answer("review", typed="e\nq\n")
     script = tmp_path / "editor.py"
@@ -143,7 +123,7 @@ def test_editing_needs_an_editor(
     assert "lessons/payouts-were-doubled-at-midnight.md" in answer("review", typed="e\na\n")
 
 
-def stale_card(brain: pathlib.Path, name: str, extra: str = "") -> None:
+def stale_card(brain, name, extra=""):
     text = (
         f"---\ntype: lesson\ntitle: Lesson {name}\ncreated: 2020-01-01\n{extra}---\n\n## Fix\n\nx\n"
     )
@@ -151,7 +131,7 @@ def stale_card(brain: pathlib.Path, name: str, extra: str = "") -> None:
 
 
 @pytest.fixture
-def stale(brain: pathlib.Path) -> pathlib.Path:
+def stale(brain):
     for path in (brain / "lessons").glob("*.md"):
         path.unlink()
     stale_card(brain, "hand")
@@ -165,11 +145,11 @@ def stale(brain: pathlib.Path) -> pathlib.Path:
     return brain
 
 
-def names(result: Any) -> dict[str, str]:
+def names(result):
     return {one["id"]: one["done"] for one in json.loads(result.out) if "lessons/" in one["id"]}
 
 
-def test_stale_cards_are_named_first(lessons: Run, stale: pathlib.Path) -> None:
+def test_stale_cards_are_named_first(lessons, stale):
     dry = lessons("archive", "--stale", "--dry-run", "--json")
     assert names(dry) == {"lessons/machine.md": "kept", "lessons/hand.md": "kept"}
     ids = [one["id"] for one in json.loads(dry.out)]
@@ -179,7 +159,7 @@ def test_stale_cards_are_named_first(lessons: Run, stale: pathlib.Path) -> None:
     assert "status: archived" not in (stale / "lessons" / "machine.md").read_text()
 
 
-def test_curated_cards_are_only_archived_when_asked_for(lessons: Run, stale: pathlib.Path) -> None:
+def test_curated_cards_are_only_archived_when_asked_for(lessons, stale):
     assert names(lessons("archive", "--stale", "--yes", "--json")) == {
         "lessons/machine.md": "archived",
         "lessons/hand.md": "kept",
@@ -190,22 +170,21 @@ def test_curated_cards_are_only_archived_when_asked_for(lessons: Run, stale: pat
     assert names(lessons("archive", "--stale", "--json")) == {}
 
 
-def test_on_a_terminal_each_is_asked_for(answer: Run, lessons: Run, stale: pathlib.Path) -> None:
+def test_on_a_terminal_each_is_asked_for(answer, lessons, stale):
     answer("archive", "--stale", typed="n\ny\n" + "n\n" * 20)
     assert names(lessons("archive", "--stale", "--dry-run", "--json")) == {
         "lessons/machine.md": "kept"
     }
 
 
-def test_cards_can_be_archived_by_name(lessons: Run, brain: pathlib.Path) -> None:
+def test_cards_can_be_archived_by_name(lessons, brain):
     assert lessons("archive", "telegram").out == "lessons/telegram-allowlist.md archived\n"
     assert lessons("archive").code == 2
     assert lessons("archive", "telegram", "--stale").code == 2
 
 
-def test_a_card_is_created_from_a_change(lessons: Run, brain: pathlib.Path) -> None:
-    for command in ("init -q", "add .", "-c user.name=t -c user.email=t@e.org commit -qm start"):
-        subprocess.run(["git", *command.split()], cwd=brain, check=True, capture_output=True)
+def test_a_card_is_created_from_a_change(lessons, brain):
+    commit(brain)
     (brain / "new.py").write_text("def total(items):\n    return sum(items)\n")
     made = lessons("create", TITLE, "--from-diff", "new.py:2")
     text = (brain / made.out.strip()).read_text()
@@ -215,7 +194,7 @@ def test_a_card_is_created_from_a_change(lessons: Run, brain: pathlib.Path) -> N
     assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
-def test_a_card_is_created_from_the_last_session(lessons: Run, brain: pathlib.Path) -> None:
+def test_a_card_is_created_from_the_last_session(lessons, brain):
     assert lessons("create", TITLE, "--from-session").code == 2
     with Brain.open(brain) as opened:
         opened.layers[0].journal.events.append(
@@ -227,7 +206,7 @@ def test_a_card_is_created_from_the_last_session(lessons: Run, brain: pathlib.Pa
     assert "cannot be combined" in both.err
 
 
-def test_a_near_duplicate_is_asked_about(answer: Run, lessons: Run, brain: pathlib.Path) -> None:
+def test_a_near_duplicate_is_asked_about(answer, lessons, brain):
     near = "Remote execution through Telegram must require an allow list"
     refused = lessons("create", near)
     assert refused.code == 2

@@ -1,29 +1,22 @@
 """`lessons manage` without a terminal."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-from collections.abc import Callable
-from typing import Any
-
-Lessons = Callable[..., Any]
 
 
-def test_commands_are_read_line_by_line(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_commands_are_read_line_by_line(lessons, brain):
     result = lessons("manage", stdin="bump telegram-allowlist\n")
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("20 cards, 0 drafts; `help` lists the commands\n")
     assert result.out.endswith("lessons/telegram-allowlist.md seen 6×\n")
 
 
-def test_a_refused_command_shows_in_the_exit_code(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_refused_command_shows_in_the_exit_code(lessons, brain):
     result = lessons("manage", stdin="dance\nlist telegram\n")
     assert result.code == 2
     assert "not done: unknown command 'dance'" in result.out
 
 
-def test_json_lists_both_tabs(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_json_lists_both_tabs(lessons, brain):
     (brain / "lessons" / "bad.md").write_bytes(b"---\ntitle: \xff\n---\n")
     result = lessons("manage", "--json")
     data = json.loads(result.out)
@@ -32,9 +25,7 @@ def test_json_lists_both_tabs(lessons: Lessons, brain: pathlib.Path) -> None:
     assert {card["status"] for card in data["cards"]} == {"active", "ignored", "archived", "broken"}
 
 
-def test_textual_is_left_alone_without_a_terminal(
-    lessons: Lessons, brain: pathlib.Path, monkeypatch
-) -> None:
+def test_textual_is_left_alone_without_a_terminal(lessons, brain, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "textual", None)

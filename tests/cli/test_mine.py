@@ -1,32 +1,24 @@
 """`lessons mine`: from past sessions and commits to drafts."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
-import subprocess
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Result
+from tests import kit
+from tests.kit import git, make_brain
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLF"
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "mine.txt"
-Run = Callable[..., Result]
 
 
 @pytest.fixture
-def project(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def project(tmp_path, monkeypatch):
     """A brain in a small repository; agents' records lie in a home of its own."""
-    from lessons_kb.brain.init import make_brain
-
     home = tmp_path / "home"
-    for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME"):
-        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("XDG_DATA_HOME", str(home / ".local" / "share"))
@@ -38,57 +30,50 @@ def project(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.
     return root
 
 
-def git(root: pathlib.Path, *arguments: str, day: int = 1) -> str:
-    when = f"2026-10-{day:02}T10:00:00+00:00"
-    identity = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.org"}
-    identity |= {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.org"}
-    dates = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when}
-    done = subprocess.run(
-        ["git", *arguments],
-        cwd=root,
-        env={**os.environ, **identity, **dates},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
+def moment(day):
+    return f"2026-10-{day:02}T10:00:00+00:00"
 
 
-def commit(root: pathlib.Path, subject: str, day: int = 1, **files: str) -> str:
-    for name, text in files.items():
-        path = root / name.replace("__", "/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", subject, day=day)
-    return git(root, "rev-parse", "HEAD").strip()
+def commit(root, subject, day=1, **files):
+    return kit.commit(root, subject, moment(day), **files)
 
 
-def write_history(root: pathlib.Path) -> str:
-    """Twelve plain commits and one fix with a test and a cause; return the fix."""
+@pytest.fixture(scope="session")
+def history(tmp_path_factory):
+    """Twelve plain commits and one fix with a test and a cause."""
+    root = tmp_path_factory.mktemp("history")
     for number in range(12):
         commit(root, f"Add page {number}", **{f"page{number}.py": f"TITLE = {number}\n" * 5})
     commit(root, "Charge cards", **{"pay.py": "def charge(card):\n    return post(card)\n"})
-    return commit(
-        root,
-        "Send the idempotency key on a retry",
-        day=20,
-        **{
-            "pay.py": "def charge(card, key):\n"
-            "    # Without the key the bank silently books a retried charge twice.\n"
-            "    return post(card, key=key)\n",
-            "tests__test_pay.py": "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4,
-        },
+    fix = (
+        "def charge(card, key):\n"
+        "    # Without the key the bank silently books a retried charge twice.\n"
+        "    return post(card, key=key)\n"
     )
+    test = "def test_retry():\n    assert charge('c', 'k') == 1\n" * 4
+    files = {"pay.py": fix, "tests/test_pay.py": test}
+    commit(root, "Send the idempotency key on a retry", 20, **files)
+    return root
 
 
-def turn(kind: str, content: object, root: pathlib.Path, session: str, day: int) -> str:
+@pytest.fixture
+def write_history(history, project):
+    """Give the project that history; return its fix."""
+
+    def write_history(_project):
+        shutil.copytree(history, project, dirs_exist_ok=True)
+        return git(project, "rev-parse", "HEAD").strip()
+
+    return write_history
+
+
+def turn(kind, content, root, session, day):
     message = {"role": kind, "id": f"m{day}", "content": content}
     line = {"type": kind, "message": message, "isSidechain": False, "cwd": str(root)}
     return json.dumps(line | {"sessionId": session, "timestamp": f"2026-10-{day:02}T10:00:00Z"})
 
 
-def run_call(command: str, output: str, root: pathlib.Path, session: str, day: int) -> list[str]:
+def run_call(command, output, root, session, day):
     number = f"t{len(output)}{command}{day}"
     use = {"type": "tool_use", "id": number, "name": "Bash", "input": {"command": command}}
     result = {"type": "tool_result", "tool_use_id": number, "content": output, "is_error": True}
@@ -96,7 +81,7 @@ def run_call(command: str, output: str, root: pathlib.Path, session: str, day: i
     return [turn(kind, content, root, session, day) for kind, content in rows]
 
 
-def write_claude(root: pathlib.Path, session: str, lines: list[str]) -> pathlib.Path:
+def write_claude(root, session, lines):
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(root))
     home = pathlib.Path(os.environ["HOME"]) / ".claude" / "projects" / slug
     home.mkdir(parents=True, exist_ok=True)
@@ -105,10 +90,18 @@ def write_claude(root: pathlib.Path, session: str, lines: list[str]) -> pathlib.
     return path
 
 
+def find(lessons, *options):
+    return json.loads(lessons("mine", "--json", *options).out)
+
+
+def drafts_of(lessons):
+    return json.loads(lessons("review", "--list", "--json").out)
+
+
 ERROR = "Traceback (most recent call last)\nOperationalError: database is locked (pid {})"
 
 
-def write_sessions(root: pathlib.Path) -> None:
+def write_sessions(root):
     """Three sessions in which the same error is met, and users complain about it."""
     for day in (3, 5, 7):
         name = f"s{day}"
@@ -126,10 +119,10 @@ def write_sessions(root: pathlib.Path) -> None:
         )
 
 
-def test_an_error_of_three_sessions_is_one_candidate(lessons: Run, project: pathlib.Path) -> None:
+def test_an_error_of_three_sessions_is_one_candidate(lessons, project):
     write_sessions(project)
     commit(project, "Begin")
-    found = json.loads(lessons("mine", "--json").out)
+    found = find(lessons)
     first = found["candidates"][0]
     assert found["sessions"] == 3
     assert first["title"].startswith("OperationalError: database is locked")
@@ -138,18 +131,7 @@ def test_an_error_of_three_sessions_is_one_candidate(lessons: Run, project: path
     assert first["symptoms"][0] == "Let two workers import the orders"
 
 
-def test_the_fix_with_a_cause_and_a_test_comes_before_plain_commits(
-    lessons: Run, project: pathlib.Path
-) -> None:
-    fix = write_history(project)
-    found = json.loads(lessons("mine", "--json").out)
-    assert found["commits"] == 14
-    assert found["candidates"][0]["commits"][0]["id"] == fix
-
-
-def test_the_table_fits_eighty_columns(
-    lessons: Run, project: pathlib.Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_table_fits_eighty_columns(lessons, project, request, write_history):
     write_sessions(project)
     write_history(project)
     out = lessons("mine").out
@@ -159,9 +141,7 @@ def test_the_table_fits_eighty_columns(
     assert out == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_a_secret_is_neither_shown_nor_kept(
-    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_a_secret_is_neither_shown_nor_kept(lessons, project, tmp_path):
     write_sessions(project)
     commit(project, "Begin")
     result = lessons("mine", "--json", "--draft", "5")
@@ -173,75 +153,61 @@ def test_a_secret_is_neither_shown_nor_kept(
     assert not [path for path in kept if KEY.encode() in path.read_bytes()]
 
 
-def test_what_was_read_is_not_read_again(lessons: Run, project: pathlib.Path) -> None:
+def test_what_was_read_is_not_read_again(lessons, project, write_history):
     write_sessions(project)
     write_history(project)
-    first = json.loads(lessons("mine", "--json").out)
-    again = json.loads(lessons("mine", "--json").out)
+    first = find(lessons)
+    again = find(lessons)
     assert (first["read"], again["read"]) == (17, 0)
     assert again["candidates"] == first["candidates"]
     commit(project, "Add one more", day=21, **{"more.py": "X = 1\n"})
-    assert json.loads(lessons("mine", "--json").out)["read"] == 1
+    assert find(lessons)["read"] == 1
 
 
-def test_drafts_hold_the_fix_and_wait_for_review(lessons: Run, project: pathlib.Path) -> None:
-    write_history(project)
-    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
+def test_from_the_best_commit_to_a_draft_and_out_of_sight(
+    lessons, project, write_history, monkeypatch
+):
+    fix = write_history(project)
+    found = find(lessons)
+    assert found["commits"] == 14
+    assert found["candidates"][0]["commits"][0]["id"] == fix
+    assert find(lessons, "--since", "2026-10-15")["commits"] == 1
+    assert lessons("mine", "--since", "soon").code == 2
+
+    def stop(*_arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:  # the table is shown before the drafts are written
+        patch.setattr("lessons_kb.brain.mine.draft", stop)
+        assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
+    (made,) = find(lessons, "--draft", "1")["drafts"]
+    text = pathlib.Path(made["path"]).read_text(encoding="utf-8")
     assert "paths: [pay.py]" in text
     assert "+    return post(card, key=key)" in text
     assert "silently books a retried charge twice" in text
-    assert "Root Cause" in str(json.loads(lessons("review", "--json").out)[0]["missing"])
+    assert "Root Cause" in str(drafts_of(lessons)[0]["missing"])
+    listed = lessons("review", "--list").out.splitlines()[1]
+    assert listed.endswith("  (Send the idempotency key on a retry)")
+    lessons("review", "--discard", made["id"])
+    assert made["id"] not in [one["id"] for one in find(lessons, "--draft", "1")["drafts"]]
 
 
-def test_a_draft_guards_no_file_that_is_gone(lessons: Run, project: pathlib.Path) -> None:
+def test_a_draft_guards_no_file_that_is_gone(lessons, project, write_history):
     write_history(project)
     git(project, "mv", "pay.py", "charge.py")
-    git(project, "commit", "-qm", "Rename a module", day=21)
-    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
+    git(project, "commit", "-qm", "Rename a module", when=moment(21))
+    made = find(lessons, "--draft", "1")["drafts"]
     assert "idempotency key" in made[0]["title"]
     text = pathlib.Path(made[0]["path"]).read_text(encoding="utf-8")
     assert "paths: []" in text
 
 
-def test_drafts_are_listed_by_what_happened(lessons: Run, project: pathlib.Path) -> None:
-    write_history(project)
-    lessons("mine", "--draft", "1")
-    assert (
-        lessons("review", "--list")
-        .out.splitlines()[1]
-        .endswith("  (Send the idempotency key on a retry)")
-    )
-
-
-def test_the_table_is_shown_before_the_drafts_are_written(
-    lessons: Run, project: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_history(project)
-
-    def stop(*_arguments: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("lessons_kb.brain.mine.draft", stop)
-    assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
-
-
-def test_a_discarded_draft_does_not_come_back(lessons: Run, project: pathlib.Path) -> None:
-    write_history(project)
-    made = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    lessons("review", "--discard", made[0]["id"])
-    again = json.loads(lessons("mine", "--json", "--draft", "1").out)["drafts"]
-    assert made[0]["id"] not in [one["id"] for one in again]
-
-
-def test_other_projects_sessions_need_the_option(
-    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_other_projects_sessions_need_the_option(lessons, project, tmp_path):
     other = tmp_path / "shop-two"
     other.mkdir()
     write_sessions(other)
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["sessions"] == 0
+    assert find(lessons)["sessions"] == 0
     refused = lessons("mine", "--all-projects")
     assert refused.code == 2
     assert "lessons init --user" in refused.err
@@ -249,16 +215,7 @@ def test_other_projects_sessions_need_the_option(
     assert json.loads(lessons("mine", "--all-projects", "--json").out)["sessions"] == 3
 
 
-def test_since_leaves_out_what_is_older(lessons: Run, project: pathlib.Path) -> None:
-    write_history(project)
-    found = json.loads(lessons("mine", "--json", "--since", "2026-10-15").out)
-    assert found["commits"] == 1
-    assert lessons("mine", "--since", "soon").code == 2
-
-
-def test_approvals_and_features_about_errors_are_no_complaints(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_approvals_and_features_about_errors_are_no_complaints(lessons, project):
     said = [
         "Add comprehensive error handling to the importer",
         "The linting errors are minor, they can be addressed later",
@@ -269,12 +226,10 @@ def test_approvals_and_features_about_errors_are_no_complaints(
     right = [{"type": "text", "text": "You're absolutely right - these are cosmetic."}]
     write_claude(project, "s1", [*rows, turn("assistant", right, project, "s1", 9)])
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["candidates"] == []
+    assert find(lessons)["candidates"] == []
 
 
-def test_a_missing_package_that_is_then_installed_is_no_mistake(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_a_missing_package_that_is_then_installed_is_no_mistake(lessons, project):
     absent = "ModuleNotFoundError: No module named 'click'"
     for day in (3, 4):
         rows = run_call("python app.py", absent, project, f"s{day}", day)
@@ -282,12 +237,10 @@ def test_a_missing_package_that_is_then_installed_is_no_mistake(
         rows += run_call("pip install click", "ok", project, f"s{day}", day)
         write_claude(project, f"s{day}", rows)
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["candidates"] == []
+    assert find(lessons)["candidates"] == []
 
 
-def test_subagents_count_and_what_they_were_told_does_not(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_subagents_count_and_what_they_were_told_does_not(lessons, project):
     path = write_claude(project, "s1", [turn("user", "import the orders", project, "s1", 1)])
     rows = [turn("user", "still broken, fix it", project, "s1", 2)]
     rows += run_call("python import.py", ERROR.format(1), project, "s1", 2)
@@ -301,12 +254,12 @@ def test_subagents_count_and_what_they_were_told_does_not(
     aside = [row.replace('"isSidechain": false', '"isSidechain": true') for row in rows]
     (folder / "agent-1.jsonl").write_text("\n".join(aside), encoding="utf-8")
     commit(project, "Begin")
-    found = json.loads(lessons("mine", "--json").out)
+    found = find(lessons)
     assert [one["title"][:20] for one in found["candidates"]] == ["OperationalError: da"]
     assert found["candidates"][0]["reasons"] == ["error came back"]
 
 
-def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons: Run, project: pathlib.Path) -> None:
+def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons, project):
     rows = [turn("user", "import the orders", project, "s1", 3)]
     rows += run_call("python import.py", ERROR.format(1), project, "s1", 3)
     edit = {"type": "tool_use", "id": "e", "name": "Edit"}
@@ -318,7 +271,7 @@ def test_a_commit_that_speaks_of_the_error_is_its_fix(lessons: Run, project: pat
     write_claude(project, "s1", rows)
     commit(project, "Charge cards", 1, **{"pay.py": "a = 1\n"})
     fix = commit(project, "Wait while the database is locked", 4, **{"pay.py": "b = 1\n"})
-    first = json.loads(lessons("mine", "--json").out)["candidates"][0]
+    first = find(lessons)["candidates"][0]
     assert first["title"].startswith("OperationalError")
     assert first["paths"] == ["pay.py"]
     assert [one["id"] for one in first["commits"]] == [fix]
@@ -359,32 +312,28 @@ still the same error: Bus error (core dumped)
 """
 
 
-def test_specstory_exports_are_read(lessons: Run, project: pathlib.Path) -> None:
+def test_specstory_exports_are_read(lessons, project):
     folder = project / ".specstory" / "history"
     folder.mkdir(parents=True)
     (folder / "a.md").write_text(SPECSTORY, encoding="utf-8")
     commit(project, "Begin")
-    first = json.loads(lessons("mine", "--json").out)["candidates"][0]
+    first = find(lessons)["candidates"][0]
     assert first["title"] == "Bus error (core dumped)"
     assert first["examples"][0]["agent"] == "specstory"
 
 
-def test_a_link_among_exports_is_not_followed(
-    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_a_link_among_exports_is_not_followed(lessons, project, tmp_path):
     (tmp_path / "private.md").write_text(SPECSTORY, encoding="utf-8")
     folder = project / ".specstory" / "history"
     folder.mkdir(parents=True)
     (folder / "a.md").symlink_to(tmp_path / "private.md")
     commit(project, "Begin")
-    assert json.loads(lessons("mine", "--json").out)["sessions"] == 0
+    assert find(lessons)["sessions"] == 0
 
 
-def events(root: pathlib.Path) -> list[dict[str, object]]:
+def events(root):
     locked = {"message": "OperationalError: database is locked"}
-    rows: list[dict[str, object]] = [
-        {"type": "session.start", "data": {"sessionId": "c1", "context": {"cwd": str(root)}}}
-    ]
+    rows = [{"type": "session.start", "data": {"sessionId": "c1", "context": {"cwd": str(root)}}}]
     for number, asked in enumerate(("import the orders", "still locked, it broke again")):
         call = {"toolCallId": f"c{number}"}
         start = {**call, "toolName": "bash", "arguments": {"command": "python import.py"}}
@@ -401,17 +350,17 @@ def events(root: pathlib.Path) -> list[dict[str, object]]:
     ]
 
 
-def test_copilot_cli_is_read(lessons: Run, project: pathlib.Path) -> None:
+def test_copilot_cli_is_read(lessons, project):
     folder = pathlib.Path(os.environ["HOME"]) / ".copilot" / "session-state" / "c1"
     folder.mkdir(parents=True)
     lines = [json.dumps(row) for row in events(project)]
     (folder / "events.jsonl").write_text("\n".join(lines), encoding="utf-8")
     commit(project, "Begin")
-    titles = [one["title"] for one in json.loads(lessons("mine", "--json").out)["candidates"]]
+    titles = [one["title"] for one in find(lessons)["candidates"]]
     assert "OperationalError: database is locked" in titles
 
 
-def test_opencode_is_read(lessons: Run, project: pathlib.Path) -> None:
+def test_opencode_is_read(lessons, project):
     folder = pathlib.Path(os.environ["XDG_DATA_HOME"]) / "opencode"
     folder.mkdir(parents=True)
     db = sqlite3.connect(folder / "opencode.db")
@@ -431,14 +380,12 @@ def test_opencode_is_read(lessons: Run, project: pathlib.Path) -> None:
     db.commit()
     db.close()
     commit(project, "Begin")
-    found = json.loads(lessons("mine", "--json").out)
+    found = find(lessons)
     assert found["sessions"] == 1
     assert "TypeError: a is not b" in [one["title"] for one in found["candidates"]]
 
 
-def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project, write_history):
     write_history(project)
     blob = git(project, "rev-parse", "HEAD~5:page8.py").strip()
     path = project / ".git" / "objects" / blob[:2] / blob[2:]
@@ -450,9 +397,7 @@ def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(
     assert "lack content" in found["trouble"][0]
 
 
-def test_init_hints_at_the_past_without_a_terminal(
-    lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_init_hints_at_the_past_without_a_terminal(lessons, project, tmp_path, write_history):
     write_sessions(project)
     write_history(project)
     (project / "lessons.toml").unlink()
@@ -460,9 +405,7 @@ def test_init_hints_at_the_past_without_a_terminal(
 
 
 @pytest.mark.slow
-def test_init_offers_to_look_at_the_past_on_a_terminal(
-    terminal: Callable[..., Any], project: pathlib.Path
-) -> None:
+def test_init_offers_to_look_at_the_past_on_a_terminal(terminal, project, write_history):
     write_sessions(project)
     write_history(project)
     (project / "AGENTS.md").write_text("# Rules\n")
@@ -477,9 +420,7 @@ def test_init_offers_to_look_at_the_past_on_a_terminal(
 
 
 @pytest.mark.slow
-def test_who_declines_the_offer_is_told_another_step(
-    terminal: Callable[..., Any], project: pathlib.Path
-) -> None:
+def test_who_declines_the_offer_is_told_another_step(terminal, project):
     write_sessions(project)
     (project / "lessons.toml").unlink()
     asked = terminal("init")
@@ -490,10 +431,10 @@ def test_who_declines_the_offer_is_told_another_step(
     assert 'next: `lessons add "what went wrong"`' in seen
 
 
-def test_review_comments_count(lessons: Run, project: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_review_comments_count(lessons, project, tmp_path):
     secret = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
-    def comment(number: int, request: int) -> dict[str, Any]:
+    def comment(number, request):
         return {
             "id": number,
             "pull_request_url": f"https://api.example.org/repos/o/r/pulls/{request}",
@@ -584,67 +525,50 @@ Nope.
 """
 
 
-def write_export(root: pathlib.Path, name: str, text: str) -> None:
+def write_export(root, name, text):
     folder = root / ".specstory" / "history"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text.replace("{root}", str(root)), encoding="utf-8")
 
 
-def find(lessons: Run) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(lessons("mine", "--json").out)["candidates"]
-    return found
-
-
-def test_exports_with_tags_tell_commands_and_what_they_printed(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_exports_with_tags_tell_commands_and_what_they_printed(lessons, project):
     write_export(project, "a.md", TAGGED)
     commit(project, "Begin")
-    (one,) = find(lessons)
+    (one,) = find(lessons)["candidates"]
     assert one["title"] == "OperationalError: database is locked"
     assert "error came back" in one["reasons"]
     assert one["symptoms"] == ["import the orders of the warehouse"]  # typed, and no reply
+    (project / "server").mkdir()
+    (project / ".specstory").rename(project / "server" / ".specstory")  # of a part of the project
+    assert [one["title"] for one in find(lessons)["candidates"]] == [one["title"]]
 
 
-def test_exports_of_a_part_of_the_project_are_found(lessons: Run, project: pathlib.Path) -> None:
-    write_export(project / "server", "a.md", TAGGED)
-    commit(project, "Begin")
-    assert [one["title"] for one in find(lessons)] == ["OperationalError: database is locked"]
-
-
-def test_a_session_that_was_resumed_is_one_session(lessons: Run, project: pathlib.Path) -> None:
+def test_a_session_that_was_resumed_is_one_session(lessons, project):
     write_export(project, "a.md", TAGGED)
     write_export(project, "b.md", TAGGED)
     # copied for another agent, with new times
     write_export(project, "c.md", TAGGED.replace("2026-10-03 09:", "2026-10-05 11:"))
     commit(project, "Begin")
-    assert [one["occurrences"] for one in find(lessons)] == [1]
+    assert [one["occurrences"] for one in find(lessons)["candidates"]] == [1]
 
 
-def test_a_commit_that_was_rebased_counts_once(lessons: Run, project: pathlib.Path) -> None:
+def test_a_commit_that_was_rebased_counts_once(lessons, project, write_history):
     write_history(project)
     change = {"pay.py": "def charge(card):\n    return 2\n", "test_pay.py": "assert pay\n" * 9}
     start = git(project, "rev-parse", "HEAD").strip()
     for day in (21, 22):
-        git(project, "checkout", "-q", start, "--", ".", day=day)
-        git(project, "commit", "-q", "--allow-empty", "-m", "Go back", day=day)
+        git(project, "checkout", "-q", start, "--", ".", when=moment(day))
+        git(project, "commit", "-q", "--allow-empty", "-m", "Go back", when=moment(day))
         commit(project, "Never lose the charge of a card", day, **change)
-    found = {one["title"]: one["occurrences"] for one in find(lessons)}
-    assert found["Never lose the charge of a card"] == 1
-
-
-def test_upkeep_that_is_named_alike_is_no_recurrence(lessons: Run, project: pathlib.Path) -> None:
-    write_history(project)
-    for day in (21, 22, 23):
+    for day in (23, 24, 25):  # upkeep that is named alike is no recurrence
         text = f"def charge(card):\n    return {day}  # because the card is charged {day} times\n"
         commit(project, "Minor code cleanup", day, **{"pay.py": text})
-    found = [one["occurrences"] for one in find(lessons) if one["title"] == "Minor code cleanup"]
-    assert set(found) <= {1}
+    found = {one["title"]: one["occurrences"] for one in find(lessons)["candidates"]}
+    assert found["Never lose the charge of a card"] == 1
+    assert found.get("Minor code cleanup", 1) == 1
 
 
-def test_a_draft_tells_the_whole_sentence_and_leaves_tests_out(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_a_draft_tells_the_whole_sentence_and_leaves_tests_out(lessons, project, write_history):
     write_history(project)
     text = (
         "# A card may be charged twice when the\n# client retries, because the key is\n"
@@ -659,44 +583,35 @@ def test_a_draft_tells_the_whole_sentence_and_leaves_tests_out(
     assert "test_pay.py" not in draft
 
 
-def drafts_of(lessons: Run) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(lessons("review", "--list", "--json").out)
-    return found
-
-
-def test_drafts_wait_in_the_order_of_the_table(lessons: Run, project: pathlib.Path) -> None:
+def test_drafts_wait_in_the_order_of_the_table(lessons, project, write_history):
     write_history(project)
     write_sessions(project)
-    titles = [one["title"] for one in find(lessons)][:2]
+    titles = [one["title"] for one in find(lessons)["candidates"]][:2]
     lessons("mine", "--draft", "2")
     waiting = [one["title"] for one in drafts_of(lessons)]
     assert [f"TODO name the mistake ({title})" for title in titles] == waiting
 
 
-def test_a_short_complaint_is_told_with_what_follows(lessons: Run, project: pathlib.Path) -> None:
+def test_a_short_complaint_is_told_with_what_follows(lessons, project):
     said = "Nope. Wrong. The import of the warehouse is broken now."
     write_export(project, "a.md", TAGGED.replace("Nope.", said))
     commit(project, "Begin")
-    assert find(lessons)[0]["examples"][0]["quote"].endswith("broken now.")
+    assert find(lessons)["candidates"][0]["examples"][0]["quote"].endswith("broken now.")
 
 
-def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, project):
     tasks = ("import the orders of the warehouse", "paint the login page blue", "release it")
     for day, task in enumerate(tasks, 1):
         text = TAGGED.replace("import the orders of the warehouse", task)
         write_export(project, f"{day}.md", text.replace("2026-10-03", f"2026-10-{day:02}"))
     commit(project, "Begin")
-    (one,) = find(lessons)
+    (one,) = find(lessons)["candidates"]
     assert (one["occurrences"], one["symptoms"]) == (3, [])
     lessons("mine", "--draft", "1")
     assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
 
 
-def test_a_draft_names_files_without_their_place_on_this_machine(
-    lessons: Run, project: pathlib.Path
-) -> None:
+def test_a_draft_names_files_without_their_place_on_this_machine(lessons, project):
     command = "`cd /home/ada/src/shop && python /home/ada/src/shop/import.py`"
     write_export(project, "a.md", TAGGED.replace("`python import.py`", command))
     commit(project, "Begin")

@@ -1,26 +1,18 @@
 """A prompt that nearly drew a card is offered as its symptom."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-Lessons = Callable[..., Any]
 PROMPT = "how do I rename something in a table"
 CARD = "playbooks/rename-column-without-downtime.md"
 
 
-def symptoms(lessons: Lessons) -> list[str]:
+def symptoms(lessons):
     return list(json.loads(lessons("show", CARD, "--json").out)["symptoms"])
 
 
-def test_why_offers_on_a_terminal(
-    answer: Callable[..., str], lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_why_offers_on_a_terminal(answer, lessons, brain):
     before = symptoms(lessons)
     assert "Add this prompt as a symptom of the card?" in answer("why", PROMPT, typed="n\n")
     assert symptoms(lessons) == before
@@ -30,7 +22,7 @@ def test_why_offers_on_a_terminal(
     assert "symptom" not in answer("why", PROMPT, typed="")
 
 
-def test_why_names_the_command_without_a_terminal(lessons: Lessons, brain: object) -> None:
+def test_why_names_the_command_without_a_terminal(lessons, brain):
     told = lessons("why", PROMPT).err
     assert f"held back near {CARD}" in told
     assert f"`lessons why --add-symptom {CARD} '{PROMPT}'`" in told
@@ -39,25 +31,23 @@ def test_why_names_the_command_without_a_terminal(lessons: Lessons, brain: objec
     assert lessons("why", "--json", PROMPT).err == ""
 
 
-def test_the_last_prompt_can_be_added(lessons: Lessons, brain: object) -> None:
+def test_the_last_prompt_can_be_added(lessons, brain):
     assert lessons("why", "--add-symptom", CARD).code == 2
     lessons("preflight", PROMPT, "--session", "s")
     lessons("why", "--add-symptom", CARD)
     assert PROMPT in symptoms(lessons)
 
 
-def test_what_is_far_from_any_card_is_not_offered(lessons: Lessons, brain: object) -> None:
+def test_what_is_far_from_any_card_is_not_offered(lessons, brain):
     assert lessons("why", "Translate this paragraph about Rome into French").err == ""
 
 
-def test_what_a_card_is_not_for_is_not_offered(lessons: Lessons, brain: object) -> None:
+def test_what_a_card_is_not_for_is_not_offered(lessons, brain):
     lessons("mark", CARD, "irrelevant", "--prompt", PROMPT, "--yes")
     assert "symptom" not in lessons("why", PROMPT).err
 
 
-def test_review_offers_each_near_miss_once(
-    answer: Callable[..., str], lessons: Lessons, brain: object
-) -> None:
+def test_review_offers_each_near_miss_once(answer, lessons, brain):
     lessons("preflight", PROMPT, "--session", "s")
     lessons("preflight", "Translate this paragraph about Rome into French", "--session", "s")
     assert f"--add-symptom {CARD}" in lessons("review").err
@@ -66,7 +56,7 @@ def test_review_offers_each_near_miss_once(
     assert "symptom" not in lessons("review").err
 
 
-def test_review_adds_it(answer: Callable[..., str], lessons: Lessons, brain: object) -> None:
+def test_review_adds_it(answer, lessons, brain):
     lessons("preflight", PROMPT, "--session", "s")
     answer("review", typed="y\n")
     assert PROMPT in symptoms(lessons)
@@ -75,12 +65,12 @@ def test_review_adds_it(answer: Callable[..., str], lessons: Lessons, brain: obj
 @pytest.mark.parametrize(
     "prompt", ["the key is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8, rename it"]
 )
-def test_a_secret_is_not_written(lessons: Lessons, brain: pathlib.Path, prompt: str) -> None:
+def test_a_secret_is_not_written(lessons, brain, prompt):
     lessons("why", "--add-symptom", CARD, prompt)
     assert "ghp_" not in (brain / CARD).read_text()
 
 
-def test_a_task_of_a_bump_is_found_like_a_symptom(lessons: Lessons, brain: object) -> None:
+def test_a_task_of_a_bump_is_found_like_a_symptom(lessons, brain):
     task = "Let the quarterly rota of Reykjavik go out by mail"
     assert lessons("preflight", task).out == ""
     lessons("bump", "telegram-allowlist", "--task", task)

@@ -1,15 +1,13 @@
 """The whole way: a captured test run fails, a fix, the run passes, and a draft waits."""
 
-from __future__ import annotations
-
 import json
 import os
-import pathlib
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
+
+from tests.kit import commit
 
 SECRET = "AKIA" + "IOSFODNN7EXAMPLF"
 TEST = f"""\
@@ -20,24 +18,19 @@ def test_total_of_cart():
     assert total([1, 3]) == 4
 """
 
-Lessons = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
-def shop(tmp_path: pathlib.Path) -> pathlib.Path:
+def shop(tmp_path):
     """A repository with a brain, a function that is wrong and its test."""
     folder = tmp_path / "shop"
-    folder.mkdir()
-    (folder / "cart.py").write_text("def total(items):\n    return 3\n")
-    (folder / "test_cart.py").write_text(TEST)
-    for command in ("init -q", "add .", "-c user.name=t -c user.email=t@e.org commit -qm start"):
-        subprocess.run(["git", *command.split()], cwd=folder, check=True, capture_output=True)
+    cart = "def total(items):\n    return 3\n"
+    commit(folder, **{"cart.py": cart, "test_cart.py": TEST})
     return folder
 
 
 @pytest.fixture
-def lessons(shop: pathlib.Path) -> Lessons:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def lessons(shop):
+    def run(*arguments):
         command = [sys.executable, "-m", "lessons_kb.cli.main", *arguments]
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CLAUDE", "CODEX"))}
         environment = {**kept, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -47,18 +40,17 @@ def lessons(shop: pathlib.Path) -> Lessons:
     return run
 
 
-def drafts(lessons: Lessons) -> list[dict[str, object]]:
+def drafts(lessons):
     listed = lessons("review", "--list", "--json")
     assert listed.returncode == 0, listed.stderr
-    found: list[dict[str, object]] = json.loads(listed.stdout)
-    return found
+    return json.loads(listed.stdout)
 
 
 PYTEST = ("run", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 @pytest.mark.slow
-def test_red_a_fix_and_green_leave_one_draft(lessons: Lessons, shop: pathlib.Path) -> None:
+def test_red_a_fix_and_green_leave_one_draft(lessons, shop):
     assert lessons(*PYTEST).returncode == 1
     assert drafts(lessons) == []
     (shop / "cart.py").write_text("def total(items):\n    return sum(items)\n")

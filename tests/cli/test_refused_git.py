@@ -1,17 +1,12 @@
 """What git refuses is told in git's own words, and never taken for something else."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 import subprocess
-from collections.abc import Callable
 
 import pytest
 
-from lessons_kb.brain.init import make_brain
-from tests.cli.conftest import Result
 from tests.cli.test_mine import commit, project
+from tests.kit import make_brain
 
 __all__ = ["project"]
 
@@ -19,37 +14,37 @@ COMMANDS = ("doctor", "mine", "detect", "install git", "check --diff answer", "d
 LIES = ("not in a git", "no commit yet", "git init", "index cannot be read", "0 months")
 
 
-def break_config(git: pathlib.Path) -> None:
+def break_config(git):
     (git / "config").write_text("[core\n")
 
 
-def give_away(git: pathlib.Path) -> None:
+def give_away(git):
     if os.geteuid():
         pytest.skip("only root gives a folder away")
     for path in (git.parent, git):
         os.chown(path, 65534, -1)
 
 
-def break_head(git: pathlib.Path) -> None:
+def break_head(git):
     (git / "HEAD").write_text("nothing\n")
 
 
-def lose_objects(git: pathlib.Path) -> None:
+def lose_objects(git):
     (git / "objects").rename(git / "gone")
     (git / "objects").mkdir()
 
 
-def break_branch(git: pathlib.Path) -> None:
+def break_branch(git):
     (git / (git / "HEAD").read_text().removeprefix("ref:").strip()).write_text("zzz\n")
 
 
-def make_newer(git: pathlib.Path) -> None:
+def make_newer(git):
     (git / "config").write_text("[core]\n\trepositoryformatversion = 99\n")
 
 
 ALL = frozenset(COMMANDS)
 NEEDS_HEAD = frozenset({"mine", "detect --history"})
-BREAKS: dict[Callable[[pathlib.Path], None], tuple[str, frozenset[str]]] = {
+BREAKS = {
     break_config: ("bad config line 1 in file .git/config", ALL),
     give_away: ("detected dubious ownership in repository", ALL),
     make_newer: ("Expected git repo version <= 1, found 99", ALL),
@@ -63,12 +58,7 @@ BREAKS: dict[Callable[[pathlib.Path], None], tuple[str, frozenset[str]]] = {
     ("damage", "command"),
     [(damage, command) for damage, (_, told) in BREAKS.items() for command in sorted(told)],
 )
-def test_what_git_refuses_is_said_in_its_words(
-    project: pathlib.Path,
-    lessons: Callable[..., Result],
-    damage: Callable[[pathlib.Path], None],
-    command: str,
-) -> None:
+def test_what_git_refuses_is_said_in_its_words(project, lessons, damage, command):
     text = "---\ntitle: A\ndetect: [{regex: x}]\n---\n\n## Situation\n\nNothing.\n"
     commit(project, "one", **{"lessons/a.md": text})
     damage(project / ".git")
@@ -78,9 +68,7 @@ def test_what_git_refuses_is_said_in_its_words(
     assert not [lie for lie in LIES if lie in said]
 
 
-def test_the_advice_on_another_users_repository_works(
-    project: pathlib.Path, lessons: Callable[..., Result]
-) -> None:
+def test_the_advice_on_another_users_repository_works(project, lessons):
     commit(project, "one", **{"lessons/a.md": "# A\n"})
     give_away(project / ".git")
     told = lessons("install", "git").err
@@ -88,18 +76,14 @@ def test_the_advice_on_another_users_repository_works(
     assert lessons("install", "git").code == 0
 
 
-def test_a_bare_repository_is_no_work_tree(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lessons: Callable[..., Result]
-) -> None:
+def test_a_bare_repository_is_no_work_tree(tmp_path, monkeypatch, lessons):
     subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
     make_brain(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert "a bare repository" in lessons("mine").err
 
 
-def test_without_git(
-    project: pathlib.Path, monkeypatch: pytest.MonkeyPatch, lessons: Callable[..., Result]
-) -> None:
+def test_without_git(project, monkeypatch, lessons):
     monkeypatch.setenv("PATH", str(project))
     for command in ("mine", "install git", "check --diff answer"):
         assert "git is not installed" in lessons(*command.split()).err

@@ -1,22 +1,16 @@
 """`rename`: the title, the file, the links and what was counted."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-Lessons = Callable[..., Any]
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 OLD = "lessons/telegram-allowlist.md"
 NEW = "lessons/anyone-in-the-group-could-run-commands.md"
 TITLE = "Anyone in the group could run commands"
 
 
-def test_file_links_and_journal_follow(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_file_links_and_journal_follow(lessons, brain):
     (brain / "notes.md").write_text("# Bots\n\nSee [the card](lessons/telegram-allowlist.md).\n")
     before = (brain / OLD).read_text()
     lessons("preflight", PROMPT, "--session", "s")
@@ -39,14 +33,14 @@ def test_file_links_and_journal_follow(lessons: Lessons, brain: pathlib.Path) ->
     assert NEW in lessons("preflight", "Anyone in the group could run commands").out
 
 
-def test_a_title_that_another_card_has_is_refused(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_title_that_another_card_has_is_refused(lessons, brain):
     other = json.loads(lessons("show", "kst-day-boundary", "--json").out)["title"]
     done = lessons("rename", "telegram", other)
     assert (done.code, "choose another" in done.err) == (2, True)
     assert (brain / OLD).exists()
 
 
-def test_a_title_in_the_body_is_changed_there(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_title_in_the_body_is_changed_there(lessons, brain):
     path = brain / "lessons" / "rota.md"
     path.write_text("# The rota names nobody\r\n\r\n## Fix\r\n\r\n- Name a deputy\r\n", newline="")
     assert lessons("rename", "rota", "The rota names no deputy").code == 0
@@ -54,27 +48,25 @@ def test_a_title_in_the_body_is_changed_there(lessons: Lessons, brain: pathlib.P
     assert text == "# The rota names no deputy\r\n\r\n## Fix\r\n\r\n- Name a deputy\r\n"
 
 
-def test_the_same_name_changes_the_title_alone(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_the_same_name_changes_the_title_alone(lessons, brain):
     lessons("rename", "telegram", TITLE)
     done = lessons("rename", "anyone", "anyone in the group could run commands!")
     assert done.out == f"{NEW} → {NEW}\n"
     assert "title: anyone in the group could run commands!\n" in (brain / NEW).read_text()
 
 
-def test_a_name_that_is_taken_is_numbered(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_name_that_is_taken_is_numbered(lessons, brain):
     (brain / NEW).write_text("---\ntitle: Something else entirely\n---\n\n## Fix\n\n- Do it\n")
     assert lessons("rename", "telegram", TITLE).out.endswith("could-run-commands-2.md\n")
 
 
 @pytest.mark.parametrize("arguments", [("no-such-card", "A title"), ("telegram", " ")])
-def test_what_cannot_be_is_one_line(
-    lessons: Lessons, brain: object, arguments: tuple[str, ...]
-) -> None:
+def test_what_cannot_be_is_one_line(lessons, brain, arguments):
     done = lessons("rename", *arguments)
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
 
 
-def test_a_comment_in_code_is_no_heading(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_comment_in_code_is_no_heading(lessons, brain):
     path = brain / "lessons" / "rota.md"
     body = "## Fix\n\n```sh\n# The rota\n```\n\n- Name a deputy\n"
     path.write_text(f"---\ntitle: The rota\n---\n\n{body}")
@@ -82,9 +74,7 @@ def test_a_comment_in_code_is_no_heading(lessons: Lessons, brain: pathlib.Path) 
     assert (brain / "lessons/the-rota-names-nobody.md").read_text().endswith(body)
 
 
-def test_a_title_that_markdown_would_change_stands_in_the_header(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_a_title_that_markdown_would_change_stands_in_the_header(lessons, brain):
     (brain / "lessons" / "rota.md").write_text("# The rota\n\n## Fix\n\n- Name a deputy\n")
     title = "Never call __init__ twice"
     done = lessons("rename", "rota", title)

@@ -1,7 +1,5 @@
 """lessons report: where the page goes, what it links to, what is printed."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import re
@@ -13,11 +11,11 @@ Lessons = Callable[..., Any]
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 
 
-def links(page: str) -> list[str]:
+def links(page):
     return re.findall(r'<a href="([^#"][^"]*)"', page)
 
 
-def test_a_page_is_written_and_named(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_page_is_written_and_named(lessons, brain):
     lessons("preflight", PROMPT)
     done = lessons("report")
     assert (done.code, done.out) == (0, "lessons-report.html\n")
@@ -31,9 +29,7 @@ def test_a_page_is_written_and_named(lessons: Lessons, brain: pathlib.Path) -> N
     assert all((brain / unquote(link)).is_file() for link in found)
 
 
-def test_a_page_outside_the_brain_names_files_in_full(
-    lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_a_page_outside_the_brain_names_files_in_full(lessons, brain, tmp_path):
     place = tmp_path / "elsewhere" / "a b.html"
     place.parent.mkdir()
     done = lessons("report", "-o", place, "--json")
@@ -46,7 +42,7 @@ def test_a_page_outside_the_brain_names_files_in_full(
         assert pathlib.Path(unquote(urlsplit(link).path)).is_file()
 
 
-def test_a_page_can_be_piped(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_page_can_be_piped(lessons, brain):
     done = lessons("report", "-o", "-")
     assert done.code == 0
     assert done.out.startswith("<!doctype html>")
@@ -54,20 +50,20 @@ def test_a_page_can_be_piped(lessons: Lessons, brain: pathlib.Path) -> None:
     assert lessons("report", "-o", "-", "--json").code == 2
 
 
-def test_a_page_of_one_project_says_so(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_page_of_one_project_says_so(lessons, brain):
     page = lessons("report", "-o", "-", "--project", "shop-web").out
     assert "Only project shop-web." in page
     assert "lessons/telegram-allowlist.md" not in page
 
 
-def test_lists_are_as_long_as_asked(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_lists_are_as_long_as_asked(lessons, brain):
     page = lessons("report", "-o", "-", "--rows", "3").out
     assert len(links(page)) == 3
     never_used = 18  # two of the example's cards are not active
     assert f"… and {never_used - 3} more never given." in page
 
 
-def test_a_card_posing_as_a_script_is_text(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_card_posing_as_a_script_is_text(lessons, brain):
     card = '---\ntype: lesson\ntitle: "<script>alert(1)</script>"\n---\n\n## Fix\n\n- Escape\n'
     (brain / "lessons" / "<b>&'x'.md").write_text(card, "utf-8")
     page = lessons("report", "-o", "-", "--rows", "99").out
@@ -76,16 +72,14 @@ def test_a_card_posing_as_a_script_is_text(lessons: Lessons, brain: pathlib.Path
     assert "lessons/%3Cb%3E%26%27x%27.md" in page
 
 
-def test_an_empty_brain_gets_a_page_too(lessons: Lessons, tmp_path: pathlib.Path) -> None:
+def test_an_empty_brain_gets_a_page_too(lessons, tmp_path):
     lessons("init", tmp_path / "new")
     done = lessons("--brain", tmp_path / "new", "report", "-o", "-")
     assert done.code == 0
     assert "This brain is empty." in done.out
 
 
-def test_cards_of_two_brains_lead_to_their_own_files(
-    lessons: Lessons, brain: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_cards_of_two_brains_lead_to_their_own_files(lessons, brain, tmp_path):
     other = tmp_path / "other"
     lessons("init", other)
     for root, title in ((brain, "Here"), (other, "There")):
@@ -104,9 +98,7 @@ def test_cards_of_two_brains_lead_to_their_own_files(
     }  # fmt: skip
 
 
-def test_a_folder_that_is_not_there_is_told_in_one_line(
-    lessons: Lessons, brain: pathlib.Path
-) -> None:
+def test_a_folder_that_is_not_there_is_told_in_one_line(lessons, brain):
     done = lessons("report", "-o", brain / "no" / "where.html")
     assert done.code == 2
     assert len(done.err.splitlines()) == 1

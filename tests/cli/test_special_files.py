@@ -1,14 +1,10 @@
 """No command waits for a FIFO, wherever it stands in for a file; nor does one outlive Ctrl-C."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 import select
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 
 import pytest
 
@@ -27,7 +23,7 @@ GIT_PLACES = (
     *(".gitattributes", ".gitignore", ".git/HEAD", ".git/config", ".git/index"),
     *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude"),
 )
-PLACES: dict[str, Sequence[str]] = {
+PLACES = {
     **dict.fromkeys(GIT_PLACES, READS_GIT),
     "lessons.toml": READS_SETTINGS,
     ".lessonsignore": READS_SETTINGS,
@@ -49,14 +45,14 @@ PLACES: dict[str, Sequence[str]] = {
 }
 
 
-def program(text: str) -> list[str]:
+def program(text):
     """Return a command line as it starts in a process of its own."""
     if text == "hook":
         return [sys.executable, "-m", "lessons_kb.service.fallback", "claude-code"]
     return [sys.executable, "-c", MAIN, *text.split()]
 
 
-def place(project: pathlib.Path, text: str) -> str:
+def place(project, text):
     """Return a place of the table for this project."""
     import hashlib
     import re
@@ -72,7 +68,7 @@ CASES = [(where, command) for where, commands in PLACES.items() for command in c
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("where", "command"), CASES, ids=[f"{w}-{c}" for w, c in CASES])
-def test_no_command_waits_for_a_fifo(project: pathlib.Path, where: str, command: str) -> None:
+def test_no_command_waits_for_a_fifo(project, where, command):
     commit(project, "one", **{"lessons/a.md": CARD})
     fifo = project / place(project, where)
     fifo.parent.mkdir(parents=True, exist_ok=True)
@@ -93,10 +89,9 @@ def test_no_command_waits_for_a_fifo(project: pathlib.Path, where: str, command:
         assert "is a FIFO" in said + done.stdout.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["mine", "detect", "check --diff answer", "install git"])
-def test_ctrl_c_ends_a_command_and_the_git_it_waits_for(
-    project: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_ctrl_c_ends_a_command_and_the_git_it_waits_for(project, tmp_path, monkeypatch, command):
     commit(project, "one", **{"lessons/a.md": CARD})
     os.mkfifo(tmp_path / "held")
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)

@@ -1,14 +1,9 @@
 """The view of one workflow stage: `preflight --stage` and its list of common mistakes."""
 
-from __future__ import annotations
-
 import json
-import pathlib
-from collections.abc import Callable
 
 import pytest
 
-Lessons = Callable[..., object]
 CARD = """---
 type: lesson
 title: {title}
@@ -22,7 +17,7 @@ occurrences: {seen}
 
 
 @pytest.fixture
-def stages(brain: pathlib.Path) -> pathlib.Path:
+def stages(brain):
     for name, stage, seen, item in (
         ("Redis is not mocked in unit tests", "E2E", 4, "Use fakeredis in unit tests."),
         ("A migration has no downgrade", "DEV", 9, "Write the downgrade"),
@@ -35,9 +30,7 @@ def stages(brain: pathlib.Path) -> pathlib.Path:
     return brain
 
 
-def test_a_prompt_gives_the_mistakes_of_its_stage_as_warnings(
-    lessons: Lessons, stages: object
-) -> None:
+def test_a_prompt_gives_the_mistakes_of_its_stage_as_warnings(lessons, stages):
     prompt = "write unit tests for the redis cache"
     seen = lessons("preflight", prompt, "--stage", "E2E", "--format", "warnings")
     assert seen.code == 0
@@ -51,7 +44,7 @@ def test_a_prompt_gives_the_mistakes_of_its_stage_as_warnings(
 
 
 @pytest.mark.slow
-def test_a_stage_is_known_in_any_case(lessons: Lessons, stages: object) -> None:
+def test_a_stage_is_known_in_any_case(lessons, stages):
     for command in (
         ("list", "--all", "--json", "--stage"),
         ("stats", "--json", "--stage"),
@@ -64,7 +57,7 @@ def test_a_stage_is_known_in_any_case(lessons: Lessons, stages: object) -> None:
     assert json.loads(lessons("list", "--tag", "TELEGRAM", "--json").out)
 
 
-def test_a_stage_alone_gives_what_was_seen_most_often(lessons: Lessons, stages: object) -> None:
+def test_a_stage_alone_gives_what_was_seen_most_often(lessons, stages):
     seen = lessons("preflight", "--stage", "E2E", "--format", "warnings")
     assert [line for line in seen.out.splitlines() if line[:1].isdigit()] == [
         "1. Redis is not mocked in unit tests (4 occurrences)",
@@ -73,17 +66,17 @@ def test_a_stage_alone_gives_what_was_seen_most_often(lessons: Lessons, stages: 
     assert "[/ACTIVE LESSONS]" not in seen.out
 
 
-def test_a_stage_without_lessons_is_silent(lessons: Lessons, stages: object) -> None:
+def test_a_stage_without_lessons_is_silent(lessons, stages):
     seen = lessons("preflight", "--stage", "PM", "--format", "warnings")
     assert (seen.code, seen.out) == (0, "")
 
 
-def test_warnings_as_data(lessons: Lessons, stages: object) -> None:
+def test_warnings_as_data(lessons, stages):
     seen = lessons("preflight", "--stage", "E2E", "--format", "warnings", "--json")
     assert [card["occurrences"] for card in json.loads(seen.out)] == [4, 1]
 
 
-def test_an_unknown_format_is_named(lessons: Lessons, stages: object) -> None:
+def test_an_unknown_format_is_named(lessons, stages):
     seen = lessons("preflight", "x", "--format", "warning")
     assert seen.code == 2
     assert "warnings" in seen.err

@@ -1,12 +1,7 @@
 """One command alone is loaded where one is named, and help reads none."""
 
-from __future__ import annotations
-
-import pathlib
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import typer
@@ -17,14 +12,14 @@ NAMES = list(COMMANDS)
 
 
 @pytest.mark.slow
-def test_the_table_of_commands_says_what_each_says_itself() -> None:
+def test_the_table_of_commands_says_what_each_says_itself():
     group = typer.main.get_command(app)
     for name, (_function, summary) in COMMANDS.items():
         assert group.get_command(None, name).help.split("\n\n")[0].startswith(summary), name
 
 
 @pytest.mark.slow
-def test_the_modules_of_other_commands_are_not_loaded(tmp_path: pathlib.Path) -> None:
+def test_the_modules_of_other_commands_are_not_loaded(tmp_path):
     code = (
         "import sys; from lessons_kb.cli import main\n"
         "sys.argv = ['lessons', '--json', 'list', '--brain', '.']\n"
@@ -41,31 +36,25 @@ def test_the_modules_of_other_commands_are_not_loaded(tmp_path: pathlib.Path) ->
 
 
 @pytest.mark.parametrize("words", [["-h"], []])
-def test_whoever_names_no_command_sees_all_of_them(
-    lessons: Callable[..., Any], words: list[str]
-) -> None:
+def test_whoever_names_no_command_sees_all_of_them(lessons, words):
     out = lessons(*words).out
     for name in NAMES:
         assert (f"\n  {name} " in out) is (name != "merge-driver")
 
 
-def test_a_command_nobody_knows_is_told_the_nearest(lessons: Callable[..., Any]) -> None:
+def test_a_command_nobody_knows_is_told_the_nearest(lessons):
     assert "'lint'" in lessons("lnit").err
     assert lessons("no-such").code == 2
 
 
-def test_a_shell_completes_the_names_of_all_commands(
-    lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shell_completes_the_names_of_all_commands(lessons, monkeypatch):
     monkeypatch.setenv("_LESSONS_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", "lessons ")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert lessons("list").out.split() == [name for name in NAMES if name != "merge-driver"]
 
 
-def test_help_groups_the_commands_each_on_one_whole_line(
-    lessons: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_groups_the_commands_each_on_one_whole_line(lessons, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     out = lessons("--help").out
     headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]

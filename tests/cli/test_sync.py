@@ -1,7 +1,5 @@
 """`lessons sync`: what is in the files is in the cluster, whatever happened on the way."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

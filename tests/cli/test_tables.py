@@ -1,13 +1,8 @@
 """Tables: an id is whole, whatever the width; other texts give way."""
 
-from __future__ import annotations
-
 import json
-import pathlib
 import re
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,7 +23,7 @@ LONG = (
 )
 
 
-def test_in_full_every_column_is_as_wide_as_its_longest_text() -> None:
+def test_in_full_every_column_is_as_wide_as_its_longest_text():
     rows = [("lessons/a.md", "", "1", "A title"), ("b.md", "", "22", "텔레그램")]
     assert lay_out(COLUMNS[:4], rows, right=["count"]) == [
         "ID            STAGE  COUNT  TITLE",
@@ -37,11 +32,11 @@ def test_in_full_every_column_is_as_wide_as_its_longest_text() -> None:
     ]
 
 
-def test_a_terminal_is_spared_columns_that_say_nothing() -> None:
+def test_a_terminal_is_spared_columns_that_say_nothing():
     assert lay_out(COLUMNS[:4], [SHORT[:4]], width=80)[0].split() == ["ID", "COUNT", "TITLE"]
 
 
-def test_a_title_is_cut_before_an_id_is() -> None:
+def test_a_title_is_cut_before_an_id_is():
     lines = lay_out(COLUMNS, [SHORT], right=["count"], width=50)
     assert lines == [
         "ID            COUNT  TITLE                     AGE",
@@ -49,7 +44,7 @@ def test_a_title_is_cut_before_an_id_is() -> None:
     ]
 
 
-def test_what_can_be_spared_gives_way_to_ids() -> None:
+def test_what_can_be_spared_gives_way_to_ids():
     rows = [
         ("lessons/a-slug-of-some-length.md", "DEV", "1", "A title of some length", "Task", "2d")
     ]
@@ -61,7 +56,7 @@ def test_what_can_be_spared_gives_way_to_ids() -> None:
     assert lines[1].startswith("lessons/a-slug-of-some-length.md  1")
 
 
-def test_an_id_that_is_too_long_has_a_line_of_its_own() -> None:
+def test_an_id_that_is_too_long_has_a_line_of_its_own():
     lines = lay_out(COLUMNS, [LONG, SHORT], right=["count"], width=60)
     assert lines[1] == LONG[0]
     assert lines[2].split()[0] == "12"
@@ -73,9 +68,7 @@ def test_an_id_that_is_too_long_has_a_line_of_its_own() -> None:
     st.lists(st.tuples(*[st.text("ab가-/ ", max_size=60)] * 6), min_size=1, max_size=4),
     st.integers(40, 120),
 )
-def test_every_id_is_whole_and_nothing_else_is_too_wide(
-    rows: list[tuple[str, ...]], width: int
-) -> None:
+def test_every_id_is_whole_and_nothing_else_is_too_wide(rows, width):
     lines = lay_out(COLUMNS, rows, width=width)
     ids = [row[0] for row in rows if row[0].strip()]
     assert all(any(one.rstrip() in line for line in lines) for one in ids)
@@ -83,11 +76,7 @@ def test_every_id_is_whole_and_nothing_else_is_too_wide(
 
 
 @pytest.mark.slow
-def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(
-    lessons: Callable[..., Any],
-    brain: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(lessons, brain, monkeypatch):
     title = "Never run the migrations of the order service when two workers start at once"
     long = lessons("create", title, "--no-edit").out.strip()
     other = "Never run the migrations of customers by hand"
@@ -108,9 +97,7 @@ def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(
     assert found == {card["id"] for card in everything} >= {long, near}
 
 
-def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(
-    lessons: Callable[..., Any], brain: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(lessons, brain, monkeypatch):
     title = "Never run the migrations of the order service when two workers start at once"
     long = lessons("create", title, "--no-edit").out.strip()
     note = brain / "docs" / "order-service-migrations-and-how-its-two-workers-start-at-night.md"
@@ -132,12 +119,7 @@ def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(
     }
 
 
-def test_a_terminal_shows_what_is_imported_a_line_each(
-    lessons: Callable[..., Any],
-    brain: object,
-    tmp_path: pathlib.Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_terminal_shows_what_is_imported_a_line_each(lessons, brain, tmp_path, monkeypatch):
     notes = tmp_path / "AGENTS.md"
     rule = (
         "Never call commit inside the loop, because each call syncs the disk of the order service"
@@ -153,9 +135,7 @@ def test_a_terminal_shows_what_is_imported_a_line_each(
     assert shown[3].startswith("create  Never call commit inside the loop")
 
 
-def test_a_wide_terminal_shows_more_of_each_card(
-    lessons: Callable[..., Any], brain: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wide_terminal_shows_more_of_each_card(lessons, brain, monkeypatch):
     lessons("bump", "telegram-allowlist", "--task", "Add a restart command")
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
@@ -164,7 +144,7 @@ def test_a_wide_terminal_shows_more_of_each_card(
     assert "Add a restart command" in shown
 
 
-def test_what_is_piped_keeps_whole_ids_first(lessons: Callable[..., Any], brain: object) -> None:
+def test_what_is_piped_keeps_whole_ids_first(lessons, brain):
     first, second = lessons("list").out.splitlines()[:2]
     assert first.split()[:2] == ["ID", "STAGE"]
     assert second.startswith("playbooks/rename-column-without-downtime.md ")

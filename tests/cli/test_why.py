@@ -1,26 +1,19 @@
 """Why on the command line: the whole text as a golden file, the data, the sensible words."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from lessons_kb.cli.output import wrap
 
-Lessons = Callable[..., Any]
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli" / "why.txt"
 PROMPT = "Add a Telegram command that runs a shell script"
 
 
 @pytest.mark.slow
-def test_the_whole_text(
-    lessons: Lessons, brain: pathlib.Path, request: pytest.FixtureRequest
-) -> None:
+def test_the_whole_text(lessons, brain, request):
     given = lessons("preflight", PROMPT)
     told = lessons("why")
     dry = lessons("why", PROMPT)
@@ -37,13 +30,13 @@ def test_the_whole_text(
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_the_footer_speaks_the_brains_language(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_the_footer_speaks_the_brains_language(lessons, brain):
     (brain / "lessons.toml").write_text('language = "ko"\n')
     lessons("trust")
     assert "\n교훈 1개 (lessons/telegram-allowlist.md)" in lessons("why", PROMPT).out
 
 
-def test_nothing_known_is_one_line(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_nothing_known_is_one_line(lessons, brain):
     told = lessons("why")
     assert (told.code, told.out) == (0, "")
     assert told.err == (
@@ -53,12 +46,12 @@ def test_nothing_known_is_one_line(lessons: Lessons, brain: pathlib.Path) -> Non
     assert json.loads(lessons("why", "--json").out) is None
 
 
-def test_a_prompt_that_no_card_is_about(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_prompt_that_no_card_is_about(lessons, brain):
     told = lessons("why", "zzzyx")
     assert told.out == "Prompt: zzzyx\n\nInjected:\n  nothing\nSuppressed:\n  nothing\n"
 
 
-def test_a_session_and_a_file_at_hand(lessons: Lessons, brain: pathlib.Path) -> None:
+def test_a_session_and_a_file_at_hand(lessons, brain):
     lessons("preflight", "--session", "s1", PROMPT)
     told = lessons("why", "--session", "s1", PROMPT)
     assert "already in this session [preflight.reinject_after]" in told.out
@@ -69,7 +62,7 @@ def test_a_session_and_a_file_at_hand(lessons: Lessons, brain: pathlib.Path) -> 
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_long_lines_are_folded_with_their_indent(width: int) -> None:
+def test_long_lines_are_folded_with_their_indent(width):
     line = "  ✗ " + "교훈 카드 " * 30 + "lessons/" + "x" * 100
     pieces = list(wrap(line, width, hang=2))
     assert " ".join(" ".join(pieces).split()) == " ".join(line.split())

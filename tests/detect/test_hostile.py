@@ -1,7 +1,5 @@
 """No pattern and no text makes detection slow, wrong or loud."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.slow  # random patterns
 TEXTS = st.text(st.sampled_from("ab(){}[]'\"\\\n\r\0\ud800é한 =,:#$")) | st.text()
 
 
-def regex(text: str, **more: str) -> Rule:
+def regex(text, **more):
     return Rule(card="a.md", pattern=Pattern(kind="regex", text=text, **more))
 
 
@@ -32,7 +30,7 @@ CATASTROPHIC = (r"(a+)+$x?b", r"(a|aa)+b", r"(x+x+)+y", r"^(([a-z])+.)+[A-Z]([a-
 
 
 @pytest.mark.parametrize("pattern", CATASTROPHIC)
-def test_a_catastrophic_expression_takes_linear_time(pattern: str) -> None:
+def test_a_catastrophic_expression_takes_linear_time(pattern):
     # Python's re would not come back from any of these.
     one = regex(pattern)
     assert check_pattern(one.pattern) == ""
@@ -41,12 +39,12 @@ def test_a_catastrophic_expression_takes_linear_time(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["x" * 10_000_000, "shell=True\n" * 1_000_000, "\0" * 10_000_000])
-def test_ten_megabytes_are_cut(line: str) -> None:
+def test_ten_megabytes_are_cut(line):
     found = Matcher([regex("shell=True"), AST]).find_in_file("a.py", line)
     assert len(found) <= 1_000
 
 
-def test_code_with_invalid_characters_is_still_matched() -> None:
+def test_code_with_invalid_characters_is_still_matched():
     text = "\ud800\0 subprocess.run(cmd, shell=True)\n"
     found = Matcher([regex("shell=True"), AST]).find_in_file("a.py", text)
     assert {match.rule.card for match in found} == {"a.md", "b.md"}
@@ -54,7 +52,7 @@ def test_code_with_invalid_characters_is_still_matched() -> None:
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
-def test_any_pattern_is_refused_or_can_be_looked_for(pattern: str, text: str) -> None:
+def test_any_pattern_is_refused_or_can_be_looked_for(pattern, text):
     one = regex(pattern)
     if check_pattern(one.pattern) == "":
         assert measure(one.pattern) > 0
@@ -63,7 +61,7 @@ def test_any_pattern_is_refused_or_can_be_looked_for(pattern: str, text: str) ->
 
 @given(TEXTS, TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
-def test_any_change_can_be_looked_at(before: str, after: str, around: str) -> None:
+def test_any_change_can_be_looked_at(before, after, around):
     one = regex("[ab]=?")
     change = Change(path="a.py", before=before, after=after, prefix=around, suffix=around)
     found = Matcher([one, AST]).find_added(change)
@@ -75,27 +73,27 @@ def test_any_change_can_be_looked_at(before: str, after: str, around: str) -> No
 
 @given(TEXTS)
 @settings(max_examples=100, deadline=None)
-def test_any_text_is_an_ast_pattern_or_none(pattern: str) -> None:
+def test_any_text_is_an_ast_pattern_or_none(pattern):
     if check_pattern(Pattern(kind="ast", text=pattern)) == "":
         check_syntax(pattern, "python")
         list(find_nodes("subprocess.run(cmd)\n", "python", [pattern]))
 
 
 @given(st.text())
-def test_any_text_is_read_as_a_diff(text: str) -> None:
+def test_any_text_is_read_as_a_diff(text):
     list(parse_diff(text))
     list(parse_diff(f"+++ {text}\n@@ -0,0 +1 @@\n+{text}"))
 
 
 @given(st.lists(st.sampled_from(["aa", "b+", "[cd]e", "x.{0,5}y", r"\bz"]), max_size=8), TEXTS)
-def test_the_set_finds_what_each_pattern_finds_alone(patterns: list[str], text: str) -> None:
+def test_the_set_finds_what_each_pattern_finds_alone(patterns, text):
     rules = [Rule(card=str(n), pattern=regex(p).pattern) for n, p in enumerate(patterns)]
     together = {match.rule.card for match in Matcher(rules).find_in_file("a", text)}
     alone = {one.card for one in rules if Matcher([one]).find_in_file("a", text)}
     assert together == alone
 
 
-def test_patterns_too_large_for_one_set_are_all_found() -> None:
+def test_patterns_too_large_for_one_set_are_all_found():
     rules = [
         Rule(card=str(n), pattern=Pattern(kind="regex", text=rf"\pL.{{0,50}}k{n};"))
         for n in range(40)
@@ -108,12 +106,12 @@ def test_patterns_too_large_for_one_set_are_all_found() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "javascript", "go"])
-def test_deep_nesting_is_read(language: str) -> None:
+def test_deep_nesting_is_read(language):
     list(find_nodes("(" * 50_000, language, ["f($$$)"]))
     list(find_nodes("f(" * 50_000 + ")" * 50_000, language, ["f($$$)"]))
 
 
-def test_a_language_that_nobody_knows_finds_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_language_that_nobody_knows_finds_nothing(capfd):
     one = Rule(card="a", pattern=Pattern(kind="ast", text="foo($A)", language="klingon"))
     assert Matcher([one]).find_in_file("a.xyz", "foo(1)\n") == []
     assert capfd.readouterr() == ("", "")

@@ -1,33 +1,23 @@
 """What a change adds is matched, what was there before is not (SPEC §6a)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
-from lessons_kb.detect.matcher import (
-    Change,
-    Match,
-    Matcher,
-    Rule,
-    check_pattern,
-    find_nodes,
-    parse_diff,
-)
+from lessons_kb.detect.matcher import Change, Matcher, Rule, check_pattern, find_nodes, parse_diff
 from lessons_kb.model import Pattern
 from lessons_kb.text.patterns import compile_globs
 
 CALL = "subprocess.run(cmd, shell=True)"
 
 
-def rule(text: str, kind: str = "regex", card: str = "a.md", **more: object) -> Rule:
+def rule(text, kind="regex", card="a.md", **more):
     pattern = Pattern(kind=kind, text=text, **more)  # type: ignore[arg-type]
     assert check_pattern(pattern) == ""
     return Rule(card=card, pattern=pattern, globs=compile_globs(pattern.files))
 
 
-def places(matches: list[Match]) -> list[tuple[int, int, str]]:
+def places(matches):
     return [(match.line, match.column, match.text) for match in matches]
 
 
@@ -37,49 +27,49 @@ RUN = rule("subprocess.run($$$, shell=True)", "ast")
 
 @pytest.mark.parametrize("one", [SHELL, RUN], ids=["regex", "ast"])
 class TestWhatAChangeAdds:
-    def added(self, one: Rule, before: str, after: str, **more: object) -> list[str]:
+    def added(self, one, before, after, **more):
         path = "src/run.py"
         change = Change(path=path, before=before, after=after, **more)  # type: ignore[arg-type]
         return [f"{m.path}:{m.line}: {m.text}" for m in Matcher([one]).find_added(change)]
 
-    def test_a_new_file(self, one: Rule) -> None:
+    def test_a_new_file(self, one):
         after = f"import subprocess\n\n\ndef run(cmd):\n    {CALL}\n"
         assert self.added(one, "", after) == [f"src/run.py:5: {CALL}"]
 
-    def test_a_line_that_was_there_before(self, one: Rule) -> None:
+    def test_a_line_that_was_there_before(self, one):
         assert self.added(one, f"{CALL}\n", f"x = 1\n{CALL}\n") == []
 
-    def test_a_line_that_is_only_indented_or_moved(self, one: Rule) -> None:
+    def test_a_line_that_is_only_indented_or_moved(self, one):
         after = f"if ready:\n    {CALL}\n"
         assert self.added(one, f"{CALL}\nready = 1\n", after) == []
 
-    def test_a_second_one_beside_the_first(self, one: Rule) -> None:
+    def test_a_second_one_beside_the_first(self, one):
         after = f"{CALL}\nx = 1\n    {CALL}  # again\n"
         assert self.added(one, f"{CALL}\n", after) == [f"src/run.py:3: {CALL}  # again"]
 
-    def test_a_fix(self, one: Rule) -> None:
+    def test_a_fix(self, one):
         assert self.added(one, f"{CALL}\n", "subprocess.run(cmd)\n") == []
 
-    def test_the_line_in_the_whole_file(self, one: Rule) -> None:
+    def test_the_line_in_the_whole_file(self, one):
         assert self.added(one, "x\n", f"{CALL}\n", line=41) == [f"src/run.py:41: {CALL}"]
 
-    def test_an_unknown_line(self, one: Rule) -> None:
+    def test_an_unknown_line(self, one):
         assert self.added(one, "x\n", f"{CALL}\n", line=0) == [f"src/run.py:0: {CALL}"]
 
-    def test_windows_line_ends(self, one: Rule) -> None:
+    def test_windows_line_ends(self, one):
         after = f"x = 1\r\n{CALL}\r\n"
         assert self.added(one, "x = 1\r\n", after) == [f"src/run.py:2: {CALL}"]
 
-    def test_letters_of_several_bytes_before_it(self, one: Rule) -> None:
+    def test_letters_of_several_bytes_before_it(self, one):
         matches = Matcher([one]).find_in_file("a.py", f"# 실수\né = '한'; {CALL}\n")
         column = 10 if one is RUN else 10 + CALL.index("shell")
         assert places(matches) == [(2, column, f"é = '한'; {CALL}")]
 
-    def test_another_kind_of_file(self, one: Rule) -> None:
+    def test_another_kind_of_file(self, one):
         assert Matcher([one]).find_in_file("notes.md", f"{CALL}\n") == []
 
 
-def test_syntax_spans_lines_and_reads_what_stands_around_the_change() -> None:
+def test_syntax_spans_lines_and_reads_what_stands_around_the_change():
     change = Change(
         path="a.py",
         before="    check=True,\n",
@@ -93,44 +83,44 @@ def test_syntax_spans_lines_and_reads_what_stands_around_the_change() -> None:
     assert Matcher([one]).find_added(replace(change, prefix="", suffix="")) == []
 
 
-def test_syntax_does_not_see_strings_and_comments() -> None:
+def test_syntax_does_not_see_strings_and_comments():
     text = f"# {CALL}\nx = '{CALL}'\n"
     assert Matcher([RUN]).find_in_file("a.py", text) == []
     assert len(Matcher([SHELL]).find_in_file("a.py", text)) == 2
 
 
-def test_syntax_of_another_language_is_not_looked_for() -> None:
+def test_syntax_of_another_language_is_not_looked_for():
     one = rule("console.log($$$)", "ast", language="javascript")
     assert len(Matcher([one]).find_in_file("a.js", "console.log(1)\n")) == 1
     assert Matcher([one]).find_in_file("a.py", "console.log(1)\n") == []
 
 
-def test_a_language_is_known_by_several_names() -> None:
+def test_a_language_is_known_by_several_names():
     for name in ("javascript", "js", "JS"):
         one = rule("console.log($$$)", "ast", language=name)
         assert len(Matcher([one]).find_in_file("a.mjs", "console.log(1)\n")) == 1
 
 
-def test_unless_excuses_its_line_alone() -> None:
+def test_unless_excuses_its_line_alone():
     one = rule(r"shell=True", unless="noqa")
     text = f"{CALL}  # noqa\n{CALL}\n"
     assert [m.line for m in Matcher([one]).find_in_file("a.py", text)] == [2]
 
 
-def test_anchors_are_those_of_lines() -> None:
+def test_anchors_are_those_of_lines():
     one = rule(r"^import os$")
     assert [m.line for m in Matcher([one]).find_in_file("a.py", "x\nimport os\nimport oslo\n")] == [
         2
     ]
 
 
-def test_one_card_speaks_once_a_line() -> None:
+def test_one_card_speaks_once_a_line():
     matcher = Matcher([SHELL, rule("subprocess"), rule("subprocess", card="b.md")])
     found = matcher.find_in_file("a.py", f"{CALL}\n")
     assert [(m.rule.card, m.line) for m in found] == [("a.md", 1), ("b.md", 1)]
 
 
-def test_globs_are_those_of_gitignore() -> None:
+def test_globs_are_those_of_gitignore():
     one = rule("secret", files=("src/**", "!src/tests/**"))
     found = [
         p
@@ -140,24 +130,21 @@ def test_globs_are_those_of_gitignore() -> None:
     assert found == ["src/a.py"]
 
 
-@pytest.mark.parametrize(
-    ("commands", "found"),
-    [
-        (["alembic stamp head"], ["alembic stamp head"]),
-        (["cd app", "poetry run  alembic   stamp head"], ["poetry run alembic stamp head"]),
-        (["alembic stamp head --sql"], []),
-        (["alembic stamp head --sql", "alembic stamp head"], ["alembic stamp head"]),
-        (["alembic upgrade head"], []),
-        ([], []),
-    ],
-)
-def test_commands(commands: list[str], found: list[str]) -> None:
+@pytest.mark.parametrize(("commands", "found"), [
+    (["alembic stamp head"], ["alembic stamp head"]),
+    (["cd app", "poetry run  alembic   stamp head"], ["poetry run alembic stamp head"]),
+    (["alembic stamp head --sql"], []),
+    (["alembic stamp head --sql", "alembic stamp head"], ["alembic stamp head"]),
+    (["alembic upgrade head"], []),
+    ([], []),
+])  # fmt: skip
+def test_commands(commands, found):
     matcher = Matcher([rule(r"\balembic\s+stamp\b", "command", unless="--sql"), SHELL])
     assert [m.text for m in matcher.find_in_commands(commands)] == found
     assert matcher.find_in_commands(["python -c shell=True"]) == []
 
 
-def test_a_long_line_is_quoted_around_the_match() -> None:
+def test_a_long_line_is_quoted_around_the_match():
     (match,) = Matcher([SHELL]).find_in_file("a.py", f"{'x' * 5_000}{CALL}{'y' * 5_000}\n")
     assert CALL in match.text
     assert len(match.text) == 200
@@ -193,7 +180,7 @@ diff --git a/gone.py b/gone.py
 """
 
 
-def test_a_diff_is_read_piece_by_piece() -> None:
+def test_a_diff_is_read_piece_by_piece():
     assert list(parse_diff(DIFF)) == [
         Change(
             path="src/run.py",
@@ -206,34 +193,26 @@ def test_a_diff_is_read_piece_by_piece() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "code"),
-    [
-        ("os.system($$$)", "os.system(x)"),
-        ("os.system($$$)", "os . system  (x)"),
-        ("os.system($$$)", "os.\\\n    system(x)"),
-        ("call($$$, key=1)", "call(\n    a,  # why: a remark of many words\n    key = 1,\n)"),
-        ("assert False, $A", "assert False , 'x'"),
-        ("len($A) == 0", "len(x) == 0"),
-        ("$A.items()[0]", "d.items()[0]"),
-        ("grüße($$$)", "grüße(1)"),
-        ("dict()", "dict ( )"),
-        ("{$A: None for $A in $B}", "{k: None for k in ks}"),
-    ],
-)
-def test_words_that_are_looked_for_first_lose_no_match(pattern, code) -> None:
+@pytest.mark.parametrize(("pattern", "code"), [
+    ("os.system($$$)", "os.system(x)"),
+    ("os.system($$$)", "os . system  (x)"),
+    ("os.system($$$)", "os.\\\n    system(x)"),
+    ("call($$$, key=1)", "call(\n    a,  # why: a remark of many words\n    key = 1,\n)"),
+    ("assert False, $A", "assert False , 'x'"),
+    ("len($A) == 0", "len(x) == 0"),
+    ("$A.items()[0]", "d.items()[0]"),
+    ("grüße($$$)", "grüße(1)"),
+    ("dict()", "dict ( )"),
+    ("{$A: None for $A in $B}", "{k: None for k in ks}"),
+])  # fmt: skip
+def test_words_that_are_looked_for_first_lose_no_match(pattern, code):
     assert Matcher([rule(pattern, "ast")]).find_in_file("a.py", f"{code}\n")
 
 
-def test_many_syntax_patterns_find_together_what_each_finds_alone() -> None:
+def test_many_syntax_patterns_find_together_what_each_finds_alone():
     patterns = [
-        "fetch($$$)",
-        "$A + $A",
-        "fetch($X, retry=$Y)",
-        "def $F(): $$$",
-        "$X.run($$$)",
-        "print($A)",
-    ]
+        "fetch($$$)", "$A + $A", "fetch($X, retry=$Y)", "def $F(): $$$", "$X.run($$$)", "print($A)",
+    ]  # fmt: skip
     text = "def f():\n    fetch(fetch(a), retry=print(b + b))\n" * 40 + "c.run(fetch(d)).run(1)\n"
     for some in (patterns, [*patterns, "def"], patterns * 5):
         alone = [

@@ -1,7 +1,5 @@
 """What is said of a near-duplicate, which are found, and the figures behind it."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.duplicates.near_duplicates import (
@@ -17,55 +15,47 @@ from lessons_kb.duplicates.near_duplicates import (
 from lessons_kb.model import Card
 
 
-def card(title: str, name: str = "a", kind: str = "lesson", **fields: object) -> Card:
+def card(title, name="a", kind="lesson", **fields):
     values = {"checklist": (title,), **fields}
     return Card(id=f"{kind}s/{name}.md", kind=kind, title=title, **values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "words", "pairs", "pieces"),
-    [
-        # words and pairs share one of two; " re", "red", "ed " of 3 + 5 and 3 + 4 trigrams
-        ("red green", "red blue", 2 / 4, 2 / 4, 6 / 15),
-        ("fix it!", "Fix, it.", 1, 1, 1),
-        # a multiset: said twice is said twice
-        ("red red", "red", 2 / 3, 2 / 3, 6 / 9),
-        ("ab", "cd", 0, 0, 0),
-        ("", "ab", 0, 0, 0),
-        # characters 1 of 2; one bigram each, another; " 가" of 4 trigrams of Jamo each
-        ("가나", "가다", 2 / 4, 0, 2 / 8),
-        # spaces between are pieces alone: "일 이" is " 일이 " with one more space inside
-        ("일 이", "일이", 1, 1, 6 / 11),
-        # both kinds in one text: stems and characters are counted together
-        ("red 가나", "red 가다", 4 / 6, 2 / 4, 8 / 14),
-    ],
-)
-def test_likeness_is_the_mean_of_three_coefficients(
-    one: str, other: str, words: float, pairs: float, pieces: float
-) -> None:
+@pytest.mark.parametrize(("one", "other", "words", "pairs", "pieces"), [
+    # words and pairs share one of two; " re", "red", "ed " of 3 + 5 and 3 + 4 trigrams
+    ("red green", "red blue", 2 / 4, 2 / 4, 6 / 15),
+    ("fix it!", "Fix, it.", 1, 1, 1),
+    # a multiset: said twice is said twice
+    ("red red", "red", 2 / 3, 2 / 3, 6 / 9),
+    ("ab", "cd", 0, 0, 0),
+    ("", "ab", 0, 0, 0),
+    # characters 1 of 2; one bigram each, another; " 가" of 4 trigrams of Jamo each
+    ("가나", "가다", 2 / 4, 0, 2 / 8),
+    # spaces between are pieces alone: "일 이" is " 일이 " with one more space inside
+    ("일 이", "일이", 1, 1, 6 / 11),
+    # both kinds in one text: stems and characters are counted together
+    ("red 가나", "red 가다", 4 / 6, 2 / 4, 8 / 14),
+])  # fmt: skip
+def test_likeness_is_the_mean_of_three_coefficients(one, other, words, pairs, pieces):
     assert similarity(one, other) == pytest.approx((words + pairs + pieces) / 3)
     assert similarity(other, one) == pytest.approx((words + pairs + pieces) / 3)
 
 
-@pytest.mark.parametrize(
-    ("title", "known", "level", "reason"),
-    [
-        ("Retry", "retry.", SAME, "lessons/a.md already has this title"),
-        ("Tests fail without the fixture", "Test fails without a fixture", SAME,
-         "lessons/a.md has a title with the same words: Test fails without a fixture"),
-        ("Run the tests, then push", "Run the test then push!", SAME,
-         "lessons/a.md has a title with the same words: Run the test then push!"),
-        ("The billing service drops the last row", "The search service drops the last row", RELATED,
-         "lessons/a.md is similar (title 79%): The search service drops the last row"),
-        ("Retry the payment 3 times", "Retry the payment 5 times", RELATED,
-         "lessons/a.md is similar (title 100%): Retry the payment 5 times"),
-        ("Run the tests before the push", "Run the tests after the push", RELATED,
-         "lessons/a.md is similar (title 100%): Run the tests after the push"),
-        ("Retrying a payment charged the customer twice", "Retried payment charged twice", NEAR,
-         "lessons/a.md is similar (title 89%): Retried payment charged twice"),
-    ],
-)  # fmt: skip
-def test_a_near_duplicate_says_why(title: str, known: str, level: str, reason: str) -> None:
+@pytest.mark.parametrize(("title", "known", "level", "reason"), [
+    ("Retry", "retry.", SAME, "lessons/a.md already has this title"),
+    ("Tests fail without the fixture", "Test fails without a fixture", SAME,
+     "lessons/a.md has a title with the same words: Test fails without a fixture"),
+    ("Run the tests, then push", "Run the test then push!", SAME,
+     "lessons/a.md has a title with the same words: Run the test then push!"),
+    ("The billing service drops the last row", "The search service drops the last row", RELATED,
+     "lessons/a.md is similar (title 79%): The search service drops the last row"),
+    ("Retry the payment 3 times", "Retry the payment 5 times", RELATED,
+     "lessons/a.md is similar (title 100%): Retry the payment 5 times"),
+    ("Run the tests before the push", "Run the tests after the push", RELATED,
+     "lessons/a.md is similar (title 100%): Run the tests after the push"),
+    ("Retrying a payment charged the customer twice", "Retried payment charged twice", NEAR,
+     "lessons/a.md is similar (title 89%): Retried payment charged twice"),
+])  # fmt: skip
+def test_a_near_duplicate_says_why(title, known, level, reason):
     duplicate = compare(title, card(known))
     assert duplicate is not None
     assert (duplicate.card, duplicate.level, duplicate.reason) == (card(known), level, reason)
@@ -80,7 +70,7 @@ KNOWN = card(
 SAID = "A retry sends a new idempotency key.\nDerive the idempotency key from the order"
 
 
-def test_what_a_card_says_is_compared_whole() -> None:
+def test_what_a_card_says_is_compared_whole():
     whole = f"{KNOWN.title}\n{KNOWN.why}\n{KNOWN.checklist[0]}"
     score = round(similarity(f"Double charge\n{SAID}", whole), 4)
     assert compare("Double charge", KNOWN, text=SAID) == NearDuplicate(
@@ -98,66 +88,52 @@ def test_what_a_card_says_is_compared_whole() -> None:
     assert duplicate.score == round(similarity("Customers pay two times more", KNOWN.title), 4)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("Tests fail often", "Test failed often", True),
-        ("Tests fail", "Test failed", False),
-        ("Wait 10 seconds", "Wait 10 second", True),
-        ("Wait 10 seconds", "Wait 11 seconds", False),
-        ("Use C++ here now", "Use C here now", False),
-        ("Use x = y in tests", "Use x == y in tests", False),
-        ("Keep it short - always!", "Keep it short, always?", True),
-        ("Write a test for a parser", "Write test for parser", True),
-        ("Push to main first", "Push from main first", False),
-        ("로그인이 두 번 된다", "로그인이 두번 된다.", True),
-        ("로그인이 두 번 된다", "로그인이 세 번 된다", False),
-        ("로그인 오류다", "로그인  오류 다", True),
-        ("로그인 오류", "로그인오류", False),
-        ("로그인 retry 오류 처리", "로그인 retries 오류처리", True),
-        ("로그인 오류 retry 처리", "로그인 retry 오류 처리", False),
-    ],
-)
-def test_same_wording(one: str, other: str, same: bool) -> None:
+@pytest.mark.parametrize(("one", "other", "same"), [
+    ("Tests fail often", "Test failed often", True),
+    ("Tests fail", "Test failed", False),
+    ("Wait 10 seconds", "Wait 10 second", True),
+    ("Wait 10 seconds", "Wait 11 seconds", False),
+    ("Use C++ here now", "Use C here now", False),
+    ("Use x = y in tests", "Use x == y in tests", False),
+    ("Keep it short - always!", "Keep it short, always?", True),
+    ("Write a test for a parser", "Write test for parser", True),
+    ("Push to main first", "Push from main first", False),
+    ("로그인이 두 번 된다", "로그인이 두번 된다.", True),
+    ("로그인이 두 번 된다", "로그인이 세 번 된다", False),
+    ("로그인 오류다", "로그인  오류 다", True),
+    ("로그인 오류", "로그인오류", False),
+    ("로그인 retry 오류 처리", "로그인 retries 오류처리", True),
+    ("로그인 오류 retry 처리", "로그인 retry 오류 처리", False),
+])  # fmt: skip
+def test_same_wording(one, other, same):
     assert is_same_wording(one, other) is same
     assert is_same_wording(other, one) is same
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "level"),
-    [
-        # every difference is an exchange
-        ("Set a timeout on the http client", "Set a timeout on the smtp client", RELATED),
-        # words were added or left out as well, or only their forms differ: a paraphrase
-        ("Tests fail", "Test failed", NEAR),
-        ("Set a timeout on the http client", "Set a short timeout on the http client", NEAR),
-        ("Set a timeout on the http client", "Always set a timeout on the smtp client", NEAR),
-        # what is added is a number, a symbol or a negation
-        ("Set a timeout on the http client", "Set a timeout on the http2 client", RELATED),
-        ("Set a timeout on the client", "Set a timeout of 9 on the client", RELATED),
-        ("Compare the two with is", "Compare the two with is != None", RELATED),
-        ("Set a timeout on the http client", "Never set a timeout on the http client", RELATED),
-        # characters of a dense script are compared one by one
-        (
-            "결제 요청을 다시 보내면 두 번 청구된다",
-            "환불 요청을 다시 보내면 두 번 청구된다",
-            RELATED,
-        ),
-        (
-            "결제 요청을 다시 보내면 두 번 청구된다",
-            "결제를 요청을 다시 보내면 두 번 청구된다",
-            NEAR,
-        ),
-    ],
-)
-def test_one_form_or_a_paraphrase(one: str, other: str, level: str) -> None:
+@pytest.mark.parametrize(("one", "other", "level"), [
+    # every difference is an exchange
+    ("Set a timeout on the http client", "Set a timeout on the smtp client", RELATED),
+    # words were added or left out as well, or only their forms differ: a paraphrase
+    ("Tests fail", "Test failed", NEAR),
+    ("Set a timeout on the http client", "Set a short timeout on the http client", NEAR),
+    ("Set a timeout on the http client", "Always set a timeout on the smtp client", NEAR),
+    # what is added is a number, a symbol or a negation
+    ("Set a timeout on the http client", "Set a timeout on the http2 client", RELATED),
+    ("Set a timeout on the client", "Set a timeout of 9 on the client", RELATED),
+    ("Compare the two with is", "Compare the two with is != None", RELATED),
+    ("Set a timeout on the http client", "Never set a timeout on the http client", RELATED),
+    # characters of a dense script are compared one by one
+    ("결제 요청을 다시 보내면 두 번 청구된다", "환불 요청을 다시 보내면 두 번 청구된다", RELATED),
+    ("결제 요청을 다시 보내면 두 번 청구된다", "결제를 요청을 다시 보내면 두 번 청구된다", NEAR),
+])  # fmt: skip
+def test_one_form_or_a_paraphrase(one, other, level):
     for title, known in ((one, other), (other, one)):
         duplicate = compare(title, card(known))
         assert duplicate
         assert duplicate.level == level
 
 
-def names(found: list[NearDuplicate]) -> list[str]:
+def names(found):
     return [duplicate.card.id for duplicate in found]
 
 
@@ -174,17 +150,12 @@ CARDS = [
 ]
 
 
-def test_near_duplicates_are_ordered_by_level_score_and_id() -> None:
+def test_near_duplicates_are_ordered_by_level_score_and_id():
     known = Duplicates(CARDS)
     everything = [
-        "lessons/same.md",
-        "lessons/worded.md",
-        "playbooks/other.md",
-        "lessons/near-a.md",
-        "lessons/near-b.md",
-        "lessons/nearly.md",
-        "lessons/related.md",
-    ]
+        "lessons/same.md", "lessons/worded.md", "playbooks/other.md", "lessons/near-a.md",
+        "lessons/near-b.md", "lessons/nearly.md", "lessons/related.md",
+    ]  # fmt: skip
     assert names(known.find(TITLE, limit=9)) == everything
     assert names(known.find(TITLE)) == everything[:3]
     assert names(known.find(TITLE, limit=1)) == everything[:1]
@@ -197,7 +168,7 @@ def test_near_duplicates_are_ordered_by_level_score_and_id() -> None:
     assert known.find("") == []
 
 
-def test_what_was_added_is_found_at_once_by_title_and_by_likeness() -> None:
+def test_what_was_added_is_found_at_once_by_title_and_by_likeness():
     known = Duplicates([card("Log the request body", "first")])
     assert known.find(TITLE) == []
     known.add(card("???", "mute"))
@@ -213,7 +184,7 @@ def test_what_was_added_is_found_at_once_by_title_and_by_likeness() -> None:
         assert names(known.find("???")) == ["lessons/mute.md"]
 
 
-def test_symptoms_and_text_name_candidates_and_rare_words_go_first() -> None:
+def test_symptoms_and_text_name_candidates_and_rare_words_go_first():
     crowd = [
         card(f"The http client waits {number}", f"c{number:02}", why="The client set a timeout.")
         for number in range(60)
@@ -224,7 +195,7 @@ def test_symptoms_and_text_name_candidates_and_rare_words_go_first() -> None:
     assert "lessons/rare.md" in names(known.find("A zebra crosses clients timeout", limit=1))
 
 
-def test_a_brain_of_cards_without_a_word_is_searched_too() -> None:
+def test_a_brain_of_cards_without_a_word_is_searched_too():
     known = Duplicates([card("???", "a"), card("!!!", "b"), card("???!", "note", "note")])
     assert names(known.find("???")) == ["lessons/a.md"]
     assert known.find("A word") == []

@@ -1,7 +1,5 @@
 """The file ledger: what it lists, reads back from a summary, and how long it gets."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,23 +28,16 @@ TOUCHES = st.lists(
 )
 
 
-def ledger_of(*, read=(), modified=(), **options) -> FileLedger:
+def ledger_of(*, read=(), modified=(), **options):
     ledger = FileLedger(**options)
     ledger.see(Event(kind="read", targets=tuple(read)))
     ledger.see(Event(kind="edit", targets=tuple(modified)))
     return ledger
 
 
-def test_empty_ledger_is_no_text_and_no_note():
-    assert FileLedger().format() == ""
-    assert FileLedger().see(Event(kind="compaction")) is None
-
-
 def test_note_and_record_of_a_compaction():
     ledger = ledger_of(read=["b", "a"], modified=["c"])
-
     signal = ledger.see(Event(kind="compaction"))
-
     assert (signal.guard, signal.level, signal.user_line) == ("files", "note", "")
     assert signal.message == "## Files Read\n- a\n- b\n\n## Files Modified\n- c"
     assert signal.record == {"kind": "file_ledger", "read": ["a", "b"], "modified": ["c"]}
@@ -57,69 +48,53 @@ def test_earlier_summary_is_merged():
     summary = (
         "Goal: ship it.\n\n## Files Read\n- a\n- b\n\n## Files Modified\n- c\n\n## Next\n- test it"
     )
-
     ledger.see(Event(kind="compaction", text=summary))
-
     assert ledger.read == ("a", "b")
     assert ledger.modified == ("c", "d")
 
 
-@pytest.mark.parametrize(
-    ("summary", "read", "modified"),
-    [
-        ("", set(), set()),
-        ("no headings\n- a", set(), set()),
-        ("# files read\n* a\n+ b\n1. c\n2) d\n• e\n12. f", {"a", "b", "c", "d", "e", "f"}, set()),
-        ("### FILES MODIFIED:\n\n- `src/a.py` — the parser\n", set(), {"src/a.py"}),
-        ("**Files Read:**\n- a\n**Files Modified**\n- b", {"a"}, {"b"}),
-        ("## Files Read\nThese were read so far:\n- a\n- b", {"a", "b"}, set()),
-        ("## Files Read\n- a\n\n- b\n\nNext steps:\n- run it", {"a", "b"}, set()),
-        ("## Files Read\n- a\n## Decisions\n- b", {"a"}, set()),
-        ("## Files Read\n\n## Decisions\n- b", set(), set()),
-        ("## Files Read\n- `a` uses `b`", {"a"}, set()),
-        ("## Files Read\n- (none)\n- None\n- N/A\n- … 12 more\n- b", {"b"}, set()),
-        ("## Files Read\n- … 12 more\nNext:\n- b", set(), set()),
-        ("## Files Read\n-a\na. b\n.1 c\n1 d\n1x. f\n- e", {"e"}, set()),
-        ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
-        ("## Files Read\n- a\n\n## Files Read\n- b", {"a", "b"}, set()),
-        ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
-        ("  ## Files Read\n  - a", {"a"}, set()),
-        ("## Files Read\n-   a", {"a"}, set()),
-    ],
-)
-def test_summary_rewritten_by_a_model_is_read(summary: str, read: set, modified: set):
+@pytest.mark.parametrize(("summary", "read", "modified"), [
+    ("", set(), set()),
+    ("no headings\n- a", set(), set()),
+    ("# files read\n* a\n+ b\n1. c\n2) d\n• e\n12. f", {"a", "b", "c", "d", "e", "f"}, set()),
+    ("### FILES MODIFIED:\n\n- `src/a.py` — the parser\n", set(), {"src/a.py"}),
+    ("**Files Read:**\n- a\n**Files Modified**\n- b", {"a"}, {"b"}),
+    ("## Files Read\nThese were read so far:\n- a\n- b", {"a", "b"}, set()),
+    ("## Files Read\n- a\n\n- b\n\nNext steps:\n- run it", {"a", "b"}, set()),
+    ("## Files Read\n- a\n## Decisions\n- b", {"a"}, set()),
+    ("## Files Read\n\n## Decisions\n- b", set(), set()),
+    ("## Files Read\n- `a` uses `b`", {"a"}, set()),
+    ("## Files Read\n- (none)\n- None\n- N/A\n- … 12 more\n- b", {"b"}, set()),
+    ("## Files Read\n- … 12 more\nNext:\n- b", set(), set()),
+    ("## Files Read\n-a\na. b\n.1 c\n1 d\n1x. f\n- e", {"e"}, set()),
+    ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
+    ("## Files Read\n- a\n\n## Files Read\n- b", {"a", "b"}, set()),
+    ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
+    ("  ## Files Read\n  - a", {"a"}, set()),
+    ("## Files Read\n-   a", {"a"}, set()),
+])  # fmt: skip
+def test_summary_rewritten_by_a_model_is_read(summary, read, modified):
     assert parse_ledger(summary) == (read, modified)
 
 
 @pytest.mark.slow
 @given(st.sets(ODD_NAMES), st.sets(ODD_NAMES))
-def test_text_is_read_back(read: set, modified: set):
+def test_text_is_read_back(read, modified):
     text = ledger_of(read=read, modified=modified, max_bytes=100_000).format()
-
     assert parse_ledger(text) == (read, modified)
 
 
 @given(ODD_NAMES)
-def test_shown_name_is_one_visible_line_and_reads_back(name: str):
+def test_shown_name_is_one_visible_line_and_reads_back(name):
     shown = show_path(name)
-
     assert shown.isprintable()
     assert shown == shown.strip()
     assert parse_path(shown) == name
 
 
 def test_shown_name_is_left_alone_where_nothing_is_odd():
-    for name in (
-        "a.py",
-        "src/app/[slug]/page.tsx",
-        "my file (1).md",
-        "파일.md",
-        "a…b",
-        "<",
-        "a < b",
-    ):
-        if "<" not in name:
-            assert show_path(name) == name
+    for name in ("a.py", "src/app/[slug]/page.tsx", "my file (1).md", "파일.md", "a…b"):
+        assert show_path(name) == name
     assert show_path("a \u202eb 파 c") == "a \\u{202e}b 파 c"
     assert show_path(" \x1b ") == "\\u{20}\\u{1b}\\u{20}"
     assert parse_path("C:\\users\\u{zz}\\u{110000}\\x") == "C:\\users\\u{zz}\\u{110000}\\x"
@@ -133,9 +108,8 @@ def test_shown_name_is_cut_at_400_characters():
 
 @pytest.mark.slow
 @given(st.sets(ODD_NAMES, max_size=30), st.sets(ODD_NAMES, max_size=30), st.integers(0, 400))
-def test_text_never_passes_its_limit(read: set, modified: set, limit: int):
+def test_text_never_passes_its_limit(read, modified, limit):
     text = ledger_of(read=read, modified=modified).format(limit)
-
     assert len(text) <= limit
     shown_read, shown_modified = parse_ledger(text)
     assert shown_read <= read
@@ -145,7 +119,6 @@ def test_text_never_passes_its_limit(read: set, modified: set, limit: int):
 def test_text_that_just_fits_is_whole_and_one_less_is_cut():
     ledger = ledger_of(read=["a", "b"], modified=["c", "d"])
     whole = "## Files Read\n- a\n- b\n\n## Files Modified\n- c\n- d"
-
     assert ledger.format(len(whole)) == whole
     assert ledger.format(len(whole) - 1) == "## Files Modified\n- c\n- d"
     one = "## Files Read\n- a\n- b"
@@ -154,9 +127,7 @@ def test_text_that_just_fits_is_whole_and_one_less_is_cut():
 
 def test_cut_list_says_how_many_more():
     ledger = ledger_of(read=[f"file{n:02}" for n in range(50)])
-
     text = ledger.format(62)
-
     assert text == "## Files Read\n- file00\n- file01\n- file02\n- … 47 more"
     room = len(text.encode())
     assert ledger.format(room) == text
@@ -165,17 +136,14 @@ def test_cut_list_says_how_many_more():
 
 def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
     many = [f"file{n:02}" for n in range(50)]
-
     text = ledger_of(read=many, modified=["a"]).format(100)
     assert text.endswith("## Files Modified\n- a")
     assert 90 <= len(text) <= 100
     assert ledger_of(read=many, modified=["a"]).format(len(text.encode())) == text
-
     text = ledger_of(read=["a"], modified=many).format(100)
     assert text.startswith("## Files Read\n- a\n\n")
     assert 90 <= len(text) <= 100
     assert ledger_of(read=["a"], modified=many).format(len(text.encode())) == text
-
     read, _, modified = ledger_of(read=many, modified=many).format(200).partition("\n\n")
     assert 85 <= len(read) <= 115
     assert 85 <= len(modified) <= 100
@@ -183,7 +151,6 @@ def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
 
 def test_default_limit_is_4000_characters():
     ledger = ledger_of(read=[f"{n:08}" for n in range(5000)])
-
     assert 3900 < len(ledger.format()) <= 4000
     assert 3900 < len(ledger.see(Event(kind="compaction")).message) <= 4000
     assert len(ledger_of(read=["a" * 99], max_bytes=50).format()) <= 50
@@ -194,13 +161,12 @@ def test_files_of_another_scope_are_named_in_full():
     ledger.see(Event(kind="read", targets=("a", "/etc/hosts"), scope="/w"))
     ledger.see(Event(kind="read", targets=("a", "/etc/hosts"), scope="/v"))
     ledger.see(Event(kind="read", targets=("b", "")))
-
     assert ledger.read == ("/etc/hosts", "/v/a", "a", "b")
 
 
 @pytest.mark.slow
 @given(TOUCHES, st.randoms(use_true_random=False))
-def test_order_of_events_does_not_matter(events: list, random):
+def test_order_of_events_does_not_matter(events, random):
     shuffled = list(events)
     random.shuffle(shuffled)
     one, other = FileLedger(scope="/w"), FileLedger(scope="/w")
@@ -208,7 +174,6 @@ def test_order_of_events_does_not_matter(events: list, random):
         one.see(event)
     for event in [*shuffled, *shuffled]:
         other.see(event)
-
     assert one.to_state() == other.to_state()
     assert one.format() == other.format()
     assert list(one.read) == sorted(set(one.read))
@@ -216,7 +181,7 @@ def test_order_of_events_does_not_matter(events: list, random):
 
 @pytest.mark.slow
 @given(TOUCHES, TOUCHES)
-def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before: list, after: list):
+def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before, after):
     whole, lost = FileLedger(max_bytes=100_000), FileLedger(max_bytes=100_000)
     for event in before:
         whole.see(event)
@@ -225,5 +190,4 @@ def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before: list
         whole.see(event)
         lost.see(event)
     lost.merge(summary)
-
     assert lost.format() == whole.format()

@@ -1,7 +1,5 @@
 """The stall guard: a deadline between chunks, and one final state."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest
@@ -24,9 +22,7 @@ def test_deadline_is_90_seconds_after_the_last_chunk():
     guard = StallGuard(now=10)
     assert guard.deadline == 100
     assert guard.state == "running"
-
     guard.chunk(50)
-
     assert guard.deadline == 140
     assert guard.check(139.9) is None
     assert guard.state == "running"
@@ -36,9 +32,7 @@ def test_deadline_is_90_seconds_after_the_last_chunk():
 
 def test_signal_of_a_stall_is_given_once():
     guard = StallGuard(now=0, patience=2)
-
     signal = guard.check(2.5)
-
     assert (signal.guard, signal.level) == ("stalls", "nudge")
     assert signal.message.startswith("No output for 2.5 s: the run has stalled.")
     assert signal.user_line == "No output for 2.5 s — the run counts as stalled."
@@ -49,23 +43,20 @@ def test_signal_of_a_stall_is_given_once():
 def test_silence_is_counted_from_the_last_chunk():
     guard = StallGuard(now=100, patience=30)
     guard.chunk(110)
-
     signal = guard.check(145)
-
     assert signal.record["silence"] == 35
     assert signal.user_line.startswith("No output for 35 s")
 
 
 def test_patience_without_end():
     guard = StallGuard(now=0, patience=None)
-
     assert guard.deadline is None
     assert guard.check(1e9) is None
     assert guard.finish(ok=True) == "completed"
 
 
 @pytest.mark.parametrize("patience", [0, -1, float("nan")])
-def test_patience_must_be_positive(patience: float):
+def test_patience_must_be_positive(patience):
     with pytest.raises(InputError, match="patience must be above 0 seconds"):
         StallGuard(now=0, patience=patience)
 
@@ -78,14 +69,12 @@ def test_patience_may_be_short():
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(ENDINGS, repeat=2)))
-def test_first_end_decides(first: str, second: str):
+def test_first_end_decides(first, second):
     guard = StallGuard(now=0)
-
     assert ENDINGS[first](guard) == first
     assert guard.deadline is None
     guard.chunk(900)
     ENDINGS[second](guard)
-
     assert guard.state == first
     assert guard.cancel() == first
     assert guard.finish(ok=False) == first
@@ -99,7 +88,7 @@ def test_first_end_decides(first: str, second: str):
     ),
     st.integers(0, 15),
 )
-def test_final_state_is_set_exactly_once_and_survives_a_round_trip(steps: list, cut: int):
+def test_final_state_is_set_exactly_once_and_survives_a_round_trip(steps, cut):
     guard, now, states = StallGuard(now=0, patience=30), 0.0, ["running"]
     for index, (step, wait) in enumerate(steps):
         if index == cut:
@@ -116,7 +105,6 @@ def test_final_state_is_set_exactly_once_and_survives_a_round_trip(steps: list, 
             guard.finish(ok=step == "ok")
         if guard.state != states[-1]:
             states.append(guard.state)
-
     assert len(states) <= 2
     assert set(states[1:]) <= set(FINAL_STATES)
 

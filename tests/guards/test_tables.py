@@ -1,7 +1,5 @@
 """The guards' behaviour, as tables that can be read and that fail."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -14,9 +12,9 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "guards"
 TABLES = sorted(GOLDEN.glob("*.txt"))
 
 
-def read_event(line: str) -> Event:
+def read_event(line):
     kind, *words = line.split()
-    fields: dict = {"kind": kind, "targets": ()}
+    fields = {"kind": kind, "targets": ()}
     for word in words:
         if word.startswith("@"):
             fields["scope"] = word[1:]
@@ -34,18 +32,18 @@ def read_event(line: str) -> Event:
     return event
 
 
-def show(signal) -> list[str]:
+def show(signal):
     shown = f"{signal.level} {signal.guard}: {signal.message}"
     if signal.level != "note":
         shown += f"\nuser: {signal.user_line}\nrecord: {json.dumps(signal.record)}"
     return [f"    | {line}".rstrip() for line in shown.split("\n")]
 
 
-def restart(watch: Watch) -> Watch:
+def restart(watch):
     return Watch.from_state(json.loads(json.dumps(watch.to_state())))
 
 
-def replay(text: str, *, between=lambda watch: watch) -> str:
+def replay(text, *, between=lambda watch: watch):
     """Play the events of a table; return it as it should read."""
     watch, lines = Watch(), []
     for line in text.split("\n"):
@@ -66,14 +64,12 @@ def test_there_are_tables():
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_table(path: Path):
+def test_table(path):
     text = path.read_text(encoding="utf-8")
-
     assert replay(text) == text
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_table_with_a_new_process_for_every_event(path: Path):
+def test_table_with_a_new_process_for_every_event(path):
     text = path.read_text(encoding="utf-8")
-
     assert replay(text, between=restart) == text

@@ -1,7 +1,5 @@
 """Tool calls of each agent as events."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -29,74 +27,67 @@ PATCH = """*** Begin Patch
 """
 
 
-def events(tool: str, arguments, **fields) -> list[tuple[str, str, tuple[str, ...]]]:
+def events(tool, arguments, **fields):
     """Return (kind, tool, targets) of a call's events."""
     options = {key: fields.pop(key) for key in ("cwd", "kinds") if key in fields}
     call = Event(**{"kind": "tool", "tool": tool, "scope": "/w", **fields})
     return [(e.kind, e.tool, e.targets) for e in parse_call(call, arguments, **options)]
 
 
-@pytest.mark.parametrize(
-    ("agent", "tool", "arguments", "kind", "targets"),
-    [
-        ("claude-code", "Read", {"file_path": "/w/a.py", "offset": 3}, "read", ("a.py",)),
-        ("claude-code", "Grep", {"pattern": "x", "path": "/w/src"}, "read", ("src",)),
-        ("claude-code", "Glob", {"pattern": "**/*.py"}, "read", ()),
-        ("claude-code", "Edit", {"file_path": "/w/a.py", "old_string": "x"}, "edit", ("a.py",)),
-        ("claude-code", "Write", {"file_path": "/w/b.py", "content": "x"}, "create", ("b.py",)),
-        ("claude-code", "NotebookEdit", {"notebook_path": "/w/n.ipynb"}, "edit", ("n.ipynb",)),
-        ("claude-code", "Bash", {"command": "pytest -q", "description": "x"}, "command", ()),
-        ("claude-code", "Task", {"description": "x", "prompt": "y"}, "tool", ()),
-        ("codex", "Bash", {"command": "ls"}, "command", ()),
-        ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, "command", ()),
-        ("codex", "exec_command", {"cmd": "ls"}, "command", ()),
-        ("gemini-cli", "read_file", {"file_path": "a.py"}, "read", ("a.py",)),
-        ("gemini-cli", "read_many_files", {"paths": ["a", "b"]}, "read", ("a", "b")),
-        ("gemini-cli", "replace", {"file_path": "a.py", "instruction": "x"}, "edit", ("a.py",)),
-        ("gemini-cli", "write_file", {"file_path": "a.py"}, "create", ("a.py",)),
-        ("gemini-cli", "run_shell_command", {"command": "exit 3"}, "command", ()),
-        ("cursor", "Write", {"file_path": "/w/a"}, "edit", ("a",)),
-        ("cursor", "Delete", {"path": "a"}, "remove", ("a",)),
-        ("cursor", "Shell", {"command": "x"}, "command", ()),
-        ("copilot-cli", "view", {"path": "/w/a"}, "read", ("a",)),
-        ("copilot-cli", "create", {"path": "/w/a"}, "create", ("a",)),
-        ("vscode", "replace_string_in_file", {"filePath": "/w/a"}, "edit", ("a",)),
-        ("vscode", "editFiles", {"files": ["/w/a", "/w/b"]}, "edit", ("a", "b")),
-        (
-            *("vscode", "multi_replace_string_in_file"),
-            {"replacements": [{"filePath": "/w/a"}, {"filePath": "/w/b"}, {"filePath": "/w/a"}, 3]},
-            *("edit", ("a", "b")),
-        ),
-        ("opencode", "read", {"filePath": "/w/a"}, "read", ("a",)),
-        ("opencode", "write", {"filePath": "/w/a"}, "create", ("a",)),
-        ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
-        ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
-        ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
-        ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
-        ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
-        ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
-        ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
-        ("claude-code", "mcp__github__create", {"path": "/w/a"}, "tool", ("a",)),
-        ("x", "str_replace_based_edit_tool", {"command": "view", "path": "/w/a"}, "read", ("a",)),
-        ("x", "str_replace_editor", {"command": "insert", "path": "/w/a"}, "edit", ("a",)),
-        ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
-        ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
-        ("", "render", {"path": "/w/a"}, "tool", ("a",)),
-    ],
-)
-def test_call(agent: str, tool: str, arguments: dict, kind: str, targets: tuple):
+@pytest.mark.parametrize(("agent", "tool", "arguments", "kind", "targets"), [
+    ("claude-code", "Read", {"file_path": "/w/a.py", "offset": 3}, "read", ("a.py",)),
+    ("claude-code", "Grep", {"pattern": "x", "path": "/w/src"}, "read", ("src",)),
+    ("claude-code", "Glob", {"pattern": "**/*.py"}, "read", ()),
+    ("claude-code", "Edit", {"file_path": "/w/a.py", "old_string": "x"}, "edit", ("a.py",)),
+    ("claude-code", "Write", {"file_path": "/w/b.py", "content": "x"}, "create", ("b.py",)),
+    ("claude-code", "NotebookEdit", {"notebook_path": "/w/n.ipynb"}, "edit", ("n.ipynb",)),
+    ("claude-code", "Bash", {"command": "pytest -q", "description": "x"}, "command", ()),
+    ("claude-code", "Task", {"description": "x", "prompt": "y"}, "tool", ()),
+    ("codex", "Bash", {"command": "ls"}, "command", ()),
+    ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, "command", ()),
+    ("codex", "exec_command", {"cmd": "ls"}, "command", ()),
+    ("gemini-cli", "read_file", {"file_path": "a.py"}, "read", ("a.py",)),
+    ("gemini-cli", "read_many_files", {"paths": ["a", "b"]}, "read", ("a", "b")),
+    ("gemini-cli", "replace", {"file_path": "a.py", "instruction": "x"}, "edit", ("a.py",)),
+    ("gemini-cli", "write_file", {"file_path": "a.py"}, "create", ("a.py",)),
+    ("gemini-cli", "run_shell_command", {"command": "exit 3"}, "command", ()),
+    ("cursor", "Write", {"file_path": "/w/a"}, "edit", ("a",)),
+    ("cursor", "Delete", {"path": "a"}, "remove", ("a",)),
+    ("cursor", "Shell", {"command": "x"}, "command", ()),
+    ("copilot-cli", "view", {"path": "/w/a"}, "read", ("a",)),
+    ("copilot-cli", "create", {"path": "/w/a"}, "create", ("a",)),
+    ("vscode", "replace_string_in_file", {"filePath": "/w/a"}, "edit", ("a",)),
+    ("vscode", "editFiles", {"files": ["/w/a", "/w/b"]}, "edit", ("a", "b")),
+    (*("vscode", "multi_replace_string_in_file"), {"replacements": [{"filePath": "/w/a"},
+     {"filePath": "/w/b"}, {"filePath": "/w/a"}, 3]}, *("edit", ("a", "b"))),
+    ("opencode", "read", {"filePath": "/w/a"}, "read", ("a",)),
+    ("opencode", "write", {"filePath": "/w/a"}, "create", ("a",)),
+    ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
+    ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
+    ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+    ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
+    ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
+    ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
+    ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
+    ("claude-code", "mcp__github__create", {"path": "/w/a"}, "tool", ("a",)),
+    ("x", "str_replace_based_edit_tool", {"command": "view", "path": "/w/a"}, "read", ("a",)),
+    ("x", "str_replace_editor", {"command": "insert", "path": "/w/a"}, "edit", ("a",)),
+    ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
+    ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
+    ("", "render", {"path": "/w/a"}, "tool", ("a",)),
+])  # fmt: skip
+def test_call(agent, tool, arguments, kind, targets):
     assert events(tool, arguments, agent=agent) == [(kind, tool, targets)]
 
 
 def test_arguments_may_be_json_text():
     (event,) = parse_call(Event(kind="tool", tool="Bash"), '{"command": "make"}')
-
     assert (event.kind, event.text) == ("command", "make")
     assert event.arguments == digest_arguments({"command": "make"})
 
 
 @pytest.mark.parametrize("arguments", ["", "no json", "[1]", "3", "null", "[" * 100_000])
-def test_odd_arguments_are_survived(arguments: str):
+def test_odd_arguments_are_survived(arguments):
     assert [kind for kind, *_ in events("Read", arguments)] == ["read"]
 
 
@@ -104,31 +95,27 @@ def test_odd_arguments_are_survived(arguments: str):
     "arguments",
     [{"file_path": 3}, {"file_path": None}, {"paths": [None, 1, ""]}, {"files": {"a": 1}}, {}],
 )
-def test_odd_paths_are_passed_over(arguments: dict):
+def test_odd_paths_are_passed_over(arguments):
     assert events("Read", arguments) == [("read", "Read", ())]
 
 
 @pytest.mark.parametrize(
     "arguments", [{}, {"command": None}, {"command": []}, {"command": {"a": 1}}]
 )
-def test_odd_commands_are_survived(arguments: dict):
+def test_odd_commands_are_survived(arguments):
     assert events("Bash", arguments) == [("command", "Bash", ())]
     assert parse_call(Event(kind="tool", tool="Bash"), arguments)[0].text == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        ({"command": ["bash", "-lc", "cat a | wc"]}, "cat a | wc"),
-        ({"command": ["sh", "-c", "cat a"]}, "cat a"),
-        ({"command": ["cat", "a"]}, "cat a"),
-        ({"command": [], "cmd": "cat a"}, "cat a"),
-        ({"script": "cat a"}, "cat a"),
-    ],
-)
-def test_command_line_of_a_call(arguments: dict, text: str):
+@pytest.mark.parametrize(("arguments", "text"), [
+    ({"command": ["bash", "-lc", "cat a | wc"]}, "cat a | wc"),
+    ({"command": ["sh", "-c", "cat a"]}, "cat a"),
+    ({"command": ["cat", "a"]}, "cat a"),
+    ({"command": [], "cmd": "cat a"}, "cat a"),
+    ({"script": "cat a"}, "cat a"),
+])  # fmt: skip
+def test_command_line_of_a_call(arguments, text):
     first, read = parse_call(Event(kind="tool", tool="shell"), arguments)
-
     assert first.text == text
     assert (read.kind, read.targets) == ("read", ("a",))
 
@@ -145,9 +132,7 @@ def test_what_the_adapter_knows_is_kept():
         stage="DEV",
         output="ok",
     )
-
     first, read = parse_call(call, {"command": "cat a.py"})
-
     assert first == replace(
         call, kind="command", text="cat a.py", arguments=digest_arguments({"command": "cat a.py"})
     )
@@ -159,7 +144,6 @@ def test_own_text_is_kept_and_own_kinds_count():
     assert event.text == "mine"
     _, read = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "cat a"})
     assert read.text == ""
-
     assert events("patch_page", {"path": "p"}, kinds={"patch_page": "edit"}) == [
         ("edit", "patch_page", ("p",))
     ]
@@ -182,7 +166,6 @@ def test_kind_given_by_the_adapter_is_kept_and_the_rest_filled_in():
 
 def test_files_touched_by_a_command_follow_it():
     command = "cat src/a.py > out.txt && rm old.txt"
-
     assert events("Bash", {"command": command}) == [
         ("command", "Bash", ()),
         ("read", "", ("src/a.py",)),
@@ -196,7 +179,7 @@ def test_files_touched_by_a_command_follow_it():
 
 
 @pytest.mark.parametrize("key", ["input", "patch", "patchText", "command"])
-def test_patch_is_one_call_and_what_it_made_and_removed(key: str):
+def test_patch_is_one_call_and_what_it_made_and_removed(key):
     assert events("apply_patch", {key: PATCH}, agent="codex") == [
         ("edit", "apply_patch", ("src/a.py", "b.py")),
         ("create", "", ("src/new.py", "src/moved.py")),
@@ -236,36 +219,33 @@ def test_relative_paths_start_at_the_working_directory():
     assert events("Read", {"path": "a"}, cwd="/w/src") == [("read", "Read", ("src/a",))]
 
 
-@pytest.mark.parametrize(
-    ("path", "scope", "cwd", "expected"),
-    [
-        ("/w/a", "/w", "", "a"),
-        ("/w/a", "/w/", "", "a"),
-        ("/w", "/w", "", ""),
-        ("/w/", "/w", "", ""),
-        (".", "/w", "", ""),
-        ("./a//b/../c", "/w", "", "a/c"),
-        ("/wide/a", "/w", "", "/wide/a"),
-        ("/w/a", "", "", "/w/a"),
-        ("/a", "/", "", "a"),
-        ("a", "/w", "/w/src", "src/a"),
-        ("a", "/w", "/v", "/v/a"),
-        ("~/a", "/w", "/v", "~/a"),
-        ("C:\\w\\src\\a.py", "C:\\w", "", "src/a.py"),
-        ("c:/W/a.py", "C:\\w", "", "a.py"),
-        ("C:\\w", "c:\\W", "", ""),
-        ("src\\a.py", "C:\\w", "", "src/a.py"),
-        ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
-        ("c:/W/a", "C:/w", "", "a"),
-        ("1:\\a", "/w", "", "1:\\a"),
-        ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
-        ("/W/a", "/w", "", "/W/a"),
-        ("a\\b", "/w", "", "a\\b"),
-        ("https://x//y", "/w", "/w", "https://x//y"),
-        ("page-1", "canvas", "", "page-1"),
-    ],
-)
-def test_paths_are_relative_to_the_scope(path: str, scope: str, cwd: str, expected: str):
+@pytest.mark.parametrize(("path", "scope", "cwd", "expected"), [
+    ("/w/a", "/w", "", "a"),
+    ("/w/a", "/w/", "", "a"),
+    ("/w", "/w", "", ""),
+    ("/w/", "/w", "", ""),
+    (".", "/w", "", ""),
+    ("./a//b/../c", "/w", "", "a/c"),
+    ("/wide/a", "/w", "", "/wide/a"),
+    ("/w/a", "", "", "/w/a"),
+    ("/a", "/", "", "a"),
+    ("a", "/w", "/w/src", "src/a"),
+    ("a", "/w", "/v", "/v/a"),
+    ("~/a", "/w", "/v", "~/a"),
+    ("C:\\w\\src\\a.py", "C:\\w", "", "src/a.py"),
+    ("c:/W/a.py", "C:\\w", "", "a.py"),
+    ("C:\\w", "c:\\W", "", ""),
+    ("src\\a.py", "C:\\w", "", "src/a.py"),
+    ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
+    ("c:/W/a", "C:/w", "", "a"),
+    ("1:\\a", "/w", "", "1:\\a"),
+    ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
+    ("/W/a", "/w", "", "/W/a"),
+    ("a\\b", "/w", "", "a\\b"),
+    ("https://x//y", "/w", "/w", "https://x//y"),
+    ("page-1", "canvas", "", "page-1"),
+])  # fmt: skip
+def test_paths_are_relative_to_the_scope(path, scope, cwd, expected):
     assert relative_path(path, scope, cwd=cwd) == expected
 
 
@@ -285,31 +265,28 @@ def test_unknown_tool_is_a_tool():
     assert kind_of_tool("", agent="") == "tool"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
-        ("unsupported call: no_such", 1),
-        ("unsupported custom tool call: apply_patch", 1),
-        ('Tool "no_such_tool" not found. Did you mean one of: "write_todos"', 1),
-        ("Model tried to call unavailable tool 'no_such_tool'.", 1),
-        ("<tool_use_error>InputValidationError: Read failed due to the following issue:", 0),
-        ("<tool_use_error>String to replace not found in file.", 0),
-        ("Could not find an exact match for 'old_string' in 'a.py'.", 0),
-        ("Could not find oldString in the file. It must match exactly", 0),
-        ("Exit code 1\nunknown tool: overloaded_error", 2),
-        ("Chunk ID: 3a\nProcess exited with code 3\n", 2),
-        ("ENOENT", 2),
-        ("", 2),
-        ("API Error: 529 overloaded", 3),
-        ("Permission to use Bash with command x has been denied.", 4),
-        ("Claude requested permissions to use Bash, but you haven't granted it yet.", 4),
-        ("The user doesn't want to proceed with this tool use. The tool use was rejected", 4),
-        ("x" * 400 + "API Error", 2),
-        ("x" * 391 + "API Error", 3),
-    ],
-)
-def test_error_texts_tell_the_kind_of_failure(text: str, kind: int):
+@pytest.mark.parametrize(("text", "kind"), [
+    ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
+    ("unsupported call: no_such", 1),
+    ("unsupported custom tool call: apply_patch", 1),
+    ('Tool "no_such_tool" not found. Did you mean one of: "write_todos"', 1),
+    ("Model tried to call unavailable tool 'no_such_tool'.", 1),
+    ("<tool_use_error>InputValidationError: Read failed due to the following issue:", 0),
+    ("<tool_use_error>String to replace not found in file.", 0),
+    ("Could not find an exact match for 'old_string' in 'a.py'.", 0),
+    ("Could not find oldString in the file. It must match exactly", 0),
+    ("Exit code 1\nunknown tool: overloaded_error", 2),
+    ("Chunk ID: 3a\nProcess exited with code 3\n", 2),
+    ("ENOENT", 2),
+    ("", 2),
+    ("API Error: 529 overloaded", 3),
+    ("Permission to use Bash with command x has been denied.", 4),
+    ("Claude requested permissions to use Bash, but you haven't granted it yet.", 4),
+    ("The user doesn't want to proceed with this tool use. The tool use was rejected", 4),
+    ("x" * 400 + "API Error", 2),
+    ("x" * 391 + "API Error", 3),
+])  # fmt: skip
+def test_error_texts_tell_the_kind_of_failure(text, kind):
     assert kind_of_failure(text) == FAILURES[kind]
 
 
@@ -321,19 +298,15 @@ def test_failure_texts_are_lower_case_and_of_known_kinds():
 
 def test_digest_is_equal_for_equal_calls():
     digest = digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}]})
-
     assert digest == digest_arguments({"b": [1, {"d": 3, "c": 2}], "a": 1})
     assert digest == digest_arguments(' {"b": [1, {"d": 3, "c": 2}],\n "a": 1}')
     assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        *({}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1}, [1], "a", "", None, {"a": 1.0}),
-        *({"a": True}, {"a": None}, {"a": [1]}, {"A": 1}, {"a ": 1}),
-    ],
-)
+@pytest.mark.parametrize("other", [
+    *({}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1}, [1], "a", "", None, {"a": 1.0}),
+    *({"a": True}, {"a": None}, {"a": [1]}, {"A": 1}, {"a ": 1}),
+])  # fmt: skip
 def test_digest_differs_for_other_calls(other):
     assert digest_arguments(other) != digest_arguments({"a": 1})
     assert digest_arguments(other)
@@ -341,15 +314,13 @@ def test_digest_differs_for_other_calls(other):
 
 def test_digest_is_short_and_holds_no_argument():
     digest = digest_arguments({"command": "curl -H 'Authorization: Bearer s3cr3t'" * 10_000})
-
     assert len(digest) < 32
     assert "s3cr3t" not in digest
 
 
 def test_digest_of_what_is_no_json_data():
-    circle: list = []
+    circle = []
     circle.append(circle)
-
     assert digest_arguments(circle) == ""
     assert digest_arguments({1: 2, "a": 3}) == ""
     assert digest_arguments({"a": "\udcff"})
@@ -357,7 +328,7 @@ def test_digest_of_what_is_no_json_data():
 
 
 def test_why_a_command_is_run_makes_no_other_call():
-    def digest(tool: str, **arguments) -> str:
+    def digest(tool, **arguments):
         return parse_call(Event(kind="tool", tool=tool), arguments)[0].arguments
 
     assert digest("Bash", command="make", description="a") == digest("Bash", command="make")
@@ -379,10 +350,9 @@ def test_why_a_command_is_run_makes_no_other_call():
     ),
     st.sampled_from([name for kinds in TOOLS.values() for name in kinds]),
 )
-def test_any_arguments_give_events(arguments: dict, tool: str):
+def test_any_arguments_give_events(arguments, tool):
     call = Event(kind="tool", tool=tool, scope="/w")
     first, *rest = parse_call(call, arguments)
-
     assert first.tool == tool
     assert first.kind in (*CALLS, "rollback")
     assert all(event.tool == "" and event.targets for event in rest)

@@ -1,7 +1,5 @@
 """Lessons among the notes of AGENTS.md, CLAUDE.md, tasks/lessons.md."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,11 +66,11 @@ Read this first.
 """
 
 
-def titles(text: str, name: str = "AGENTS.md") -> list[str]:
+def titles(text, name="AGENTS.md"):
     return [lesson.title for lesson in read_memory(text, name=name).lessons]
 
 
-def test_items_rows_and_nested_items_below_such_headings_are_lessons() -> None:
+def test_items_rows_and_nested_items_below_such_headings_are_lessons():
     assert titles(AGENTS) == [
         "`pnpm --filter` silently no-ops",
         "Never edit an applied migration",
@@ -84,7 +82,7 @@ def test_items_rows_and_nested_items_below_such_headings_are_lessons() -> None:
     ]
 
 
-def test_what_is_said_beyond_the_title_has_its_section() -> None:
+def test_what_is_said_beyond_the_title_has_its_section():
     found = {lesson.title: lesson for lesson in read_memory(AGENTS, name="a/AGENTS.md").lessons}
     canvas = found["Size the canvas by its container"]
     assert (canvas.created, canvas.last_seen) == ("2026-03-22", "2026-03-22")
@@ -96,7 +94,7 @@ def test_what_is_said_beyond_the_title_has_its_section() -> None:
     assert found["Pin the zone"].where == "a/AGENTS.md:13"
 
 
-def test_a_file_of_lessons_needs_no_heading() -> None:
+def test_a_file_of_lessons_needs_no_heading():
     assert titles(LESSONS, "tasks/lessons.md") == [
         "The bootstrap opened its own session",
         "Wrapper selectors must not hover",
@@ -104,7 +102,7 @@ def test_a_file_of_lessons_needs_no_heading() -> None:
     ]
 
 
-def test_labels_lead_to_sections() -> None:
+def test_labels_lead_to_sections():
     first, second, _ = read_memory(LESSONS, name="lessons.md").lessons
     said = dict(first.sections)
     assert said["Root Cause"] == "Code outside the factory cannot be overridden."
@@ -117,35 +115,35 @@ def test_labels_lead_to_sections() -> None:
 @pytest.mark.parametrize(
     "heading", ["Lessons Learned", "🔥 Common mistakes", "주의사항", "배운 점", "教訓", "Pitfalls:"]
 )
-def test_headings_are_known_by_their_words(heading: str) -> None:
+def test_headings_are_known_by_their_words(heading):
     assert titles(f"## {heading}\n\n- One thing to know\n") == ["One thing to know"]
 
 
-def test_without_such_a_heading_it_says_so() -> None:
+def test_without_such_a_heading_it_says_so():
     found = read_memory("# Guide\n\n- Run make\n", name="CLAUDE.md")
     assert not found.lessons
     assert found.notes[0].startswith("CLAUDE.md: no list or section under a heading")
 
 
-def test_a_placeholder_is_passed_over() -> None:
+def test_a_placeholder_is_passed_over():
     found = read_memory("## Lessons\n\n- (none yet)\n- Real one\n", name="AGENTS.md")
     assert [lesson.title for lesson in found.lessons] == ["Real one"]
     assert found.passed_over[0].where == "AGENTS.md:3"
 
 
-def test_the_origin_is_what_is_said_wherever_it_stands() -> None:
+def test_the_origin_is_what_is_said_wherever_it_stands():
     one = read_memory("## Lessons\n- It broke\n", name="x/AGENTS.md").lessons[0]
     other = read_memory("# T\n\n## Lessons\n\n* It  broke\n", name="AGENTS.md").lessons[0]
     assert one.origin == other.origin
 
 
 @given(st.text(alphabet=st.sampled_from("#-*|`: \n\tab1.)[]"), max_size=200))
-def test_any_text_can_be_read(text: str) -> None:
+def test_any_text_can_be_read(text):
     for lesson in read_memory(f"# Lessons\n{text}", name="AGENTS.md").lessons:
         assert lesson.title.strip()
 
 
-def test_a_dated_section_with_labels_is_one_lesson() -> None:
+def test_a_dated_section_with_labels_is_one_lesson():
     text = (
         "# Lessons\n\n## 2026-07-16 · Strokes are dropped\n\n"
         "- **What went wrong:** Fast flicks gave nothing.\n"
@@ -160,7 +158,7 @@ def test_a_dated_section_with_labels_is_one_lesson() -> None:
     assert "works by hand" in sections["Situation"]
 
 
-def test_what_stands_below_a_label_is_part_of_it() -> None:
+def test_what_stands_below_a_label_is_part_of_it():
     text = (
         "# Lessons\n\n## 2026-03-02\n\n- Pattern: Some links fail with plain `curl`.\n"
         "- Rule: Switch to the browser first.\n- Reusable flow:\n  - `browse open`\n  - `browse text`\n"
@@ -172,16 +170,13 @@ def test_what_stands_below_a_label_is_part_of_it() -> None:
     assert "`browse text`" in sections["Fix"]
 
 
-def test_what_says_not_by_itself_is_not_denied_again() -> None:
+def test_what_says_not_by_itself_is_not_denied_again():
     items = (
-        "NEVER commit secrets to the repository",
-        "**Never** push with force to the main branch",
+        "NEVER commit secrets to the repository", "**Never** push with force to the main branch",
         "Don’t rename columns of the customer table",
-        "DO NOT rename tables of the customer database",
-        "No force pushes on release branches",
-        "“Quick” fixes without a test in the billing code",
-        "하드코딩된 비밀번호를 저장소에 커밋",
-    )
+        "DO NOT rename tables of the customer database", "No force pushes on release branches",
+        "“Quick” fixes without a test in the billing code", "하드코딩된 비밀번호를 저장소에 커밋",
+    )  # fmt: skip
     text = "## Common mistakes\n\n### Don't\n\n" + "".join(f"- {item}\n" for item in items)
     titles = [lesson.title for lesson in read_memory(text, name="AGENTS.md").lessons]
     assert titles[:5] == [item.replace("*", "") for item in items[:5]]
@@ -190,7 +185,7 @@ def test_what_says_not_by_itself_is_not_denied_again() -> None:
 
 
 @pytest.mark.parametrize("opening", ["❌ **Don't**:", "Never:", "### Don’ts", "**Do not**"])
-def test_what_is_forbidden_is_not_told_as_advice(opening: str) -> None:
+def test_what_is_forbidden_is_not_told_as_advice(opening):
     text = (
         f"## Common mistakes\n\n{opening}\n\n- Commit secrets to git\n- Using raw SQL\n"
         "- Never push to main\n\n✅ **Do**:\n\n- Encrypt sensitive data\n"
@@ -231,7 +226,7 @@ EXPLAINED = """\
 """
 
 
-def test_what_explains_an_item_stays_with_it_and_is_nothing_to_check() -> None:
+def test_what_explains_an_item_stays_with_it_and_is_nothing_to_check():
     found = [dict(one.sections) for one in read_memory(EXPLAINED, name="AGENTS.md").lessons]
     assert titles(EXPLAINED) == [
         "Never run migrations on startup",
@@ -253,7 +248,7 @@ def test_what_explains_an_item_stays_with_it_and_is_nothing_to_check() -> None:
     assert "두 번 됐다" in utc["Mistake / Risk"]
 
 
-def test_a_rule_of_cursors_is_a_lesson_for_the_files_of_its_globs() -> None:
+def test_a_rule_of_cursors_is_a_lesson_for_the_files_of_its_globs():
     text = (
         "---\ndescription: Migrations\nglobs: migrations/**/*.sql, db/*.py\nalwaysApply: false\n"
         "---\n\n# Migrations\n\n- Never edit an applied migration\n- Set a lock timeout first\n"
@@ -266,7 +261,7 @@ def test_a_rule_of_cursors_is_a_lesson_for_the_files_of_its_globs() -> None:
     assert {one.paths for one in lessons} == {("migrations/**/*.sql", "db/*.py")}
 
 
-def test_a_header_is_not_taken_for_notes() -> None:
+def test_a_header_is_not_taken_for_notes():
     text = '---\napplyTo: "**"\nlessons: none\n---\n\n## Gotchas\n\n- The cache lies\n'
     (lesson,) = read_memory(text, name="x.instructions.md").lessons
     assert (lesson.title, lesson.where, lesson.paths) == (
@@ -277,7 +272,7 @@ def test_a_header_is_not_taken_for_notes() -> None:
 
 
 @pytest.mark.parametrize("kind", ["type: feedback", "metadata:\n  type: feedback"])
-def test_feedback_in_claude_codes_memory_is_one_lesson(kind: str) -> None:
+def test_feedback_in_claude_codes_memory_is_one_lesson(kind):
     text = (
         f"---\nname: real-db\ndescription: Integration tests must hit a real database\n{kind}\n---\n"
         "\nNot mocks.\n\n**Why:** a mocked test passed and the migration failed.\n\n"
@@ -290,7 +285,7 @@ def test_feedback_in_claude_codes_memory_is_one_lesson(kind: str) -> None:
     assert sections["Prevention Checklist"] == "- [ ] use the fixture `db`."
 
 
-def test_other_memories_of_claude_code_are_no_lessons() -> None:
+def test_other_memories_of_claude_code_are_no_lessons():
     text = "---\nname: me\ndescription: The user likes tabs\ntype: user\n---\n\n- Tabs\n"
     found = read_memory(text, name="memory/lessons.md")
     assert found.lessons == ()

@@ -1,7 +1,5 @@
 """A review synthesis as findings."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -50,7 +48,7 @@ REVIEW = """\
 """
 
 
-def test_claims_become_findings_with_their_evidence_and_supporters() -> None:
+def test_claims_become_findings_with_their_evidence_and_supporters():
     first, second, third = read_review(REVIEW, name="r/review.md").lessons[:3]
     assert (first.kind, first.title, first.evidence) == (
         "qa-finding",
@@ -64,7 +62,7 @@ def test_claims_become_findings_with_their_evidence_and_supporters() -> None:
     assert "Reversed by the user" in dict(third.sections)["Situation"]
 
 
-def test_dispositions_and_questions_are_told_with_the_claims_they_name() -> None:
+def test_dispositions_and_questions_are_told_with_the_claims_they_name():
     first, second, _ = read_review(REVIEW, name="review.md").lessons[:3]
     situation = dict(first.sections)["Situation"]
     assert "Disposition: Retry: Blocked (C1 is open)." in situation
@@ -72,7 +70,7 @@ def test_dispositions_and_questions_are_told_with_the_claims_they_name() -> None
     assert "Resolved question: OQ-1" in dict(second.sections)["Fix"]
 
 
-def test_deferrals_become_findings_that_say_when_to_reopen() -> None:
+def test_deferrals_become_findings_that_say_when_to_reopen():
     found = {lesson.title: lesson for lesson in read_review(REVIEW, name="review.md").lessons[3:]}
     assert {title: lesson.reopen_when for title, lesson in found.items()} == {
         "Shared refusal file": "a third one needs the words",
@@ -83,7 +81,7 @@ def test_deferrals_become_findings_that_say_when_to_reopen() -> None:
     assert found["Shared refusal file"].supported_by == ("structural-analyst",)
 
 
-def test_what_becomes_no_finding_is_named() -> None:
+def test_what_becomes_no_finding_is_named():
     passed = read_review(REVIEW, name="review.md").passed_over
     assert [(one.where, one.reason) for one in passed] == [
         ("review.md:10", "its state is 'Resolved by the spec'"),
@@ -91,13 +89,13 @@ def test_what_becomes_no_finding_is_named() -> None:
     ]
 
 
-def test_tables_of_plain_text_are_read() -> None:
+def test_tables_of_plain_text_are_read():
     text = "CLAIMS\n\n# | Claim | State | Supporting\n1 | It leaks | Evidenced | probe\n"
     (lesson,) = read_review(text, name="r.txt").lessons
     assert (lesson.title, lesson.supported_by) == ("It leaks", ("probe",))
 
 
-def test_a_list_of_questions_ends_where_the_next_label_begins() -> None:
+def test_a_list_of_questions_ends_where_the_next_label_begins():
     text = (
         "| # | Claim | Category | State |\n|---|---|---|---|\n| C1 | It leaks | design | Evidenced |\n"
         "\n- **Open Questions:**\n  - OQ-1 (from C1): How much?\n- **Tags:** plan-level: C1\n"
@@ -111,23 +109,23 @@ def test_a_list_of_questions_ends_where_the_next_label_begins() -> None:
     assert found.passed_over == ()
 
 
-def test_a_deferral_may_be_a_paragraph_with_a_bold_lead() -> None:
+def test_a_deferral_may_be_a_paragraph_with_a_bold_lead():
     text = "## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n"
     (lesson,) = read_review(text, name="r.md").lessons
     assert (lesson.title, lesson.reopen_when) == ("Side panel", "the sheet ships")
 
 
-def test_without_any_ledger_it_says_so() -> None:
+def test_without_any_ledger_it_says_so():
     found = read_review("# Notes\n\nNothing here.\n", name="r.md")
     assert found.notes == ("r.md: no table with the columns Claim and State",)
 
 
 @given(st.text(alphabet=st.sampled_from("#-*|`: \n\tabC1.)→"), max_size=200))
-def test_any_text_can_be_read(text: str) -> None:
+def test_any_text_can_be_read(text):
     read_review(f"| # | Claim | State |\n|---|---|---|\n{text}\n## YAGNI\n{text}", name="r.md")
 
 
-def test_a_state_is_found_in_whatever_column_tells_it() -> None:
+def test_a_state_is_found_in_whatever_column_tells_it():
     table = """\
 | Claim | Evidence | Supported-by | Verdict |
 |---|---|---|---|
@@ -192,7 +190,7 @@ YAGNI ledger
 """
 
 
-def test_a_table_that_lost_its_pipes_is_read_by_its_head_and_its_states() -> None:
+def test_a_table_that_lost_its_pipes_is_read_by_its_head_and_its_states():
     found = read_review(PASTED, name="pasted.txt")
     claims = found.lessons[:5]
     assert [(one.where, one.evidence, one.supported_by) for one in claims] == [
@@ -210,7 +208,7 @@ def test_a_table_that_lost_its_pipes_is_read_by_its_head_and_its_states() -> Non
     assert found.notes == ()
 
 
-def test_questions_and_deferrals_of_a_pasted_review_come_in() -> None:
+def test_questions_and_deferrals_of_a_pasted_review_come_in():
     found = read_review(PASTED, name="pasted.txt")
     fixes = [dict(one.sections).get("Fix", "") for one in found.lessons[:2]]
     assert all("OQ (P1 which key) → RESOLVED" in fix for fix in fixes)
@@ -228,26 +226,23 @@ def test_questions_and_deferrals_of_a_pasted_review_come_in() -> None:
     ]
 
 
-def test_a_sentence_about_claims_is_no_table() -> None:
+def test_a_sentence_about_claims_is_no_table():
     text = "Claim and state were lost.\n\nClaim\n\nState of the art\n"
     assert read_review(text, name="r.txt").lessons == ()
 
 
 @given(st.text(alphabet=st.sampled_from("C12 Evidencd→().|#\n-"), max_size=120))
-def test_any_pasted_table_can_be_read(rows: str) -> None:
+def test_any_pasted_table_can_be_read(rows):
     read_review(f"# Claim State Supporting\n{rows}\n", name="r.txt")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Claim State\n\n" + "a" + " " * 200_000 + "b\n",
-        "Claim State\na" + " " * 200_000 + "b\n",
-        "## YAGNI\n\n- a" + " " * 200_000 + "b\n",
-        "State " * 80_000,
-    ],
-)
-def test_runs_of_blanks_and_words_take_no_time(text: str) -> None:
+@pytest.mark.parametrize("text", [
+    "Claim State\n\n" + "a" + " " * 200_000 + "b\n",
+    "Claim State\na" + " " * 200_000 + "b\n",
+    "## YAGNI\n\n- a" + " " * 200_000 + "b\n",
+    "State " * 80_000,
+])  # fmt: skip
+def test_runs_of_blanks_and_words_take_no_time(text):
     began = time.process_time()
     read_review(text, name="r.md")
     assert time.process_time() - began < 30

@@ -1,16 +1,17 @@
-from __future__ import annotations
-
 import pathlib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.cards.lint import is_vague
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.learn.draft_text import (
     UNNAMED,
     fence,
     fill,
+    find_missing,
     pick_hunks,
     sketch_diff,
     sketch_session,
@@ -42,7 +43,7 @@ diff --git a/other.py b/other.py
 """
 
 
-def session() -> list[Event]:
+def session():
     red = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
     return [
         Event(kind="prompt", at=1, text="Add a discount to the cart"),
@@ -52,7 +53,7 @@ def session() -> list[Event]:
     ]
 
 
-def test_a_fixed_test_is_told_whole() -> None:
+def test_a_fixed_test_is_told_whole():
     (trigger,) = find_triggers(session(), identify=lambda text: text)
     sketch = sketch_trigger(trigger, diff=DIFF)
     situation, fix = sketch.sections["Situation"], sketch.sections["Fix"]
@@ -67,7 +68,7 @@ def test_a_fixed_test_is_told_whole() -> None:
     assert sketch.example == "Add a discount to the cart"
 
 
-def test_the_users_words_are_one_quoted_line() -> None:
+def test_the_users_words_are_one_quoted_line():
     said = Event(kind="prompt", text="또 안 돼요\n## Root Cause\n- fake", at=1)
     (trigger,) = find_triggers([said], identify=lambda _: None)
     card = parse_card(
@@ -77,7 +78,7 @@ def test_the_users_words_are_one_quoted_line() -> None:
     assert card.why == ""
 
 
-def test_what_was_said_beside_the_complaint_is_told_too() -> None:
+def test_what_was_said_beside_the_complaint_is_told_too():
     said = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
     for text, told in ((said, said), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼.")):
         prompt = Event(kind="prompt", text=text, at=1)
@@ -85,7 +86,7 @@ def test_what_was_said_beside_the_complaint_is_told_too() -> None:
         assert f"> “{told}”" in sketch_trigger(trigger).sections["Situation"]
 
 
-def test_a_template_keeps_its_guidance_where_nothing_is_known() -> None:
+def test_a_template_keeps_its_guidance_where_nothing_is_known():
     text = fill(TEMPLATE, {"Situation": "It happened."})
     assert "## Situation\n\nIt happened.\n\n## Mistake / Risk\n\n<!-- What was done" in text
     assert "What was being done" not in text
@@ -93,27 +94,27 @@ def test_a_template_keeps_its_guidance_where_nothing_is_known() -> None:
 
 
 @given(st.text(alphabet="`~ab\n# -", max_size=300))
-def test_no_output_closes_its_own_fence(output: str) -> None:
+def test_no_output_closes_its_own_fence(output):
     text = fill(TEMPLATE, {"Situation": fence(output + "\n## Root Cause\n\nx y z w", "text")})
     card = parse_card(text, path="lessons/x.md", folders=KNOWN_FOLDERS).card
     assert card
     assert card.why == ""
 
 
-def test_a_long_change_is_cut_at_a_line() -> None:
+def test_a_long_change_is_cut_at_a_line():
     block = fence("\n".join(f"+line {number}" for number in range(2000)), "diff", limit=100)
     assert len(block) < 130
     assert block.endswith("\n…\n```")
 
 
-def test_a_session_is_told_by_its_last_request_and_failure() -> None:
+def test_a_session_is_told_by_its_last_request_and_failure():
     sketch = sketch_session(session(), diff=DIFF, title="A total that is hard-coded")
     assert sketch.title == "A total that is hard-coded"
     assert "Add a discount" in sketch.sections["Situation"]
     assert "assert 3 == 4" in sketch.sections["Situation"]
 
 
-def test_hunks_are_picked_by_file_and_line() -> None:
+def test_hunks_are_picked_by_file_and_line():
     assert "return sum(items)" in pick_hunks(DIFF, "cart.py")
     assert "other.py" not in pick_hunks(DIFF, "cart.py")
     near = pick_hunks(DIFF, "cart.py", 41)
@@ -126,7 +127,7 @@ def test_hunks_are_picked_by_file_and_line() -> None:
     assert "line 41 of `cart.py`" in sketch.sections["Situation"]
 
 
-def test_a_fix_proposes_how_the_mistake_looks_as_a_comment() -> None:
+def test_a_fix_proposes_how_the_mistake_looks_as_a_comment():
     diff = (
         "diff --git a/run.py b/run.py\n--- a/run.py\n+++ b/run.py\n@@ -1,2 +1,2 @@\n"
         " def run(cmd):\n-    subprocess.run(cmd, shell=True)\n+    subprocess.run([cmd])\n"
@@ -144,5 +145,53 @@ def test_a_fix_proposes_how_the_mistake_looks_as_a_comment() -> None:
     assert document.findings == ()
 
 
-def test_a_fix_that_shows_nothing_specific_proposes_nothing() -> None:
+def test_a_fix_that_shows_nothing_specific_proposes_nothing():
     assert "<!--" not in sketch_diff("cart.py", DIFF).sections["Fix"]
+
+
+GOOD = {
+    "title": "A retried charge bills the customer twice",
+    "cause": "The retry sends a new idempotency key with each request.",
+    "items": ["Derive the key from the order id", "be careful"],
+    "symptoms": ["support says someone paid two times", "add a retry to the payment call"],
+}
+GOOD_KOREAN = {
+    "title": "결제를 재시도하면 두 번 청구된다",
+    "cause": "재시도할 때마다 새 멱등키를 보내기 때문이다.",
+    "items": ["주문 번호로 멱등키를 만든다"],
+    "symptoms": ["고객이 두 번 결제됐다고 한다", "결제 호출에 재시도를 추가해 줘"],
+}
+
+
+def missing(**changes):
+    return find_missing(**{**GOOD, **changes}, is_vague=is_vague)
+
+
+@pytest.mark.parametrize("draft", [GOOD, GOOD_KOREAN])
+def test_a_draft_that_says_all_lacks_nothing(draft):
+    assert find_missing(**draft, is_vague=is_vague) == ()
+
+
+@pytest.mark.parametrize(("changes", "word"), [
+    ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, "title"),
+    ({"title": "Fix bug"}, "title"),
+    ({"title": "it broke again"}, "title"),
+    ({"title": "또 안 돼요"}, "title"),
+    ({"title": "Payments"}, "title"),
+    ({"cause": ""}, "Root Cause"),
+    ({"cause": "Lack of care."}, "Root Cause"),
+    ({"cause": "I was careless and it was my mistake"}, "Root Cause"),
+    ({"cause": "TODO"}, "Root Cause"),
+    ({"cause": "부주의했다"}, "Root Cause"),
+    ({"items": []}, "Prevention"),
+    ({"items": ["be careful", "더 조심하기", "TODO"]}, "Prevention"),
+    ({"symptoms": ["one"]}, "symptoms"),
+    ({"symptoms": ["The same thing", "the same  thing!"]}, "symptoms"),
+])  # fmt: skip
+def test_what_is_missing_is_said(changes, word):
+    (line,) = missing(**changes)
+    assert word in line
+
+
+def test_everything_missing_is_said_at_once():
+    assert len(missing(title="", cause="", items=[], symptoms=[])) == 4

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import pathlib
 import re
@@ -9,17 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.signs import (
-    FEEDBACK,
-    PHRASES,
-    REQUEST,
-    find_phrase,
-)
-from lessons_kb.text.patterns import (
-    check_pattern,
-    check_sum,
-    search_any,
-)
+from lessons_kb.learn.signs import FEEDBACK, PHRASES, REQUEST, find_phrase
+from lessons_kb.text.patterns import check_pattern, check_sum, search_any
 
 EVERYDAY = pathlib.Path(__file__).parents[2] / "benchmarks" / "everyday.jsonl"
 
@@ -107,31 +96,31 @@ what does the lessons table hold?
 
 
 @pytest.mark.parametrize("text", COMPLAINTS)
-def test_a_complaint_that_it_broke_again_is_feedback(text: str) -> None:
+def test_a_complaint_that_it_broke_again_is_feedback(text):
     found = find_phrase(text)
     assert found
     assert found[0] == FEEDBACK
 
 
 @pytest.mark.parametrize("text", REQUESTS)
-def test_a_wish_to_record_is_a_request(text: str) -> None:
+def test_a_wish_to_record_is_a_request(text):
     found = find_phrase(text)
     assert found
     assert found[0] == REQUEST
 
 
 @pytest.mark.parametrize("text", PLAIN)
-def test_praise_and_everyday_work_are_neither(text: str) -> None:
+def test_praise_and_everyday_work_are_neither(text):
     assert find_phrase(text) is None
 
 
-def test_everyday_prompts_raise_no_false_trigger() -> None:
+def test_everyday_prompts_raise_no_false_trigger():
     """The public prompts of the other sets are counted by ``python -m benchmarks triggers``."""
     prompts = [json.loads(line)["text"] for line in EVERYDAY.read_text("utf-8").splitlines()]
     assert [text for text in prompts if find_phrase(text)] == []
 
 
-def test_what_is_pasted_is_not_what_the_user_says() -> None:
+def test_what_is_pasted_is_not_what_the_user_says():
     log = (
         "```\nit broke again, why does it keep failing\n```\n> same mistake again\nexplain this log"
     )
@@ -140,17 +129,17 @@ def test_what_is_pasted_is_not_what_the_user_says() -> None:
     assert find_phrase(f"{log}\nIt is still broken") == (FEEDBACK, "It is still broken")
 
 
-def test_a_long_paste_hides_no_complaint_at_its_end() -> None:
+def test_a_long_paste_hides_no_complaint_at_its_end():
     noise = "\n".join(f"item {number} of the list" for number in range(300))
     assert find_phrase(f"{noise}\nwhy does it keep failing?")
 
 
-def test_the_sentence_is_quoted_and_nothing_around_it() -> None:
+def test_the_sentence_is_quoted_and_nothing_around_it():
     text = "Thanks for looking. The export still fails on empty files. Here is the log."
     assert find_phrase(text) == (FEEDBACK, "The export still fails on empty files.")
 
 
-def test_patterns_of_the_user_add_to_ours() -> None:
+def test_patterns_of_the_user_add_to_ours():
     assert find_phrase("das geht schon wieder nicht") is None
     assert find_phrase("Das geht SCHON wieder nicht", ["schon wieder"])
 
@@ -159,39 +148,36 @@ HOSTILE = ("a" * 400, "aaab" * 100, "still " * 66, "x y " * 100, "또 안 " * 10
 
 
 @pytest.mark.parametrize("pattern", [pattern for rows in PHRASES.values() for pattern in rows])
-def test_our_own_patterns_end_in_time_on_any_sentence(pattern: str) -> None:
+def test_our_own_patterns_end_in_time_on_any_sentence(pattern):
     began = time.process_time()
     for text in HOSTILE:
         re.search(pattern, text, re.IGNORECASE)
     assert time.process_time() - began < 0.2
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        (r"(\w+) \1", "RE2 regular expression (invalid escape sequence"),
-        ("(?!not) again", "RE2 regular expression (invalid perl operator"),
-        ("(?:[^.]{0,100}한국){9}", "too large"),
-        (r"\p{L}{0,1000}", "too large"),
-        ("[", "not a valid RE2 regular expression"),
-        ("x" * 201, "201 characters"),
-        ("x*", "empty text"),
-        ("", "empty text"),
-    ],
-)
-def test_a_pattern_that_cannot_be_used_says_why(pattern: str, words: str) -> None:
+@pytest.mark.parametrize(("pattern", "words"), [
+    (r"(\w+) \1", "RE2 regular expression (invalid escape sequence"),
+    ("(?!not) again", "RE2 regular expression (invalid perl operator"),
+    ("(?:[^.]{0,100}한국){9}", "too large"),
+    (r"\p{L}{0,1000}", "too large"),
+    ("[", "not a valid RE2 regular expression"),
+    ("x" * 201, "201 characters"),
+    ("x*", "empty text"),
+    ("", "empty text"),
+])  # fmt: skip
+def test_a_pattern_that_cannot_be_used_says_why(pattern, words):
     assert words in check_pattern(pattern)
 
 
 @pytest.mark.parametrize(
     "pattern", ["schon wieder", r"why.{0,40}again", "또 .*깨", r"(?:a|b)+c", "[^x]*y", "(a+)+b"]
 )
-def test_a_plain_pattern_is_accepted(pattern: str) -> None:
+def test_a_plain_pattern_is_accepted(pattern):
     assert check_pattern(pattern) == ""
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(?:a?){40}b", ".*a.*a.*a.*b"])
-def test_what_makes_other_engines_stall_takes_no_time(pattern: str) -> None:
+def test_what_makes_other_engines_stall_takes_no_time(pattern):
     assert search_any((pattern,), "xx") in (True, False)
     began = time.process_time()
     for text in HOSTILE:
@@ -199,7 +185,7 @@ def test_what_makes_other_engines_stall_takes_no_time(pattern: str) -> None:
     assert time.process_time() - began < 0.5
 
 
-def test_the_time_of_all_patterns_together_is_bounded() -> None:
+def test_the_time_of_all_patterns_together_is_bounded():
     pattern = "(?:[^.]{0,50}a){4}"
     assert check_pattern(pattern) == ""
     most = next(n for n in range(1, 51) if check_sum([pattern] * n))
@@ -213,6 +199,6 @@ def test_the_time_of_all_patterns_together_is_bounded() -> None:
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_answered(text: str) -> None:
+def test_any_text_is_answered(text):
     found = find_phrase(text)
     assert found is None or found[0] in PHRASES

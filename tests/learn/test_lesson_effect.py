@@ -1,7 +1,5 @@
 """What counts are worth: shares with their intervals, verdicts, proposals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -44,17 +42,14 @@ def told(**counted):
     return weigh(CARD, {name.replace("_", " "): times for name, times in counted.items()})
 
 
-@pytest.mark.parametrize(
-    ("x", "a", "b", "expected"),
-    [
-        (0.5, 1, 1, 0.5),
-        (0.3, 2, 1, 0.09),
-        (0.3, 1, 2, 0.51),
-        (0.5, 7, 7, 0.5),
-        (0.2, 2, 3, 0.1808),  # 1 - .8⁴ - 4·.2·.8³
-        (0.9, 5, 2, 0.885735),  # binomial: at least 5 of 6
-    ],
-)
+@pytest.mark.parametrize(("x", "a", "b", "expected"), [
+    (0.5, 1, 1, 0.5),
+    (0.3, 2, 1, 0.09),
+    (0.3, 1, 2, 0.51),
+    (0.5, 7, 7, 0.5),
+    (0.2, 2, 3, 0.1808),  # 1 - .8⁴ - 4·.2·.8³
+    (0.9, 5, 2, 0.885735),  # binomial: at least 5 of 6
+])  # fmt: skip
 def test_the_incomplete_beta_function_at_known_points(x, a, b, expected):
     assert beta_cdf(x, a, b) == pytest.approx(expected, abs=1e-12)
 
@@ -72,15 +67,12 @@ def test_a_quantile_takes_the_distribution_back(share, a, b):
     assert beta_cdf(beta_quantile(share, a, b), a, b) == pytest.approx(share, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("times", "of", "low", "high", "mean"),
-    [
-        (0, 0, 0.05, 0.95, 0.5),
-        (0, 1, 1 - math.sqrt(0.95), 1 - math.sqrt(0.05), 1 / 3),
-        (0, 19, 1 - 0.95 ** (1 / 20), 1 - 0.05 ** (1 / 20), 1 / 21),
-        (3, 3, 0.05**0.25, 0.95**0.25, 0.8),
-    ],
-)
+@pytest.mark.parametrize(("times", "of", "low", "high", "mean"), [
+    (0, 0, 0.05, 0.95, 0.5),
+    (0, 1, 1 - math.sqrt(0.95), 1 - math.sqrt(0.05), 1 / 3),
+    (0, 19, 1 - 0.95 ** (1 / 20), 1 - 0.05 ** (1 / 20), 1 / 21),
+    (3, 3, 0.05**0.25, 0.95**0.25, 0.8),
+])  # fmt: skip
 def test_intervals_known_in_closed_form(times, of, low, high, mean):
     found = rate(times, of)
     assert (found.low, found.high, found.mean) == pytest.approx((low, high, mean), abs=1e-9)
@@ -118,37 +110,25 @@ def test_equal_shares_are_even():
     assert probability_less(rate(3, 9), rate(3, 9)) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize(
-    ("counted", "verdict", "proposal"),
-    [
-        ({}, "never used", ""),
-        ({"injected": 1, "sessions": 1}, "too early", ""),
-        ({"injected": 4, "sessions": 4, "before": 2, "before_recurred": 2}, "too early", ""),
-        (
-            {"injected": 20, "sessions": 20, "recurred": 1, "before": 12, "before_recurred": 8},
-            "helps",
-            "",
-        ),
-        (
-            {"injected": 20, "sessions": 20, "recurred": 15, "before": 12, "before_recurred": 2},
-            "harms",
-            "archive",
-        ),
-        (
-            {"injected": 20, "sessions": 20, "recurred": 4, "before": 12, "before_recurred": 3},
-            "no effect",
-            "promote",
-        ),
-        ({"injected": 20, "sessions": 20, "recurred": 10}, "no effect", "promote"),
-        ({"injected": 40, "sessions": 40}, "too early", ""),
-        ({"injected": 9, "sessions": 9, "harmful": 2}, "harms", "archive"),
-        ({"injected": 9, "sessions": 9, "harmful": 2, "helpful": 1}, "too early", ""),
-        ({"injected": 9, "sessions": 9, "harmful": 1}, "too early", ""),
-        ({"injected": 9, "sessions": 9, "unaddressed": 20}, "too early", "edit"),
-        ({"injected": 9, "sessions": 9, "unaddressed": 3}, "too early", ""),
-        ({"injected": 9, "sessions": 9, "addressed": 10, "unaddressed": 10}, "too early", ""),
-    ],
-)
+@pytest.mark.parametrize(("counted", "verdict", "proposal"), [
+    ({}, "never used", ""),
+    ({"injected": 1, "sessions": 1}, "too early", ""),
+    ({"injected": 4, "sessions": 4, "before": 2, "before_recurred": 2}, "too early", ""),
+    ({"injected": 20, "sessions": 20, "recurred": 1, "before": 12, "before_recurred": 8}, "helps",
+     ""),
+    ({"injected": 20, "sessions": 20, "recurred": 15, "before": 12, "before_recurred": 2}, "harms",
+     "archive"),
+    ({"injected": 20, "sessions": 20, "recurred": 4, "before": 12, "before_recurred": 3},
+     "no effect", "promote"),
+    ({"injected": 20, "sessions": 20, "recurred": 10}, "no effect", "promote"),
+    ({"injected": 40, "sessions": 40}, "too early", ""),
+    ({"injected": 9, "sessions": 9, "harmful": 2}, "harms", "archive"),
+    ({"injected": 9, "sessions": 9, "harmful": 2, "helpful": 1}, "too early", ""),
+    ({"injected": 9, "sessions": 9, "harmful": 1}, "too early", ""),
+    ({"injected": 9, "sessions": 9, "unaddressed": 20}, "too early", "edit"),
+    ({"injected": 9, "sessions": 9, "unaddressed": 3}, "too early", ""),
+    ({"injected": 9, "sessions": 9, "addressed": 10, "unaddressed": 10}, "too early", ""),
+])  # fmt: skip
 def test_verdicts_and_proposals(counted, verdict, proposal):
     effect = told(**counted)
     assert (effect.verdict, effect.proposal) == (verdict, proposal)

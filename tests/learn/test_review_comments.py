@@ -1,10 +1,7 @@
 """Comments of reviewers, as GitHub and GitLab export them, that name a mistake."""
 
-from __future__ import annotations
-
 import contextlib
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +14,7 @@ HUNK = "@@ -1,3 +1,4 @@\n def pay(order):\n+    gateway.charge(order)\n"
 WRONG = "This must not retry without a key, because the customer is billed twice."
 
 
-def github(body: str, number: int = 1, **more: Any) -> dict[str, Any]:
+def github(body, number=1, **more):
     return {
         "id": number,
         "pull_request_url": "https://api.example.org/repos/o/r/pulls/7",
@@ -31,16 +28,16 @@ def github(body: str, number: int = 1, **more: Any) -> dict[str, Any]:
     }
 
 
-def read(*data: Any) -> list[Any]:
+def read(*data):
     return read_comments("".join(map(json.dumps, data)), name="comments.json")
 
 
-def test_a_comment_with_a_cause_and_a_suggestion() -> None:
+def test_a_comment_with_a_cause_and_a_suggestion():
     body = f"{WRONG}\n\n```suggestion\n    gateway.charge(order, key=order.id)\n```"
     (seen,) = read([github(body), github("Good catch, fixed.", 2, in_reply_to_id=1)])
     assert seen.title == "This must not retry without a key, because the customer is billed twice."
     assert set(seen.signals) == {
-        *("review comment", "gives a cause", "suggests a change", "the author agreed"),
+        *("review comment", "gives a cause", "suggests a change", "the author agreed")
     }
     assert (seen.paths, seen.agent) == (("pay.py",), "review")
     assert seen.session.endswith("/pulls/7")
@@ -51,29 +48,21 @@ def test_a_comment_with_a_cause_and_a_suggestion() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "nit: rename this, because it reads better",
-        "LGTM!",
-        "Why is this here at all?",
-        "Thanks, this avoids the race.",
-        "Done",
-        "",
-        "```suggestion\nx\n```",
-    ],
-)
-def test_what_names_no_mistake_is_left_out(body: str) -> None:
+@pytest.mark.parametrize("body", [
+    "nit: rename this, because it reads better", "LGTM!", "Why is this here at all?",
+    "Thanks, this avoids the race.", "Done", "", "```suggestion\nx\n```",
+])  # fmt: skip
+def test_what_names_no_mistake_is_left_out(body):
     assert read([github(body)]) == []
 
 
-def test_pages_may_stand_one_behind_the_other() -> None:
+def test_pages_may_stand_one_behind_the_other():
     assert len(read([github(WRONG)], [github(WRONG, 2)])) == 2
     lines = "\n".join(json.dumps(github(WRONG, n)) for n in range(3))
     assert len(read_comments(lines, name="x")) == 3
 
 
-def test_reviews_of_one_request() -> None:
+def test_reviews_of_one_request():
     review = {
         "state": "CHANGES_REQUESTED",
         "body": "The lock is never released when the worker dies.",
@@ -86,7 +75,7 @@ def test_reviews_of_one_request() -> None:
     assert seen.session == "https://example.org/pull/9"
 
 
-def test_discussions_of_gitlab() -> None:
+def test_discussions_of_gitlab():
     note = {
         "id": 5,
         "noteable_id": 70,
@@ -104,7 +93,7 @@ def test_discussions_of_gitlab() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "[[[[[[[[[[{}]]]]]]]]]]"])
-def test_what_is_no_export_is_refused(text: str) -> None:
+def test_what_is_no_export_is_refused(text):
     with pytest.raises(InputError, match=r"comments\.json"):
         read_comments(text, name="comments.json")
 
@@ -125,12 +114,12 @@ JSON = st.recursive(
 
 @pytest.mark.slow
 @given(JSON)
-def test_any_json_can_be_read(data: Any) -> None:
+def test_any_json_can_be_read(data):
     with contextlib.suppress(InputError):
         read(data)
 
 
-def test_a_date_that_no_calendar_shows_is_none() -> None:
+def test_a_date_that_no_calendar_shows_is_none():
     one = {"id": 1, "path": "src/a.py", "body": "This leaks the handle because nobody closes it."}
     text = json.dumps([one | {"created_at": "9999-12-31T23:59:59-14:00"}])
     assert [found.at for found in read_comments(text, name="c.json")] == [0.0]

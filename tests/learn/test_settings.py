@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-import pathlib
-
 import pytest
 
 from lessons_kb.config import parse_settings, settings_from_dict
@@ -10,12 +6,12 @@ from lessons_kb.model import as_data
 from lessons_kb.store.settings import read_settings
 
 
-def write(root: pathlib.Path, text: str) -> str:
+def write(root, text):
     (root / "lessons.toml").write_text(text)
     return str(root)
 
 
-def test_patterns_are_read_and_survive_the_catalogue(tmp_path: pathlib.Path) -> None:
+def test_patterns_are_read_and_survive_the_catalogue(tmp_path):
     root = write(tmp_path, "[triggers]\npatterns = ['schon wieder', 'noch ?mal']\n")
     settings, origins = read_settings(root)
     assert settings.triggers.patterns == ("schon wieder", "noch ?mal")
@@ -23,27 +19,22 @@ def test_patterns_are_read_and_survive_the_catalogue(tmp_path: pathlib.Path) -> 
     assert settings_from_dict(as_data(settings)) == settings
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (r"['(a)\1']", r"lessons.toml:2: the pattern '(a)\\1' is not usable: it is not a valid"),
-        ('[\n  "fine",\n  "a(?!b)",\n]', "lessons.toml:4: the pattern 'a(?!b)' is not usable"),
-        ("['" + "[^.]{0,99}x" * 10 + "']", "too large"),
-        (str([f"[^.]{{0,90}}x{n}" for n in range(9)]), "too large together"),
-        ("['[']", "not a valid RE2 regular expression"),
-        ("'one'", "must be a list of texts"),
-        ("[1]", "must be a list of texts"),
-        (str(["x"] * 51), "51 patterns"),
-    ],
-)
-def test_a_pattern_that_cannot_be_used_is_named(
-    tmp_path: pathlib.Path, value: str, words: str
-) -> None:
+@pytest.mark.parametrize(("value", "words"), [
+    (r"['(a)\1']", r"lessons.toml:2: the pattern '(a)\\1' is not usable: it is not a valid"),
+    ('[\n  "fine",\n  "a(?!b)",\n]', "lessons.toml:4: the pattern 'a(?!b)' is not usable"),
+    ("['" + "[^.]{0,99}x" * 10 + "']", "too large"),
+    (str([f"[^.]{{0,90}}x{n}" for n in range(9)]), "too large together"),
+    ("['[']", "not a valid RE2 regular expression"),
+    ("'one'", "must be a list of texts"),
+    ("[1]", "must be a list of texts"),
+    (str(["x"] * 51), "51 patterns"),
+])  # fmt: skip
+def test_a_pattern_that_cannot_be_used_is_named(tmp_path, value, words):
     with pytest.raises(ConfigError) as refused:
         read_settings(write(tmp_path, f"[triggers]\npatterns = {value}\n"))
     assert words in str(refused.value)
 
 
-def test_the_cap_and_the_age_are_settings() -> None:
+def test_the_cap_and_the_age_are_settings():
     learn = parse_settings("[learn]\nmax_auto_cards = 5\nstale_days = 30\n")[0].learn
     assert (learn.max_auto_cards, learn.stale_days) == (5, 30)

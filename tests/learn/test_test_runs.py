@@ -1,7 +1,5 @@
 """Which command lines run tests, and which of them run the same ones."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -128,17 +126,17 @@ git checkout test
 @pytest.mark.parametrize(
     ("identity", "command"), [(i, c) for i, commands in SAME.items() for c in commands]
 )
-def test_the_same_tests_have_the_same_identity(identity: str, command: str) -> None:
+def test_the_same_tests_have_the_same_identity(identity, command):
     assert find_test_command(command) == identity
 
 
 @pytest.mark.parametrize("command", NO_TESTS)
-def test_other_commands_run_no_tests(command: str) -> None:
+def test_other_commands_run_no_tests(command):
     assert find_test_command(command) is None
     assert shows_outcome(command) is True
 
 
-def test_a_folder_is_left_out_where_the_work_happens_in_it() -> None:
+def test_a_folder_is_left_out_where_the_work_happens_in_it():
     assert find_test_command("cd /w/api && pytest", cwd="/w/api") == "pytest"
     assert find_test_command("cd /w/api/ && pytest", cwd="/w") == "cd /w/api && pytest"
 
@@ -163,7 +161,7 @@ OUTCOMES = {
 
 
 @pytest.mark.parametrize(("command", "shown"), OUTCOMES.items())
-def test_an_exit_code_is_the_tests_own_or_not(command: str, shown: bool) -> None:
+def test_an_exit_code_is_the_tests_own_or_not(command, shown):
     assert shows_outcome(command) is shown
 
 
@@ -189,7 +187,7 @@ SPLIT = {
 
 
 @pytest.mark.parametrize(("line", "commands"), SPLIT.items())
-def test_a_line_is_split_as_a_shell_would(line: str, commands: list[object]) -> None:
+def test_a_line_is_split_as_a_shell_would(line, commands):
     assert split_commands(line) == commands
 
 
@@ -199,7 +197,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=30).map("".join) | st.text(max_size=40))
-def test_any_line_can_be_read(line: str) -> None:
+def test_any_line_can_be_read(line):
     identity = find_test_command(line)
     assert identity is None or identity
     shows_outcome(line)
@@ -208,7 +206,7 @@ def test_any_line_can_be_read(line: str) -> None:
 @pytest.mark.parametrize(
     "piece", ["pytest ", "sudo ", "sh -c '", "a=1 ", "<<E\n", "test;", "-x ", "\\"]
 )
-def test_a_long_line_takes_no_time(piece: str) -> None:
+def test_a_long_line_takes_no_time(piece):
     started = time.process_time()
     find_test_command((piece * 20_000)[:20_000])
     assert time.process_time() - started < 1.0

@@ -1,13 +1,11 @@
 """Of a session only what belongs to the named mistake is taken."""
 
-from __future__ import annotations
-
 from lessons_kb.learn.draft_text import sketch_session
 from lessons_kb.learn.triggers import find_failure, pick_turns
 from lessons_kb.model import Event
 
 
-def session() -> list[Event]:
+def session():
     rows = [
         ("prompt", "Add a coupon to the shopping cart", "ok", "", ()),
         ("command", "pytest tests/test_cart.py", "exec_error", "assert total == 3: coupon", ()),
@@ -27,19 +25,19 @@ def session() -> list[Event]:
     ]
 
 
-def test_the_turn_that_the_title_is_about_until_it_passed() -> None:
+def test_the_turn_that_the_title_is_about_until_it_passed():
     found = pick_turns(session(), "The coupon was taken off the cart twice")
     assert [event.at for event in found] == [1, 2, 3, 4, 5, 6]
     found = pick_turns(session(), "The newsletter lost its SMTP connection")
     assert [event.at for event in found] == [7, 8, 9]
 
 
-def test_a_title_that_is_about_no_turn_leaves_the_session_whole() -> None:
+def test_a_title_that_is_about_no_turn_leaves_the_session_whole():
     assert pick_turns(session(), "Somebody forgot it") == session()
     assert pick_turns([], "The coupon") == []
 
 
-def test_the_card_tells_nothing_of_the_other_turns() -> None:
+def test_the_card_tells_nothing_of_the_other_turns():
     sketch = sketch_session(session(), title="The coupon was taken off the cart twice")
     situation = sketch.sections["Situation"]
     assert "Add a coupon" in situation
@@ -51,7 +49,7 @@ def test_the_card_tells_nothing_of_the_other_turns() -> None:
     assert sketch.example == "Add a coupon to the shopping cart"
 
 
-def test_of_two_failures_the_one_that_is_meant_is_told() -> None:
+def test_of_two_failures_the_one_that_is_meant_is_told():
     failure = find_failure(session(), "The newsletter lost its SMTP connection")
     assert failure
     assert failure.text == "python send.py"

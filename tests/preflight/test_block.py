@@ -1,7 +1,5 @@
 """What `pack` puts in front of an agent: wording, order, choice, shortening."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace
@@ -109,44 +107,14 @@ Something about lunch.
 """
 
 
-def test_wording_of_a_lesson():
-    assert run([TELEGRAM]).text == (
-        "[ACTIVE LESSONS — verify before finalizing]\n"
-        "1. Telegram remote execution must require an allowlist (high · seen 5× · lessons/telegram-allowlist.md)\n"
-        "   Why: any group member could run shell commands, because the handler never looked at the sender.\n"
-        "   - [ ] Reject every chat id that is not on the allowlist\n"
-        "   - [ ] Cover the rejection with a test\n"
-        "[/ACTIVE LESSONS]"
-    )
-
-
 def test_seen_once_and_no_why_are_not_mentioned():
     assert "1. Lesson a (medium · lessons/a.md)\n   - [ ] check a\n[/" in run([lesson()]).text
-
-
-def test_lessons_are_numbered_in_order():
-    text = run([lesson("a"), lesson("b"), lesson("c")], max_lessons=3).text
-    assert [line[:11] for line in text.split("\n") if line[0].isdigit()] == [
-        "1. Lesson a",
-        "2. Lesson b",
-        "3. Lesson c",
-    ]
 
 
 def test_a_brain_alias_stands_before_the_id():
     hit = lesson(brain="team")
     assert shown_name(hit) == "team:lessons/a.md"
     assert "(medium · team:lessons/a.md)" in run([hit]).text
-
-
-def test_why_is_cut_at_160_characters():
-    why = "the handler never looked at the sender of a message " * 5
-    line = next(x for x in run([lesson(why=why)]).text.split("\n") if "Why:" in x)
-    shown = line.removeprefix("   Why: ")
-    assert len(shown) <= 160
-    assert shown.endswith("…")
-    assert why.startswith(shown[:-1])
-    assert shown[:-1].split()[-1] in why.split()
 
 
 @pytest.mark.parametrize("shift", range(14))
@@ -395,21 +363,6 @@ class TestHostile:
 
 
 class TestExcerpts:
-    def test_paragraphs_that_bear_on_the_prompt(self):
-        text = run([], [note("docs/deploy.md", DEPLOY)], query="telegram bot allowlist").text
-        assert text == (
-            "[CONTEXT]\n"
-            "From docs/deploy.md:\n"
-            "  ## The bot\n"
-            "  The telegram bot reads its allowlist from the vault at start.\n"
-            "  Restart it after every change of the allowlist:\n"
-            "\n"
-            "  ```sh\n"
-            "  systemctl restart telegram-bot\n"
-            "  ```\n"
-            "[/CONTEXT]"
-        )
-
     def test_a_note_without_overlap_gives_its_beginning(self):
         text = run([], [note("docs/deploy.md", DEPLOY)], query="zebra", budget=40).text
         assert "# Deploying" in text

@@ -1,7 +1,5 @@
 """For any cards, notes, prompt, budget and counter: the ceiling holds and nobody breaks out."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

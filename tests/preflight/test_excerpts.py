@@ -1,7 +1,5 @@
 """What of a note is quoted: paragraphs that bear on the prompt, cut on clean borders."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,20 +52,17 @@ class TestParagraphs:
         assert [p.number for p in found] == [0, 1, 2]
         assert [p.overlap for p in found] == [0, 0, 0]
 
-    @pytest.mark.parametrize(
-        ("source", "lines"),
-        [
-            ("a\n---\nb", ["a", "---", "b"]),
-            ("---\na: 1\n...\nb", ["b"]),
-            ("~~~\na\n```\n\nb", ["~~~", "a", "```", "", "b", "~~~"]),
-            ("````\na\n```\n\nb\n`````", ["````", "a", "```", "", "b", "`````"]),
-            ("- ```\n  a\n\n  b\n  ```", ["- ```", "  a", "", "  b", "  ```"]),
-            ("``` not `a` fence\nb", ["``` not `a` fence", "b"]),
-            ("# A\n\n## B\n\ntext", ["# A", "## B", "text"]),
-            ("\n\n  \nonly", ["only"]),
-            ("text  \nmore", ["text", "more"]),
-        ],
-    )
+    @pytest.mark.parametrize(("source", "lines"), [
+        ("a\n---\nb", ["a", "---", "b"]),
+        ("---\na: 1\n...\nb", ["b"]),
+        ("~~~\na\n```\n\nb", ["~~~", "a", "```", "", "b", "~~~"]),
+        ("````\na\n```\n\nb\n`````", ["````", "a", "```", "", "b", "`````"]),
+        ("- ```\n  a\n\n  b\n  ```", ["- ```", "  a", "", "  b", "  ```"]),
+        ("``` not `a` fence\nb", ["``` not `a` fence", "b"]),
+        ("# A\n\n## B\n\ntext", ["# A", "## B", "text"]),
+        ("\n\n  \nonly", ["only"]),
+        ("text  \nmore", ["text", "more"]),
+    ])  # fmt: skip
     def test_what_is_one_paragraph(self, source, lines):
         (found,) = weigh_paragraphs(source, ONE)
         assert found.lines == lines

@@ -1,7 +1,5 @@
 """A program is found on the PATH, never where one happens to stand."""
 
-from __future__ import annotations
-
 import os
 import sys
 

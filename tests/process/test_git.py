@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import select
 import subprocess
@@ -208,15 +206,12 @@ def one_line(error):
     return text
 
 
-def test_outside_a_repository(tmp_path):
-    with pytest.raises(GitError, match="not in a git repository") as error:
-        read_diff(str(tmp_path))
-    one_line(error)
-
-
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(GitError, match="is not a folder") as error:
-        read_diff(str(tmp_path / "none"))
+@pytest.mark.parametrize(
+    ("folder", "words"), [("", "not in a git repository"), ("none", "is not a folder")]
+)
+def test_outside_a_repository(tmp_path, folder, words):
+    with pytest.raises(GitError, match=words) as error:
+        read_diff(str(tmp_path / folder))
     one_line(error)
 
 
@@ -227,21 +222,16 @@ def test_without_git(repo, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "revision", ["nope", "a...b", "-", "", " ", "--output=pwned", "--no-index", "HEAD nope", "-O/x"]
+    "revision",
+    ["a.py", "nope", "a...b", "-", "", " ", "--output=pwned", "--no-index", "HEAD nope", "-O/x"],
 )
 def test_what_is_no_revision_is_refused_and_never_an_option(repo, revision):
+    write(repo / "a.py", "one\n")
     commit(repo)
     with pytest.raises(GitError) as error:
         read_diff(str(repo), revision)
     one_line(error)
     assert not (repo / "pwned").exists()
-
-
-def test_a_path_is_no_revision(repo):
-    write(repo / "a.py", "one\n")
-    commit(repo)
-    with pytest.raises(GitError):
-        read_diff(str(repo), "a.py")
 
 
 def test_a_bare_repository(tmp_path):
@@ -305,17 +295,10 @@ def hostile(repo):
     return repo
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "diff.external",
-        "diff.x.command",
-        "diff.x.textconv",
-        "filter.x.clean",
-        "filter.x.process",
-        "core.fsmonitor",
-    ],
-)
+@pytest.mark.parametrize("key", [
+    "diff.external", "diff.x.command", "diff.x.textconv", "filter.x.clean", "filter.x.process",
+    "core.fsmonitor",
+])  # fmt: skip
 def test_no_program_of_the_configuration_runs(hostile, trap, key):
     git(hostile, "config", key, trap.program)
     assert trap.springs(hostile, "diff", "HEAD")

@@ -1,12 +1,8 @@
 """Committing onto a branch: nobody's work is touched, nobody's commit is lost."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 import subprocess
 import threading
-from collections.abc import Mapping
 
 import pytest
 
@@ -16,13 +12,13 @@ from lessons_kb.process.git import Author, Branch
 RITA = Author(name="Rita Kim", email="rita@example.org")
 
 
-def git(top: pathlib.Path, *words: str) -> str:
+def git(top, *words):
     command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
     return subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
-def clone(tmp_path: pathlib.Path) -> pathlib.Path:
+def clone(tmp_path):
     top = tmp_path / "clone"
     top.mkdir()
     git(top, "init", "-q", "-b", "main")
@@ -33,11 +29,11 @@ def clone(tmp_path: pathlib.Path) -> pathlib.Path:
     return top
 
 
-def put(branch: Branch, path: str = "cards/new.md", data: bytes = b"new\n") -> str:
+def put(branch, path="cards/new.md", data=b"new\n"):
     return branch.commit(lambda _start: {path: data}, message=f"Add {path}", author=RITA)
 
 
-def test_a_branch_begins_at_head_and_grows(clone: pathlib.Path) -> None:
+def test_a_branch_begins_at_head_and_grows(clone):
     branch = Branch(str(clone), "review")
     assert (branch.tip(), branch.find_unmerged("")) == ("", [])
     first = put(branch)
@@ -53,7 +49,7 @@ def test_a_branch_begins_at_head_and_grows(clone: pathlib.Path) -> None:
     assert branch.find_unmerged("other/") == []
 
 
-def test_whoever_works_in_the_clone_is_not_disturbed(clone: pathlib.Path) -> None:
+def test_whoever_works_in_the_clone_is_not_disturbed(clone):
     (clone / "a.md").write_text("staged\n")
     git(clone, "add", "a.md")
     (clone / "b.md").write_text("changed\n")
@@ -70,12 +66,12 @@ def test_whoever_works_in_the_clone_is_not_disturbed(clone: pathlib.Path) -> Non
     assert git(clone, "symbolic-ref", "HEAD") == "refs/heads/main\n"
 
 
-def test_a_commit_made_meanwhile_comes_first(clone: pathlib.Path) -> None:
+def test_a_commit_made_meanwhile_comes_first(clone):
     branch = Branch(str(clone), "review")
     put(branch, "cards/one.md")
-    seen: list[str] = []
+    seen = []
 
-    def change(start: str) -> Mapping[str, bytes]:
+    def change(start):
         if not seen:
             put(Branch(str(clone), "review"), "cards/other.md")
         seen.append(start)
@@ -88,8 +84,9 @@ def test_a_commit_made_meanwhile_comes_first(clone: pathlib.Path) -> None:
     assert git(clone, "rev-list", "--count", "main..review") == "3\n"
 
 
-def test_many_at_once_lose_nothing(clone: pathlib.Path) -> None:
-    def work(who: int) -> None:
+@pytest.mark.slow
+def test_many_at_once_lose_nothing(clone):
+    def work(who):
         branch = Branch(str(clone), "review")
         for number in range(3):
             put(branch, f"cards/{who}-{number}.md")
@@ -104,7 +101,7 @@ def test_many_at_once_lose_nothing(clone: pathlib.Path) -> None:
     assert git(clone, "rev-list", "--merges", "main..review") == ""
 
 
-def test_what_is_merged_begins_anew(clone: pathlib.Path) -> None:
+def test_what_is_merged_begins_anew(clone):
     branch = Branch(str(clone), "review")
     put(branch)
     git(clone, "merge", "-q", "--no-ff", "-m", "Merge", "review")
@@ -117,7 +114,7 @@ def test_what_is_merged_begins_anew(clone: pathlib.Path) -> None:
     assert branch.find_unmerged("") == ["cards/second.md"]
 
 
-def test_what_was_taken_over_by_its_content_waits_no_more(clone: pathlib.Path) -> None:
+def test_what_was_taken_over_by_its_content_waits_no_more(clone):
     branch = Branch(str(clone), "review")
     put(branch)
     git(clone, "merge", "-q", "--squash", "review")
@@ -125,7 +122,7 @@ def test_what_was_taken_over_by_its_content_waits_no_more(clone: pathlib.Path) -
     assert branch.find_unmerged("") == []
 
 
-def test_where_the_branch_is_shown(clone: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_where_the_branch_is_shown(clone, tmp_path):
     assert Branch(str(clone), "main").is_checked_out()
     assert not Branch(str(clone), "review").is_checked_out()
     put(Branch(str(clone), "review"))
@@ -135,7 +132,7 @@ def test_where_the_branch_is_shown(clone: pathlib.Path, tmp_path: pathlib.Path) 
     assert Branch(str(tmp_path / "other"), "review").is_checked_out()
 
 
-def test_a_mode_is_kept_and_a_link_is_no_file(clone: pathlib.Path) -> None:
+def test_a_mode_is_kept_and_a_link_is_no_file(clone):
     (clone / "run.md").write_text("x\n")
     (clone / "run.md").chmod(0o755)
     os.symlink("a.md", clone / "link.md")
@@ -150,12 +147,12 @@ def test_a_mode_is_kept_and_a_link_is_no_file(clone: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "-x", "a..b", "a b", "x.lock", "refs/", "a~1", "a\nb"])
-def test_no_name_of_a_branch(clone: pathlib.Path, name: str) -> None:
+def test_no_name_of_a_branch(clone, name):
     with pytest.raises(InputError, match="no name of a branch"):
         Branch(str(clone), name)
 
 
-def test_where_there_is_nothing_to_commit_to(tmp_path: pathlib.Path) -> None:
+def test_where_there_is_nothing_to_commit_to(tmp_path):
     with pytest.raises(GitError, match="not in a git repository"):
         Branch(str(tmp_path), "review")
     git(tmp_path, "init", "-q")
@@ -163,7 +160,7 @@ def test_where_there_is_nothing_to_commit_to(tmp_path: pathlib.Path) -> None:
         put(Branch(str(tmp_path), "review"))
 
 
-def test_no_program_of_the_repository_is_run(clone: pathlib.Path) -> None:
+def test_no_program_of_the_repository_is_run(clone):
     mark = clone.parent / "ran"
     for hook in ("reference-transaction", "pre-commit", "post-commit"):
         path = clone / ".git" / "hooks" / hook

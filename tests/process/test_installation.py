@@ -1,11 +1,7 @@
 """The hint how to add an extra fits how the package was installed."""
 
-from __future__ import annotations
-
 import json
-import pathlib
 import sys
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -17,11 +13,11 @@ GIT = {"url": "https://example.org/l.git", "vcs_info": {"vcs": "git", "commit_id
 
 
 @pytest.fixture
-def hint(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., str]]:
+def hint(tmp_path, monkeypatch):
     class Distribution:
         text = ""
 
-        def read_text(self, name: str) -> str:
+        def read_text(self, name):
             assert name == "direct_url.json"
             return self.text
 
@@ -31,7 +27,7 @@ def hint(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
 
-    def hint(source: dict[str, object] | None = None, **files: str) -> str:
+    def hint(source=None, **files):
         found.text = json.dumps(source) if source else ""
         for name, text in files.items():
             (tmp_path / name.replace("__", ".")).write_text(text)
@@ -42,7 +38,7 @@ def hint(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ca
     installation.install_command.cache_clear()
 
 
-def test_in_a_virtual_environment(hint: Callable[..., str]) -> None:
+def test_in_a_virtual_environment(hint):
     pip = "VENV/bin/python -m pip install"
     assert hint() == f"{pip} 'lessons-kb[mcp]'"
     assert hint(FOLDER) == f"{pip} '/home/me/lessons kb[mcp]'"
@@ -52,17 +48,17 @@ def test_in_a_virtual_environment(hint: Callable[..., str]) -> None:
     assert by_uv == "uv pip install --python VENV/bin/python '/home/me/lessons kb[mcp]'"
 
 
-def test_in_a_tool_of_pipx(hint: Callable[..., str]) -> None:
+def test_in_a_tool_of_pipx(hint):
     assert hint(FOLDER, pipx_metadata__json="{}") == (
         "pipx install --force '/home/me/lessons kb[mcp]'"
     )
     assert hint(EDITABLE) == "pipx install --force --editable '/home/me/lessons kb[mcp]'"
 
 
-def test_in_a_tool_of_uv(hint: Callable[..., str]) -> None:
+def test_in_a_tool_of_uv(hint):
     assert hint(**{"uv-receipt__toml": ""}) == "uv tool install 'lessons-kb[mcp]'"
     assert hint(EDITABLE) == "uv tool install --editable '/home/me/lessons kb[mcp]'"
 
 
-def test_what_cannot_be_read_is_taken_for_an_index(hint: Callable[..., str]) -> None:
+def test_what_cannot_be_read_is_taken_for_an_index(hint):
     assert hint({"url": 3, "dir_info": None}).endswith("'lessons-kb[mcp]'")

@@ -1,7 +1,5 @@
 """Work in several processes ends with the process that asked for it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -13,12 +11,12 @@ import pytest
 from lessons_kb.process.programs import map_batches
 
 
-def test_results_come_in_order() -> None:
+def test_results_come_in_order():
     assert list(map_batches(pow, [(2, 3), (3, 2)], workers=1)) == [8, 9]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
-def test_workers_end_when_their_parent_is_killed() -> None:
+def test_workers_end_when_their_parent_is_killed():
     code = (
         "import os\n"
         "from lessons_kb.process.programs import map_batches\n"
@@ -40,7 +38,7 @@ def test_workers_end_when_their_parent_is_killed() -> None:
     assert not _is_running(worker)
 
 
-def _is_running(pid: int) -> bool:
+def _is_running(pid):
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

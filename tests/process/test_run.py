@@ -1,7 +1,5 @@
 """Captured runs: what comes through, how they end, and that nothing survives them."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json
@@ -17,8 +15,6 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -42,27 +38,24 @@ sys.exit(ended.code)
 class Driven:
     """A process that runs a command as `lessons run` does."""
 
-    def __init__(self, report: pathlib.Path, command: tuple[str, ...], options: Any, **how: Any):
+    def __init__(self, report, command, options, **how):
         self._report = report
         arguments = [sys.executable, "-c", DRIVER, json.dumps(options), str(report), *command]
         self.process = subprocess.Popen(arguments, **how)
 
-    def ended(self, timeout: float = 20) -> dict[str, Any]:
+    def ended(self, timeout=20):
         """Wait for its end and return how it ended."""
         self.process.wait(timeout)
-        data: dict[str, Any] = json.loads(self._report.read_text())
+        data = json.loads(self._report.read_text())
         assert self.process.returncode == data["code"]
         return data
 
 
-Drive = Callable[..., Driven]
-
-
 @pytest.fixture
-def drive(tmp_path: pathlib.Path) -> Iterator[Drive]:
-    started: list[Driven] = []
+def drive(tmp_path):
+    started = []
 
-    def drive(*command: str, options: Any = None, **how: Any) -> Driven:
+    def drive(*command, options=None, **how):
         report = tmp_path / f"report-{len(started)}.json"
         started.append(Driven(report, command, options or {}, **how))
         return started[-1]
@@ -76,7 +69,7 @@ def drive(tmp_path: pathlib.Path) -> Iterator[Drive]:
         driven.process.wait()
 
 
-def running(mark: str) -> list[int]:
+def running(mark):
     """Return the living processes with a word in their command line."""
     found = []
     for folder in pathlib.Path("/proc").iterdir():
@@ -89,14 +82,14 @@ def running(mark: str) -> list[int]:
     return found
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 10) -> None:
+def wait_for(condition, seconds=10):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it never came"
         time.sleep(0.02)
 
 
-def mark() -> str:
+def mark():
     """Return a number of seconds to sleep that no other process sleeps."""
     return f"1{random.randrange(10**6):06d}.{random.randrange(10**6):06d}"
 
@@ -104,9 +97,7 @@ def mark() -> str:
 EVERY_BYTE = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)"
 
 
-def test_output_comes_through_byte_for_byte_and_apart(
-    capfdbinary: pytest.CaptureFixture[bytes],
-) -> None:
+def test_output_comes_through_byte_for_byte_and_apart(capfdbinary):
     code = f"{EVERY_BYTE}; sys.stderr.buffer.write(b'\\xff err\\r\\n')"
     ended = run_captured([sys.executable, "-c", code])
     seen = capfdbinary.readouterr()
@@ -115,7 +106,7 @@ def test_output_comes_through_byte_for_byte_and_apart(
     assert (ended.state, ended.code, ended.message) == ("completed", 0, "")
 
 
-def test_the_tail_holds_both_streams(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_tail_holds_both_streams(capfd):
     # Short, for of two streams at once only the order within each is known.
     ended = run_captured(
         [sys.executable, "-c", "import sys; print('out'); sys.stderr.write('err')"]
@@ -125,7 +116,7 @@ def test_the_tail_holds_both_streams(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_end_is_kept_and_no_more(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_end_is_kept_and_no_more(capfd):
     code = "for n in range(200_000): print('line', n)"
     ended = run_captured([sys.executable, "-c", code])
     assert capfd.readouterr().out.count("\n") == 200_000
@@ -135,9 +126,7 @@ def test_the_end_is_kept_and_no_more(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_cut_leaves_whole_lines_or_at_least_whole_words(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_cut_leaves_whole_lines_or_at_least_whole_words(capfd):
     for end, code in (
         ("%\r", "for n in range(60_000): print(f'{n:07d}', end='%\\r')"),
         (" ", "for n in range(60_000): print(f'{n:07d}', end=' ')"),
@@ -149,10 +138,10 @@ def test_a_cut_leaves_whole_lines_or_at_least_whole_words(
 
 
 @pytest.mark.slow
-def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_running_when_we_fail(monkeypatch):
     seconds = mark()
 
-    def fail(*_: object) -> None:
+    def fail(*_):
         wait_for(lambda: running(seconds))
         raise ZeroDivisionError
 
@@ -162,41 +151,36 @@ def test_nothing_is_left_running_when_we_fail(monkeypatch: pytest.MonkeyPatch) -
     assert running(seconds) == []
 
 
-@pytest.mark.parametrize(
-    ("command", "state", "code"),
-    [
-        (["true"], "completed", 0),
-        (["sh", "-c", "exit 3"], "failed", 3),
-        (["sh", "-c", "kill -9 $$"], "failed", 137),
-        (["sh", "-c", "kill -TERM $$"], "failed", 143),
-        (["no-such-command-here"], "failed", 127),
-        (["/etc/passwd"], "failed", 126),
-        (["/"], "failed", 126),
-    ],
-)
-def test_exit_codes_are_those_of_a_shell(command: list[str], state: str, code: int) -> None:
+@pytest.mark.parametrize(("command", "state", "code"), [
+    (["true"], "completed", 0),
+    (["sh", "-c", "exit 3"], "failed", 3),
+    (["sh", "-c", "kill -9 $$"], "failed", 137),
+    (["sh", "-c", "kill -TERM $$"], "failed", 143),
+    (["no-such-command-here"], "failed", 127),
+    (["/etc/passwd"], "failed", 126),
+    (["/"], "failed", 126),
+])  # fmt: skip
+def test_exit_codes_are_those_of_a_shell(command, state, code):
     ended = run_captured(command)
     assert (ended.state, ended.code) == (state, code)
     assert bool(ended.message) is (code in (126, 127))
     assert "\n" not in ended.message
 
 
-def test_what_is_typed_or_piped_in_reaches_the_command(drive: Drive) -> None:
+def test_what_is_typed_or_piped_in_reaches_the_command(drive):
     driven = drive("tr", "a-z", "A-Z", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert driven.process.communicate(b"hello\n")[0] == b"HELLO\n"
     assert driven.ended()["state"] == "completed"
 
 
-def test_environment_and_folder_can_be_given(
-    tmp_path: pathlib.Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_environment_and_folder_can_be_given(tmp_path, capfd):
     run_captured(
         ["sh", "-c", "pwd; echo $X"], cwd=str(tmp_path), env={"X": "y", "PATH": "/bin:/usr/bin"}
     )
     assert capfd.readouterr().out == f"{os.path.realpath(tmp_path)}\ny\n"
 
 
-def test_silence_is_a_stall() -> None:
+def test_silence_is_a_stall():
     seconds = mark()
     began = time.monotonic()
     ended = run_captured(["sh", "-c", f"echo begun; sleep {seconds}"], stall=0.5)
@@ -208,14 +192,14 @@ def test_silence_is_a_stall() -> None:
 
 
 @pytest.mark.slow
-def test_each_chunk_arms_the_deadline_again() -> None:
+def test_each_chunk_arms_the_deadline_again():
     code = "for n in 1 2 3 4 5; do sleep 0.3; echo $n; done"
     assert run_captured(["sh", "-c", code], stall=1.5).state == "completed"
     assert run_captured(["sleep", "0.3"], stall=None).state == "completed"
 
 
 @pytest.mark.slow
-def test_a_slow_reader_is_no_stall(drive: Drive) -> None:
+def test_a_slow_reader_is_no_stall(drive):
     driven = drive(
         "head", "-c", "2000000", "/dev/zero", options={"stall": 0.5}, stdout=subprocess.PIPE
     )
@@ -225,7 +209,7 @@ def test_a_slow_reader_is_no_stall(drive: Drive) -> None:
     assert driven.ended()["state"] == "completed"
 
 
-def test_a_reader_that_has_seen_enough_ends_the_command(drive: Drive) -> None:
+def test_a_reader_that_has_seen_enough_ends_the_command(drive):
     driven = drive("yes", stdout=subprocess.PIPE)
     assert driven.process.stdout is not None
     assert driven.process.stdout.readline() == b"y\n"
@@ -235,14 +219,14 @@ def test_a_reader_that_has_seen_enough_ends_the_command(drive: Drive) -> None:
 
 
 @pytest.mark.slow
-def test_a_gigabyte_takes_no_memory(drive: Drive) -> None:
+def test_a_gigabyte_takes_no_memory(drive):
     small = drive("true", stdout=subprocess.DEVNULL).ended(60)["peak"]
     large = drive("head", "-c", "1000000000", "/dev/zero", stdout=subprocess.DEVNULL).ended(120)
     assert large["state"] == "completed"
     assert large["peak"] < small + 8_000
 
 
-def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive: Drive) -> None:
+def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive):
     seconds = mark()
     began = time.monotonic()
     driven = drive("sh", "-c", f"sleep {seconds} & echo done", stdout=subprocess.PIPE)
@@ -264,17 +248,12 @@ while True:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "line",
-    [
-        "sleep {0} & sleep {0}",
-        "sleep {0}",
-        "timeout 500 sleep {0}; true",
-        "setsid -w true; (sleep {0} & sleep {0} &) ; sleep {0} | cat",
-        "trap 'exit 5' INT; sleep {0} & wait",
-    ],
-)
-def test_ctrl_c_leaves_nothing_behind(drive: Drive, line: str) -> None:
+@pytest.mark.parametrize("line", [
+    "sleep {0} & sleep {0}", "sleep {0}", "timeout 500 sleep {0}; true",
+    "setsid -w true; (sleep {0} & sleep {0} &) ; sleep {0} | cat",
+    "trap 'exit 5' INT; sleep {0} & wait",
+])  # fmt: skip
+def test_ctrl_c_leaves_nothing_behind(drive, line):
     seconds = mark()
     driven = drive("sh", "-c", line.format(seconds), stdout=subprocess.PIPE)
     wait_for(lambda: running(seconds))
@@ -287,7 +266,7 @@ def test_ctrl_c_leaves_nothing_behind(drive: Drive, line: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_ignores_every_wish_is_killed(drive: Drive, number: int) -> None:
+def test_what_ignores_every_wish_is_killed(drive, number):
     seconds = mark()
     driven = drive(
         sys.executable, "-c", STUBBORN, seconds, options={"grace": 0.3}, stdout=subprocess.PIPE
@@ -304,7 +283,7 @@ def test_what_ignores_every_wish_is_killed(drive: Drive, number: int) -> None:
     assert running(seconds) == []
 
 
-def test_a_command_may_say_farewell(drive: Drive) -> None:
+def test_a_command_may_say_farewell(drive):
     code = "import time\ntry:\n print('up', flush=True)\n while True: time.sleep(0.05)\nexcept KeyboardInterrupt:\n print('bye')"
     driven = drive(sys.executable, "-c", code, stdout=subprocess.PIPE)
     assert driven.process.stdout is not None
@@ -315,7 +294,7 @@ def test_a_command_may_say_farewell(drive: Drive) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_works_while_the_reader_sleeps(drive: Drive) -> None:
+def test_ctrl_c_works_while_the_reader_sleeps(drive):
     driven = drive("yes", options={"grace": 0.3}, stdout=subprocess.PIPE)
     assert driven.process.stdout is not None
     assert driven.process.stdout.readline() == b"y\n"
@@ -329,7 +308,7 @@ def test_ctrl_c_works_while_the_reader_sleeps(drive: Drive) -> None:
 
 
 @pytest.mark.slow
-def test_what_was_ignored_stays_ignored(drive: Drive) -> None:
+def test_what_was_ignored_stays_ignored(drive):
     driven = drive(
         "sh", "-c", "echo up; sleep 0.5; echo done", stdout=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
@@ -340,14 +319,14 @@ def test_what_was_ignored_stays_ignored(drive: Drive) -> None:
     assert driven.ended()["state"] == "completed"
 
 
-def test_signals_are_ours_again_afterwards() -> None:
+def test_signals_are_ours_again_afterwards():
     before = [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     run_captured(["true"])
     assert [signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)] == before
     assert signal.set_wakeup_fd(-1) == -1
 
 
-def test_any_thread_may_run_commands(capfd: pytest.CaptureFixture[str]) -> None:
+def test_any_thread_may_run_commands(capfd):
     ended = []
     threads = [
         threading.Thread(target=lambda: ended.append(run_captured(["echo", "x"]))) for _ in range(4)
@@ -360,7 +339,7 @@ def test_any_thread_may_run_commands(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == "x\n" * 4
 
 
-def test_no_descriptor_is_left_open() -> None:
+def test_no_descriptor_is_left_open():
     run_captured(["true"])
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
@@ -372,7 +351,7 @@ def test_no_descriptor_is_left_open() -> None:
 class Screen:
     """A terminal of our own, in which a driven command runs."""
 
-    def __init__(self, drive: Drive, *command: str, streams: str = "012", **how: Any) -> None:
+    def __init__(self, drive, *command, streams="012", **how):
         self.master, slave = pty.openpty()
         self.resize(40, 99)
         self.before = termios.tcgetattr(slave)
@@ -387,29 +366,29 @@ class Screen:
         self.slave = slave
         self.text = b""
 
-    def resize(self, rows: int, columns: int) -> None:
+    def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def read_until(self, wanted: bytes, seconds: float = 15) -> None:
+    def read_until(self, wanted, seconds=15):
         deadline = time.monotonic() + seconds
         while wanted not in self.text:
             assert time.monotonic() < deadline, self.text
             if select.select([self.master], [], [], 0.1)[0]:
                 self.text += os.read(self.master, 4096)
 
-    def type(self, keys: bytes) -> None:
+    def type(self, keys):
         os.write(self.master, keys)
 
-    def close(self) -> None:
+    def close(self):
         os.close(self.master)
         os.close(self.slave)
 
 
 @pytest.fixture
-def screen(drive: Drive) -> Iterator[Callable[..., Screen]]:
+def screen(drive):
     with contextlib.ExitStack() as stack:
 
-        def open_screen(*command: str, **how: Any) -> Screen:
+        def open_screen(*command, **how):
             opened = Screen(drive, *command, **how)
             stack.callback(opened.close)
             return opened
@@ -423,16 +402,14 @@ ABOUT = (
 )
 
 
-def test_on_a_terminal_the_command_sees_one(screen: Callable[..., Screen]) -> None:
+def test_on_a_terminal_the_command_sees_one(screen):
     shown = screen(sys.executable, "-c", ABOUT)
     shown.read_until(b"True True True 99 40\r\n")
     assert shown.driven.ended()["tail"] == "True True True 99 40\r\n"
     assert termios.tcgetattr(shown.slave) == shown.before
 
 
-def test_only_what_is_a_terminal_is_one_for_the_command(
-    screen: Callable[..., Screen], tmp_path: pathlib.Path
-) -> None:
+def test_only_what_is_a_terminal_is_one_for_the_command(screen, tmp_path):
     with open(tmp_path / "out", "wb") as out:
         about = ABOUT.replace("get_terminal_size()", "get_terminal_size(2)")
         shown = screen(sys.executable, "-c", about, streams="02", stdout=out)
@@ -441,7 +418,7 @@ def test_only_what_is_a_terminal_is_one_for_the_command(
 
 
 @pytest.mark.slow
-def test_a_new_size_is_passed_on(screen: Callable[..., Screen]) -> None:
+def test_a_new_size_is_passed_on(screen):
     code = (
         "import os, signal, time\n"
         "signal.signal(signal.SIGWINCH, lambda *_: print(*os.get_terminal_size(), flush=True))\n"
@@ -456,7 +433,7 @@ def test_a_new_size_is_passed_on(screen: Callable[..., Screen]) -> None:
     shown.read_until(b"55 11")
 
 
-def test_what_is_typed_is_read_and_echoed_once(screen: Callable[..., Screen]) -> None:
+def test_what_is_typed_is_read_and_echoed_once(screen):
     shown = screen("sh", "-c", "echo ready; read x; echo got $x; cat")
     shown.read_until(b"ready\r\n")
     shown.type(b"word\r")
@@ -467,7 +444,7 @@ def test_what_is_typed_is_read_and_echoed_once(screen: Callable[..., Screen]) ->
     assert ended["tail"].split() == ["ready", "word", "got", "word"]
 
 
-def test_other_keys_are_the_commands(screen: Callable[..., Screen]) -> None:
+def test_other_keys_are_the_commands(screen):
     shown = screen("sh", "-c", "echo ready; exec sleep 60")
     shown.read_until(b"ready\r\n")
     shown.type(b"\x1a\x1c")  # it cannot be stopped here, but asked to dump its core
@@ -476,7 +453,7 @@ def test_other_keys_are_the_commands(screen: Callable[..., Screen]) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_on_a_terminal_ends_it_all(screen: Callable[..., Screen]) -> None:
+def test_ctrl_c_on_a_terminal_ends_it_all(screen):
     seconds = mark()
     shown = screen("sh", "-c", f"echo ready; sleep {seconds} & sleep {seconds}")
     shown.read_until(b"ready")
@@ -488,7 +465,7 @@ def test_ctrl_c_on_a_terminal_ends_it_all(screen: Callable[..., Screen]) -> None
     assert termios.tcgetattr(shown.slave) == shown.before
 
 
-def test_a_closed_terminal_cancels(drive: Drive) -> None:
+def test_a_closed_terminal_cancels(drive):
     seconds = mark()
     shown = Screen(drive, "sh", "-c", f"echo ready; sleep {seconds}")
     shown.read_until(b"ready")

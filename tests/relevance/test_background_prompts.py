@@ -1,13 +1,19 @@
 """How readily prompts about other things draw a card."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 
+import pytest
+
 from lessons_kb.data import read_lines
-from lessons_kb.relevance.background_prompts import UNKNOWN, measure_background, measure_rarity
-from lessons_kb.text.analyzer import analyze
+from lessons_kb.relevance.background_prompts import (
+    UNKNOWN,
+    guess_shares,
+    is_known_language,
+    measure_background,
+    measure_rarity,
+)
+from lessons_kb.text.analyzer import analyze, get_share
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROMPTS = ROOT / "benchmarks/labelled/background_prompts.jsonl"
@@ -48,3 +54,106 @@ def test_the_shipped_terms_are_those_of_a_thousand_written_prompts():
     assert len(shipped) >= 1_000
     agreeing = len(set(shipped) & set(filter(None, lines)))
     assert agreeing >= 0.99 * len(shipped)  # Snowball corrects a rule from time to time
+
+
+SPANISH = "cuando guardo la factura no se actualiza el saldo del cliente, hay que arreglarlo"
+FOREIGN = [
+    SPANISH,
+    "quando salvo a fatura o saldo do cliente não muda, você pode corrigir isso",
+    "quand je valide la facture le solde du client ne change pas, est-ce que tu peux corriger",
+    "wenn ich die Rechnung speichere, ändert sich der Kontostand nicht, bitte beheben",
+    "po zapisaniu faktury saldo klienta się nie zmienia, czy możesz to naprawić",
+    "fatura kaydedilince bakiye değişmiyor, bunu düzeltir misin lütfen",
+    "после сохранения счёта баланс клиента не меняется, исправь это",
+    "μετά την αποθήκευση το υπόλοιπο δεν αλλάζει, διόρθωσέ το",
+]
+ENGLISH = [
+    "the balance does not change when I save an invoice, please fix it",
+    "ok next one",
+    "move getUserName from src/app/users.ts to lib/names.ts and run `pnpm vitest`",
+    "Traceback (most recent call last): KeyError: 'kontostand' in saldo_rechner.py line 12",
+    "why does it take prosemirror longer than slate to render a long list here?",
+    "",
+]
+
+
+def guess(text):
+    return guess_shares(text, analyze(text))
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_a_word_that_an_english_prompt_adds_to_the_table_is_rare(text):
+    assert guess(text) == {}
+
+
+@pytest.mark.parametrize("text", FOREIGN)
+def test_of_another_language_no_word_is_rare_for_not_being_listed(text):
+    guessed = guess(text)
+    unlisted = {term for term in analyze(text) if get_share(term) is None}
+    assert unlisted
+    assert guessed.keys() >= unlisted
+    assert all(0.01 < share < 1 for share in guessed.values())
+
+
+def test_the_shorter_a_word_the_more_common():
+    guessed = guess(SPANISH)
+    assert guessed["se"] > guessed["hay"] > guessed["saldo"] > guessed["factura"]
+
+
+def test_short_words_that_english_has_by_chance_are_guessed_too():
+    assert get_share("el") < 0.01
+    assert guess(SPANISH)["el"] > 0.3
+
+
+def test_what_is_listed_keeps_its_share():
+    guessed = guess("agrega un test para el error que sale cuando guardo la factura")
+    assert "factura" in guessed
+    assert guessed.keys().isdisjoint({"test", "error"})
+
+
+def test_names_stay_rare():
+    text = f"{SPANISH}, mira deudaService.recalcular() en src/deudas/calculo.py y `conciliador`"
+    assert guess(text).keys().isdisjoint(analyze("deudaService recalcular calculo conciliador"))
+    text = "после сохранения счёта telegraf не отправляет сообщение в chokidar, исправь это"
+    assert guess(text).keys().isdisjoint({"telegraf", "chokidar"})
+
+
+def test_a_prompt_in_capitals_is_read_as_one_in_small_letters():
+    assert guess(SPANISH.upper()) == guess(SPANISH)
+
+
+def test_hyphens_join_words_of_prose():
+    text = "est-ce que tu peux relancer les serveurs, qu'est-ce qui ne va pas"
+    assert guess(text).keys() >= {"est", "ce", "estc"}
+
+
+@pytest.mark.parametrize(("text", "common", "rare"), [
+    ("这是什么问题，请修复数据库的弹性文件", "问题", "弹性"),
+    ("この画面の表示がおかしいので、弾性を直してください", "この", "弾性"),
+    ("이거 지금 안 되는데 로그인 화면에서 왜 그런지 확인하고 콘덴서 고쳐줘", "지금", "콘덴"),
+])  # fmt: skip
+def test_pairs_of_characters_are_as_common_as_in_other_prompts(text, common, rare):
+    guessed = guess(text)
+    shares = {term: guessed.get(term, get_share(term)) for term in (common, rare)}
+    assert shares[common] > 2 * shares[rare]
+    assert all(get_share(term) is None for term in guessed)
+
+
+def test_the_language_of_a_card():
+    english = (
+        "The gate must not read the socket twice",
+        "It blocked the whole worker for a minute, and nobody saw it.",
+    )
+    assert is_known_language(english)
+    assert not is_known_language(("Factura sin saldo actualizado", "No se recalcula el saldo."))
+    assert not is_known_language((*english, "no se ve bien en modo oscuro"))
+    assert not is_known_language(("索引文件在保存时丢失", ""))
+    assert not is_known_language(("", ""))
+
+
+@pytest.mark.parametrize("title", [
+    "US-012: Confirmación de Logout", "6. Tickets de trabajo", "Checklist Avant Commit",
+    "Reste à la charge de CE plan (US-1.1)",
+])  # fmt: skip
+def test_a_heading_alone_does_not_tell_a_cards_language(title):
+    assert not is_known_language((title, "", title))

@@ -1,7 +1,5 @@
 """Figures by hand, and the file of labelled prompts."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
@@ -14,7 +12,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.relevance.evaluation_measures import Outcome, parse_labelled, summarise
 
 
-def outcome(expected="", ranked="", injected="", tokens=0, milliseconds=1.0) -> Outcome:
+def outcome(expected="", ranked="", injected="", tokens=0, milliseconds=1.0):
     return Outcome(
         expected=tuple(expected),
         ranked=tuple(ranked),
@@ -24,7 +22,7 @@ def outcome(expected="", ranked="", injected="", tokens=0, milliseconds=1.0) -> 
     )
 
 
-def test_figures_by_hand() -> None:
+def test_figures_by_hand():
     found = summarise(
         [
             outcome("ab", "axb", "a", tokens=30, milliseconds=3),
@@ -46,13 +44,13 @@ def test_figures_by_hand() -> None:
     assert found.milliseconds == 2.5
 
 
-def test_what_no_prompt_speaks_of_is_not_known() -> None:
+def test_what_no_prompt_speaks_of_is_not_known():
     silent = summarise([outcome()])
     assert silent.recall5 is silent.hit3 is silent.mrr is silent.ndcg10 is silent.kept is None
     assert summarise([outcome("a", "a", "a")]).false_injection is None
 
 
-def test_a_file_is_read_line_by_line() -> None:
+def test_a_file_is_read_line_by_line():
     text = '\ufeff{"query": "a\u2028b", "expected": ["x", "x"], "id": 7}\r\n\n{"query": "c", "expected": []}'
     read = parse_labelled(text, name="p.jsonl")
     assert [(one.line, one.query, one.expected) for one in read] == [
@@ -64,40 +62,37 @@ def test_a_file_is_read_line_by_line() -> None:
 GOOD = '{"query": "a", "expected": []}\n'
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("{", "not JSON"),
-        ("[" * 100_000, "not JSON"),
-        ("7", 'no "query"'),
-        ('{"expected": []}', 'no "query"'),
-        ('{"query": " ", "expected": []}', 'no "query"'),
-        ('{"query": 3, "expected": []}', 'no "query"'),
-        ('{"query": "a"}', '"expected" must be a list'),
-        ('{"query": "a", "expected": "x"}', '"expected" must be a list'),
-        ('{"query": "a", "expected": [1]}', '"expected" must be a list'),
-    ],
-)
-def test_a_bad_line_is_named_by_its_number(line: str, words: str) -> None:
+@pytest.mark.parametrize(("line", "words"), [
+    ("{", "not JSON"),
+    ("[" * 100_000, "not JSON"),
+    ("7", 'no "query"'),
+    ('{"expected": []}', 'no "query"'),
+    ('{"query": " ", "expected": []}', 'no "query"'),
+    ('{"query": 3, "expected": []}', 'no "query"'),
+    ('{"query": "a"}', '"expected" must be a list'),
+    ('{"query": "a", "expected": "x"}', '"expected" must be a list'),
+    ('{"query": "a", "expected": [1]}', '"expected" must be a list'),
+])  # fmt: skip
+def test_a_bad_line_is_named_by_its_number(line, words):
     with pytest.raises(InputError, match=f"^p.jsonl:3: .*{words}"):
         parse_labelled(f"{GOOD}\n{line}\n", name="p.jsonl")
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "\ufeff"])
-def test_an_empty_file_says_what_to_write(text: str) -> None:
+def test_an_empty_file_says_what_to_write(text):
     with pytest.raises(InputError, match=r'^p.jsonl is empty; write lines such as {"query"'):
         parse_labelled(text, name="p.jsonl")
 
 
 @given(st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_refused(text):
     with contextlib.suppress(InputError):
         assert parse_labelled(text, name="p")
 
 
 @pytest.mark.slow
 @given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1))
-def test_what_json_writes_is_read_back(queries: list[str]) -> None:
+def test_what_json_writes_is_read_back(queries):
     lines = [json.dumps({"query": q, "expected": [q]}, ensure_ascii=False) for q in queries]
     read = parse_labelled("\n".join(lines), name="p")
     assert [(one.query, one.expected) for one in read] == [(q, (q,)) for q in queries]

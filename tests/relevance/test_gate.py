@@ -1,9 +1,6 @@
 """The gate speaks when a card is about the prompt, and only then, whatever the brain's size."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -72,27 +69,13 @@ ABOUT = {
     "회원 이름을 한글 순서로 정렬하는 함수 고쳐줘": "한글-정렬",
 }
 EVERYDAY = [
-    "run the tests",
-    "rename this variable",
-    "bump the version",
-    "explain this function",
-    "commit this",
-    "update the README",
-    "what does this do?",
-    "fix the typo",
-    "continue",
-    "yes, do it",
-    "add a docstring to this class",
-    "translate this paragraph into French",
-    "make the button blue",
-    "open a pull request",
-    "write the changelog entry for the last release",
-    "show me the history of this file",
-    "split this function into two and add a type annotation",
-    "테스트 돌려줘",
-    "이 함수 설명해줘",
-    "커밋 메시지 써줘",
-]
+    "run the tests", "rename this variable", "bump the version", "explain this function",
+    "commit this", "update the README", "what does this do?", "fix the typo", "continue",
+    "yes, do it", "add a docstring to this class", "translate this paragraph into French",
+    "make the button blue", "open a pull request", "write the changelog entry for the last release",
+    "show me the history of this file", "split this function into two and add a type annotation",
+    "테스트 돌려줘", "이 함수 설명해줘", "커밋 메시지 써줘",
+]  # fmt: skip
 FILLER = [
     "cache header proxy render layout widget canvas",
     "socket buffer packet handshake cipher session",
@@ -117,13 +100,7 @@ class Brain:
         self.names = list(self.texts)
         self.engine = open_engine("tantivy", str(directory), create=True)
         self.engine.update(
-            (
-                number,
-                {
-                    "title": analyze(text.split("\n")[0]),
-                    "body": analyze(text),
-                },
-            )
+            (number, {"title": analyze(text.split("\n")[0]), "body": analyze(text)})
             for number, text in enumerate(self.texts.values(), 1)
         )
 
@@ -291,11 +268,7 @@ def test_common_words_alone_are_named_as_such_and_at_most_three():
 
 
 def test_of_two_cards_the_same_score_answers_more_of_a_prompt_of_common_words():
-    alike: dict[str, Any] = {
-        "size": 100,
-        "rivals": 2,
-        "cards": {"a": ({"body": ("telegram",)}, 2.0)},
-    }
+    alike = {"size": 100, "rivals": 2, "cards": {"a": ({"body": ("telegram",)}, 2.0)}}
     rare = one(frequencies={"telegram": 1, "run": 1}, **alike)
     common = one(frequencies={"telegram": 60, "run": 60}, **alike)
     assert common.confidence > rare.confidence
@@ -404,24 +377,12 @@ def test_rivals_default_to_the_size():
     assert one(rivals=1).confidence == one(rivals=3).confidence > one(rivals=4).confidence
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"lengths": {"body": 300}}, 0.2329),
-        ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.6312),
-        (
-            {
-                "title": "Telegram bots",
-                "bm25": 5.0,
-                "rivals": 400,
-                "lengths": {"body": 900},
-            },
-            0.4526,
-        ),
-        ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0227),
-    ],
-    ids=["usual", "short", "title", "prose"],
-)
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({"lengths": {"body": 300}}, 0.2329),
+    ({"fields": {"body": ("run", "bot")}, "bm25": 4.0, "rivals": 6}, 0.6312),
+    ({"title": "Telegram bots", "bm25": 5.0, "rivals": 400, "lengths": {"body": 900}}, 0.4526),
+    ({"symptoms": ("silence",), "rivals": 50, "lengths": {"body": 150}}, 0.0227),
+], ids=["usual", "short", "title", "prose"])  # fmt: skip
 def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
     """Worked by hand from the formula; who fits its constants anew works these anew."""
     values = {

@@ -1,22 +1,18 @@
 """Overviews made by hand, and a page of one."""
 
-from __future__ import annotations
-
 import pathlib
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from lessons_kb.learn.lesson_effect import BEFORE, BEFORE_RECURRED, Effect, Overview, Period, weigh
+from lessons_kb.learn.lesson_effect import BEFORE, BEFORE_RECURRED, Overview, Period, weigh
 from lessons_kb.model import Card
 from lessons_kb.report import build_page
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "report.html").read_text("utf-8")
 
 
-def an_effect(number: int = 1, *, title: str = "", status: str = "active", **counts: int) -> Effect:
+def an_effect(number=1, *, title="", status="active", **counts):
     card = Card(
         id=f"lessons/card-{number}.md", kind="lesson", title=title or f"Mistake {number}",
         status=status, occurrences=number,
@@ -41,7 +37,7 @@ RETURNS = {
 YOUNG = {"injected": 1, "sessions": 1, "tokens": 80}
 
 
-def an_overview(*effects: Effect, **changes: Any) -> Overview:
+def an_overview(*effects, **changes):
     weeks = ("2026-10-26", "2026-11-02", "2026-11-09", "2026-11-16")
     amounts = ((20, 60, 24, 9), (30, 90, 54, 6), (0, 0, 0, 0), (30, 90, 72, 1))
     used = any(effect.injections for effect in effects)
@@ -72,8 +68,8 @@ def an_overview(*effects: Effect, **changes: Any) -> Overview:
     return replace(overview, **changes)
 
 
-def a_page(overview: Overview, **changes: Any) -> str:
-    given: dict[str, Any] = {
+def a_page(overview, **changes):
+    given = {
         "template": TEMPLATE, "brain": "shop", "made": "2026-11-22",
         "link": lambda effect: f"brain/{effect.card.id}",
     }  # fmt: skip
@@ -81,12 +77,12 @@ def a_page(overview: Overview, **changes: Any) -> str:
 
 
 @pytest.fixture(scope="session")
-def page() -> Callable[..., str]:
+def page():
     return a_page
 
 
 @pytest.fixture(scope="session")
-def small() -> Overview:
+def small():
     """One card of each verdict, and one that harms by its title alone."""
     return an_overview(
         an_effect(1, title="Retry without an idempotency key", **HELPS),
@@ -98,10 +94,10 @@ def small() -> Overview:
 
 
 @pytest.fixture(scope="session")
-def effect() -> Callable[..., Effect]:
+def effect():
     return an_effect
 
 
 @pytest.fixture(scope="session")
-def overview() -> Callable[..., Overview]:
+def overview():
     return an_overview

@@ -1,18 +1,12 @@
 """The page in a real browser: its console is silent, axe finds nothing, no screen is too narrow."""
 
-from __future__ import annotations
-
 import html
 import json
-import pathlib
 import re
 import subprocess
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from lessons_kb.learn.lesson_effect import Overview
 from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
 
 SCHEMES = {"dark": 0, "light": 1}
@@ -54,7 +48,7 @@ addEventListener("load", () => {
 pytestmark = IN_BROWSER
 
 
-def browse(page: pathlib.Path, *options: str, width: int, scheme: str) -> tuple[str, list[str]]:
+def browse(page, *options, width, scheme):
     """Return the document after loading, and what the console said."""
     done = subprocess.run(
         [
@@ -68,7 +62,7 @@ def browse(page: pathlib.Path, *options: str, width: int, scheme: str) -> tuple[
     return done.stdout, [line for line in done.stderr.splitlines() if ":CONSOLE" in line]
 
 
-def with_script(page: str, *scripts: str) -> str:
+def with_script(page, *scripts):
     """Return a page without its policy, which would stop these scripts."""
     free = re.sub(r"<meta http-equiv=[^>]*>\n", "", page)
     tags = "".join(f"<script>{script}</script>" for script in scripts)
@@ -76,23 +70,15 @@ def with_script(page: str, *scripts: str) -> str:
 
 
 @pytest.fixture(params=["used", "unused", "empty"])
-def shown(
-    request: pytest.FixtureRequest,
-    page: Callable[..., str],
-    small: Overview,
-    overview: Any,
-    effect: Any,
-) -> str:
+def shown(request, page, small, overview, effect):
     return page(
-        {
-            "used": small,
-            "unused": overview(effect(1), effect(2)),
-            "empty": overview(),
-        }[request.param]
+        {"used": small, "unused": overview(effect(1), effect(2)), "empty": overview()}[
+            request.param
+        ]
     )
 
 
-def test_the_console_is_silent(shown: str, tmp_path: pathlib.Path) -> None:
+def test_the_console_is_silent(shown, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(shown, "utf-8")
     text, said = browse(file, "--dump-dom", width=1280, scheme="light")
@@ -104,7 +90,7 @@ def test_the_console_is_silent(shown: str, tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing(shown: str, tmp_path: pathlib.Path, width: int, scheme: str) -> None:
+def test_axe_finds_nothing(shown, tmp_path, width, scheme):
     file = tmp_path / "page.html"
     file.write_text(with_script(shown, read_axe(), RUN_AXE), "utf-8")
     text, _said = browse(
@@ -117,7 +103,7 @@ def test_axe_finds_nothing(shown: str, tmp_path: pathlib.Path, width: int, schem
     assert told["rules"] > 0
 
 
-def test_no_screen_is_too_narrow(shown: str, tmp_path: pathlib.Path) -> None:
+def test_no_screen_is_too_narrow(shown, tmp_path):
     widths = [320, 390, 735, 737, 800, 1000, 1055, 1057, 1280]
     file = tmp_path / "page.html"
     file.write_text(with_script(shown, MEASURE.replace("WIDTHS", json.dumps(widths))), "utf-8")

@@ -1,33 +1,27 @@
 """An edited card is found as it will be once it is committed."""
 
-from __future__ import annotations
-
-import pathlib
 import random
-from collections.abc import Iterator
 
 import pytest
 
 from lessons_kb.model import FIELDS
 from lessons_kb.search.edited_cards import Overlay
-from lessons_kb.search.engine_protocol import Engine
 from lessons_kb.search.engine_registry import open_engine
 
-Fields = dict[str, tuple[str, ...]]
 WEIGHTS = {"title": 3.0, "symptoms": 2.0, "body": 1.0}
 WORDS = [f"w{number}" for number in range(60)]
 EDITED, ANOTHER = 17, 23
 
 
-def make_fields(rng: random.Random) -> Fields:
-    def draw(least: int, most: int) -> tuple[str, ...]:
+def make_fields(rng):
+    def draw(least, most):
         return tuple(rng.choice(WORDS) for _ in range(rng.randint(least, most)))
 
     return {"title": draw(3, 6), "symptoms": draw(0, 5), "body": draw(40, 90)}
 
 
 @pytest.fixture(params=("tantivy", "rank-bm25"))
-def engine(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[Engine]:
+def engine(request, tmp_path):
     rng = random.Random(3)
     opened = open_engine(request.param, str(tmp_path / "index"), create=True)
     opened.update([(number, make_fields(rng)) for number in range(1, 301)])
@@ -35,22 +29,20 @@ def engine(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> Iterator[E
     opened.close()
 
 
-def draw_query(rng: random.Random) -> dict[str, float]:
+def draw_query(rng):
     return {word: float(rng.randint(1, 2)) for word in rng.sample(WORDS, 5)}
 
 
 @pytest.mark.slow
-def test_it_answers_as_the_engine_does_after_the_commit(engine: Engine) -> None:
+def test_it_answers_as_the_engine_does_after_the_commit(engine):
     rng = random.Random(5)
     edits = {EDITED: make_fields(rng), ANOTHER: {**make_fields(rng), "title": ("new", "words")}}
     queries = [*(draw_query(rng) for _ in range(20)), {"new": 1.0, "w1": 1.0}]
     overlay = Overlay(engine, edits)
     numbers = [EDITED, 40, ANOTHER, 999]
-
     before = [overlay.search(query, WEIGHTS, 300) for query in queries]
     told = overlay.documents(numbers), overlay.size()
     engine.update(edits.items())
-
     assert told == (engine.documents(numbers), engine.size())
     for query, found in zip(queries, before, strict=True):
         after = dict(engine.search(query, WEIGHTS, 300))
@@ -60,20 +52,20 @@ def test_it_answers_as_the_engine_does_after_the_commit(engine: Engine) -> None:
             assert score == pytest.approx(after[number], rel=0.05)
 
 
-def test_a_word_that_no_other_card_has_finds_it_first(engine: Engine) -> None:
+def test_a_word_that_no_other_card_has_finds_it_first(engine):
     overlay = Overlay(engine, {EDITED: {"body": ("w1", "zanzibar", "w2")}})
     assert [number for number, _ in overlay.search({"zanzibar": 1.0}, WEIGHTS, 10)] == [EDITED]
     assert EDITED not in dict(overlay.search({"w50": 1.0}, WEIGHTS, 300))
 
 
-def test_no_more_are_returned_than_were_asked_for(engine: Engine) -> None:
+def test_no_more_are_returned_than_were_asked_for(engine):
     overlay = Overlay(engine, {EDITED: {"body": ("w1",) * 9}, ANOTHER: {"body": ("w1",)}})
     assert len(overlay.search({"w1": 1.0}, WEIGHTS, 3)) == 3
     assert overlay.search({"w1": 1.0}, WEIGHTS, 0) == []
     assert set(WEIGHTS) <= set(FIELDS)
 
 
-def test_a_word_of_an_edited_card_alone_stands_in_one(engine: Engine) -> None:
+def test_a_word_of_an_edited_card_alone_stands_in_one(engine):
     overlay = Overlay(engine, {EDITED: {"title": ("new",), "body": ("new", "w1")}})
     known = engine.document_frequencies(["w1"])
     assert overlay.document_frequencies(["new", "w1", "nowhere"]) == {

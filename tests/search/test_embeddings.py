@@ -1,7 +1,5 @@
 """Meaning: fusing two kinds of evidence, keeping vectors, running a model."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -9,40 +7,31 @@ import pytest
 from lessons_kb.config import Gate
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import Card, Hit
-from lessons_kb.search.embedding_model import (
-    find_absent_libraries,
-    find_model,
-    open_model,
-)
-from lessons_kb.search.embeddings import (
-    Vectors,
-    compute_most,
-    judge_meaning,
-    widen,
-)
+from lessons_kb.search.embedding_model import find_absent_libraries, find_model, open_model
+from lessons_kb.search.embeddings import Vectors, compute_most, judge_meaning, widen
 
 np = pytest.importorskip("numpy")
 
 
-def hit(name: str = "a", confidence: float = 0.5, **more: object) -> Hit:
+def hit(name="a", confidence=0.5, **more):
     card = Card(id=name, kind="lesson", title=name)
     return Hit(card=card, score=1.0, bm25=1.0, confidence=confidence, reason="covers 10%", **more)
 
 
-def test_meaning_adds_in_units_of_a_good_score() -> None:
+def test_meaning_adds_in_units_of_a_good_score():
     assert widen({1: 4.0}, {1: 0.5, 2: 0.1, 3: -0.2}, most=16.0) == {1: 4.0, 2: pytest.approx(0.8)}
     assert widen({}, {2: 0.5}, most=16.0)[2] == pytest.approx(math.sqrt(4 * 16) / 2)
     assert widen({}, {2: 0.5}, most=0.0)[2] == 0.5
 
 
-def test_the_most_a_query_can_score() -> None:
+def test_the_most_a_query_can_score():
     assert compute_most({"a": 2.0, "b": 1.0}, {"a": 1}, 3) == pytest.approx(
         2.2 * (2 * math.log(1 + 2.5 / 1.5) + math.log(1 + 3.5 / 0.5))
     )
 
 
-def test_a_verdict_weighs_words_and_meaning() -> None:
-    def verdict(confidence: float, cosine: float | None, **more: object) -> Hit:
+def test_a_verdict_weighs_words_and_meaning():
+    def verdict(confidence, cosine, **more):
         (judged,) = judge_meaning([hit("a", confidence, **more)], {"a": cosine}, Gate())
         return judged
 
@@ -58,11 +47,11 @@ def test_a_verdict_weighs_words_and_meaning() -> None:
     assert judge_meaning([guarding], {"a": 0.0}, Gate()) == [guarding]
 
 
-def rows(*values: float) -> object:
+def rows(*values):
     return np.array([[value, 1 - value] for value in values], dtype=np.float32)
 
 
-def test_vectors_are_kept_by_digest(tmp_path) -> None:
+def test_vectors_are_kept_by_digest(tmp_path):
     store = Vectors(str(tmp_path), "m")
     assert store.find_absent(["a", "b", "a"]) == ["a", "b"]
     store.add([("a", rows(0.25, 0.5)), ("b", rows()), ("c", rows(1.0))])
@@ -78,7 +67,7 @@ def test_vectors_are_kept_by_digest(tmp_path) -> None:
     store.close()
 
 
-def test_another_model_begins_anew(tmp_path) -> None:
+def test_another_model_begins_anew(tmp_path):
     first = Vectors(str(tmp_path), "m")
     first.add([("a", rows(1.0))])
     first.close()
@@ -88,14 +77,14 @@ def test_another_model_begins_anew(tmp_path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["vectors-2-n.db"]
 
 
-def test_a_damaged_file_begins_anew(tmp_path) -> None:
+def test_a_damaged_file_begins_anew(tmp_path):
     (tmp_path / "vectors-2-m.db").write_bytes(b"no database" * 1000)
     store = Vectors(str(tmp_path), "m")
     assert store.find_absent(["a"]) == ["a"]
     store.close()
 
 
-def test_damage_met_on_the_way_begins_anew(tmp_path) -> None:
+def test_damage_met_on_the_way_begins_anew(tmp_path):
     store = Vectors(str(tmp_path), "m")
     store.add([(f"digest {n}", np.ones((20, 384), dtype=np.float32)) for n in range(50)])
     path = tmp_path / "vectors-2-m.db"
@@ -106,12 +95,12 @@ def test_damage_met_on_the_way_begins_anew(tmp_path) -> None:
     store.close()
 
 
-def test_a_folder_that_refuses_is_named(tmp_path) -> None:
+def test_a_folder_that_refuses_is_named(tmp_path):
     with pytest.raises(StorageError, match="cannot open"):
         Vectors(str(tmp_path / "none"), "m")
 
 
-def test_a_model_is_found_in_a_folder_or_in_the_local_cache(tmp_path, monkeypatch) -> None:
+def test_a_model_is_found_in_a_folder_or_in_the_local_cache(tmp_path, monkeypatch):
     (tmp_path / "brain" / "models").mkdir(parents=True)
     (tmp_path / "brain" / "models" / "tokenizer.json").touch()
     root = str(tmp_path / "brain")
@@ -127,7 +116,7 @@ def test_a_model_is_found_in_a_folder_or_in_the_local_cache(tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["", "none", "org/none", "/nowhere", "../.."])
-def test_a_model_that_is_not_there_says_what_to_name(tmp_path, name: str) -> None:
+def test_a_model_that_is_not_there_says_what_to_name(tmp_path, name):
     with pytest.raises(ModelMissing, match=r"semantic\.model = .*; name a folder"):
         find_model(name, root=str(tmp_path))
 
@@ -135,7 +124,7 @@ def test_a_model_that_is_not_there_says_what_to_name(tmp_path, name: str) -> Non
 @pytest.mark.skipif(
     bool(find_absent_libraries()), reason="needs pip install 'lessons-kb[semantic]'"
 )
-def test_a_broken_model_is_one_line(tmp_path) -> None:
+def test_a_broken_model_is_one_line(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(ModelMissing, match="no ONNX file"):
         open_model(str(tmp_path))
@@ -145,7 +134,7 @@ def test_a_broken_model_is_one_line(tmp_path) -> None:
 
 
 @pytest.mark.semantic
-def test_a_real_model_knows_what_is_alike(minilm) -> None:
+def test_a_real_model_knows_what_is_alike(minilm):
     model = open_model(str(minilm))
     texts = ["the customer paid twice", "somebody was billed two times", "bananas are yellow", ""]
     one, other, far, nothing = model.encode(texts)
@@ -158,7 +147,7 @@ def test_a_real_model_knows_what_is_alike(minilm) -> None:
 
 
 @pytest.mark.semantic
-def test_a_script_that_the_model_does_not_know_has_no_meaning(minilm) -> None:
+def test_a_script_that_the_model_does_not_know_has_no_meaning(minilm):
     model = open_model(str(minilm))
     unknown = ["엑셀로 열면 글자가 깨진다", "日本語のテスト", "뷁쀍 꿻뛟 쒫쮋"]
     assert not model.encode(unknown).any()

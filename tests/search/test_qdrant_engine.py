@@ -1,7 +1,5 @@
 """What only the engine of a cluster has: fixed means, changes in the making."""
 
-from __future__ import annotations
-
 import contextlib
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -73,20 +71,17 @@ def test_a_mistake_seen_often_is_louder_but_not_without_bound():
     assert huge.score <= 2.0
 
 
-@pytest.mark.parametrize(
-    ("changes", "query"),
-    [
-        ({"status": "ignored"}, {}),
-        ({"status": "archived"}, {}),
-        ({"project": "other"}, {"project": "shop"}),
-        ({"project": "shop"}, {}),
-        ({"kind": NOTE}, {}),
-        ({"kind": "playbook"}, {"kinds": ("lesson",)}),
-        ({"stages": ("PM",)}, {"stage": "DEV"}),
-        ({"topics": ("Telegram",)}, {"tags": ("slack",)}),
-        ({}, {"tags": ("slack",)}),
-    ],
-)
+@pytest.mark.parametrize(("changes", "query"), [
+    ({"status": "ignored"}, {}),
+    ({"status": "archived"}, {}),
+    ({"project": "other"}, {"project": "shop"}),
+    ({"project": "shop"}, {}),
+    ({"kind": NOTE}, {}),
+    ({"kind": "playbook"}, {"kinds": ("lesson",)}),
+    ({"stages": ("PM",)}, {"stage": "DEV"}),
+    ({"topics": ("Telegram",)}, {"tags": ("slack",)}),
+    ({}, {"tags": ("slack",)}),
+])  # fmt: skip
 def test_what_is_left_out(changes, query):
     assert ids([card(**changes)], Query(text="x", **query)) == []
 
@@ -98,21 +93,18 @@ def test_what_is_left_out_does_not_end_the_list():
     ]
 
 
-@pytest.mark.parametrize(
-    ("changes", "factors"),
-    [
-        ({"severity": "low"}, {"severity": 0.2}),
-        ({"severity": "medium"}, {"severity": 0.3}),
-        ({"severity": "high"}, {"severity": 0.4}),
-        ({"severity": "odd"}, {"severity": 0.3}),
-        ({"evidence": "evidenced"}, {"severity": 0.3, "evidence": 0.5}),
-        ({"evidence": "anecdotal"}, {"severity": 0.3, "evidence": 0.6}),
-        ({"evidence": "disputed"}, {"severity": 0.3, "evidence": 0.7}),
-        ({"evidence": "odd"}, {"severity": 0.3}),
-        ({"stages": ("DEV",)}, {"severity": 0.3}),
-        ({"source": "auto"}, {"severity": 0.3, "source": 0.8}),
-    ],
-)
+@pytest.mark.parametrize(("changes", "factors"), [
+    ({"severity": "low"}, {"severity": 0.2}),
+    ({"severity": "medium"}, {"severity": 0.3}),
+    ({"severity": "high"}, {"severity": 0.4}),
+    ({"severity": "odd"}, {"severity": 0.3}),
+    ({"evidence": "evidenced"}, {"severity": 0.3, "evidence": 0.5}),
+    ({"evidence": "anecdotal"}, {"severity": 0.3, "evidence": 0.6}),
+    ({"evidence": "disputed"}, {"severity": 0.3, "evidence": 0.7}),
+    ({"evidence": "odd"}, {"severity": 0.3}),
+    ({"stages": ("DEV",)}, {"severity": 0.3}),
+    ({"source": "auto"}, {"severity": 0.3, "source": 0.8}),
+])  # fmt: skip
 def test_each_thing_known_of_a_card_has_its_own_factor(changes, factors):
     ranking = Ranking(
         severity_low=0.2,
@@ -135,17 +127,14 @@ def test_a_stage_counts_where_card_and_query_name_it():
     assert ids(cards, Query(text="x", stage="dev"), ranking) == ["dev", "any"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "query"),
-    [
-        ({}, {"project": "shop", "stage": "DEV"}),
-        ({"project": "SHOP"}, {"project": "shop"}),
-        ({"kind": NOTE}, {"kinds": (NOTE,)}),
-        ({"stages": ("PM", "dev")}, {"stage": "DEV"}),
-        ({"stages": ("PM",)}, {}),
-        ({"topics": ("Telegram", "bot")}, {"tags": ("slack", "telegram")}),
-    ],
-)
+@pytest.mark.parametrize(("changes", "query"), [
+    ({}, {"project": "shop", "stage": "DEV"}),
+    ({"project": "SHOP"}, {"project": "shop"}),
+    ({"kind": NOTE}, {"kinds": (NOTE,)}),
+    ({"stages": ("PM", "dev")}, {"stage": "DEV"}),
+    ({"stages": ("PM",)}, {}),
+    ({"topics": ("Telegram", "bot")}, {"tags": ("slack", "telegram")}),
+])  # fmt: skip
 def test_what_stays(changes, query):
     assert ids([card(**changes)], Query(text="x", **query)) == ["a"]
 
@@ -189,16 +178,13 @@ def test_of_words_as_rare_the_one_said_more_often_is_kept():
     assert list(reduce_terms(["bot", "chat", "chat", "file"], frequencies, 100, 1)) == ["chat"]
 
 
-@pytest.mark.parametrize(
-    ("size", "said_once", "said_often", "times", "kept"),
-    [
-        (4, 1, 2, 2, "once"),
-        (10, 1, 4, 3, "once"),
-        (4, 2, 4, 8, "once"),
-        (4, 1, 3, 12, "often"),
-        (4, 2, 3, 3, "often"),
-    ],
-)
+@pytest.mark.parametrize(("size", "said_once", "said_often", "times", "kept"), [
+    (4, 1, 2, 2, "once"),
+    (10, 1, 4, 3, "once"),
+    (4, 2, 4, 8, "once"),
+    (4, 1, 3, 12, "often"),
+    (4, 2, 3, 3, "often"),
+])  # fmt: skip
 def test_what_is_distinctive_is_the_weight_times_the_idf(size, said_once, said_often, times, kept):
     """By ln(1 + (size - n + 0.5) / (n + 0.5)) * (1 + ln of how often), worked by hand."""
     frequencies = {"once": said_once, "often": said_often}

@@ -1,7 +1,5 @@
 """An installation of its own for each test, so that its daemon is nobody else's."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
@@ -11,8 +9,6 @@ import subprocess
 import sys
 import time
 import venv
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -25,7 +21,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 class Installation:
     """A virtual environment with a copy of the package, a home and a brain."""
 
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder):
         self.python = folder / "venv/bin/python"
         self.package = folder / "code/lessons_kb"
         self.brain = folder / "brain"
@@ -47,7 +43,7 @@ class Installation:
         self.project.mkdir()
         shutil.copytree(EXAMPLE, self.brain)
 
-    def hook(self, event: dict[str, Any], **variables: str) -> str:
+    def hook(self, event, **variables):
         done = subprocess.run(
             [self.python, "-I", "-S", self.package / "hook_client.py", "claude-code"],
             input=json.dumps(event),
@@ -60,7 +56,7 @@ class Installation:
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
-    def prompt(self, session: str, **variables: str) -> str:
+    def prompt(self, session, **variables):
         event = {
             "session_id": session,
             "hook_event_name": "UserPromptSubmit",
@@ -69,10 +65,10 @@ class Installation:
         }
         return self.hook(event, **variables)
 
-    def lessons(self, *words: str) -> str:
+    def lessons(self, *words):
         return self.run(*words).stdout
 
-    def run(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    def run(self, *words, code=0):
         done = subprocess.run(
             [self.python, "-I", "-m", "lessons_kb.cli.main", *words],
             capture_output=True,
@@ -83,11 +79,10 @@ class Installation:
         assert done.returncode == code, done.stderr
         return done
 
-    def status(self) -> dict[str, Any] | None:
-        found: dict[str, Any] | None = json.loads(self.lessons("daemon", "status", "--json"))
-        return found
+    def status(self):
+        return json.loads(self.lessons("daemon", "status", "--json"))
 
-    def pids(self) -> list[int]:
+    def pids(self):
         """Every daemon of this installation, by the table of processes."""
         found = subprocess.run(
             ["pgrep", "-f", f"^{self.python} -I -m lessons_kb.service.daemon"],
@@ -96,13 +91,13 @@ class Installation:
         )
         return [int(line) for line in found.stdout.split()]
 
-    def wait_until(self, holds: Callable[[], object], seconds: float = 20.0) -> None:
+    def wait_until(self, holds, seconds=20.0):
         until = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < until, "it did not happen"
             time.sleep(0.02)
 
-    def start(self) -> dict[str, Any]:
+    def start(self):
         self.prompt("the first")
         self.wait_until(self.status)
         status = self.status()
@@ -111,7 +106,7 @@ class Installation:
 
 
 @pytest.fixture
-def installation(tmp_path: pathlib.Path) -> Iterator[Installation]:
+def installation(tmp_path):
     made = Installation(tmp_path)
     yield made
     for pid in made.pids():

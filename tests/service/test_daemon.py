@@ -1,22 +1,17 @@
 """The daemon answers what a fresh process answers, and its absence is never noticed."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import ctypes
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 
 import pytest
 
 from lessons_kb import hook_client
-from tests.service.conftest import Installation
 
 LESSON = "Telegram remote execution must require an allowlist"
 
@@ -26,7 +21,7 @@ pytestmark = [
 ]
 
 
-def test_the_first_hook_answers_and_starts_it(installation: Installation) -> None:
+def test_the_first_hook_answers_and_starts_it(installation):
     assert LESSON in installation.prompt("first")
     installation.wait_until(installation.status)
     assert LESSON in installation.prompt("second")
@@ -37,7 +32,7 @@ def test_the_first_hook_answers_and_starts_it(installation: Installation) -> Non
     assert len(installation.pids()) == 1
 
 
-def test_it_opens_the_brain_before_the_second_hook_asks(installation: Installation) -> None:
+def test_it_opens_the_brain_before_the_second_hook_asks(installation):
     assert LESSON in installation.prompt("first")
     brains = [str(installation.brain)]
     installation.wait_until(lambda: (installation.status() or {}).get("brains") == brains)
@@ -46,30 +41,26 @@ def test_it_opens_the_brain_before_the_second_hook_asks(installation: Installati
     assert (status["answered"], status["last_error"]) == (0, "")
 
 
-def test_every_folder_that_a_user_moves_is_its_folder_too(
-    installation: Installation, tmp_path: pathlib.Path
-) -> None:
+def test_every_folder_that_a_user_moves_is_its_folder_too(installation, tmp_path):
     names = hook_client.IDENTITY.decode().split()
     installation.environment |= {name: str(tmp_path / name.lower()) for name in names}
     assert installation.start()["pid"] == installation.pids()[0]
 
 
-def test_both_routes_give_the_same_answer(
-    installation: Installation, tmp_path: pathlib.Path
-) -> None:
+def test_both_routes_give_the_same_answer(installation, tmp_path):
     elsewhere = str(tmp_path / "another state")
     alone = installation.prompt("same", LESSONS_DAEMON="0", LESSONS_STATE_HOME=elsewhere)
     installation.start()
     assert installation.prompt("other") == alone
 
 
-def test_the_variable_turns_it_off(installation: Installation) -> None:
+def test_the_variable_turns_it_off(installation):
     assert LESSON in installation.prompt("first", LESSONS_DAEMON="0")
     time.sleep(0.5)
     assert installation.pids() == []
 
 
-def test_a_brain_turns_it_off(installation: Installation) -> None:
+def test_a_brain_turns_it_off(installation):
     (installation.brain / "lessons.toml").write_text("[hooks]\ndaemon = false\n")
     assert LESSON in installation.prompt("first")
     assert LESSON in installation.prompt("second")
@@ -77,7 +68,7 @@ def test_a_brain_turns_it_off(installation: Installation) -> None:
     assert installation.pids() == []
 
 
-def test_sixteen_first_hooks_start_one(installation: Installation) -> None:
+def test_sixteen_first_hooks_start_one(installation):
     import concurrent.futures
 
     installation.lessons("index")
@@ -89,7 +80,7 @@ def test_sixteen_first_hooks_start_one(installation: Installation) -> None:
     assert len(installation.pids()) == 1
 
 
-def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
+def test_stop_stops_it_and_leaves_no_socket(installation):
     installation.start()
     path = socket_of(installation)
     assert os.path.exists(path)
@@ -99,22 +90,20 @@ def test_stop_stops_it_and_leaves_no_socket(installation: Installation) -> None:
     assert "daemon: not running" in installation.lessons("daemon", "status")
 
 
-def test_the_doctor_shows_it(installation: Installation) -> None:
+def test_the_doctor_shows_it(installation):
     assert "✓ daemon: not running" in installation.lessons("doctor")
     installation.start()
     assert "✓ daemon: version " in installation.lessons("doctor")
 
 
-def test_a_killed_one_is_replaced(installation: Installation) -> None:
+def test_a_killed_one_is_replaced(installation):
     first = installation.start()["pid"]
     os.kill(first, signal.SIGKILL)
     assert LESSON in installation.prompt("after the kill")
     installation.wait_until(lambda: (installation.status() or {}).get("pid") not in (None, first))
 
 
-def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(
-    installation: Installation,
-) -> None:
+def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(installation):
     pid = installation.start()["pid"]
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -146,7 +135,7 @@ paths: ["migrations/*.sql"]
     ["__import__('time').sleep(0.6)", "os.kill(os.getpid(), 9)"],
     ids=["late", "killed"],
 )
-def test_a_question_it_has_noted_is_asked(installation: Installation, trouble: str) -> None:
+def test_a_question_it_has_noted_is_asked(installation, trouble):
     (installation.brain / "lessons/drop-column.md").write_text(GATE)
     installation.lessons("index")
     source = installation.package / "service/daemon.py"
@@ -173,7 +162,7 @@ def test_a_question_it_has_noted_is_asked(installation: Installation, trouble: s
 
 
 @pytest.mark.parametrize("how", ["replaced", "in place"])
-def test_it_retires_when_the_package_changes(installation: Installation, how: str) -> None:
+def test_it_retires_when_the_package_changes(installation, how):
     pid = installation.start()["pid"]
     source = installation.package / "errors.py"
     new = source.with_name("errors.new") if how == "replaced" else source
@@ -184,7 +173,7 @@ def test_it_retires_when_the_package_changes(installation: Installation, how: st
     installation.wait_until(lambda: pid not in installation.pids())
 
 
-def test_what_is_replaced_answers_no_more(installation: Installation) -> None:
+def test_what_is_replaced_answers_no_more(installation):
     installation.start()
     source = installation.package / "preflight" / "block.py"
     new = source.with_name("block.new")
@@ -194,8 +183,8 @@ def test_what_is_replaced_answers_no_more(installation: Installation) -> None:
 
 
 @pytest.mark.parametrize("taken", [".lessons", "all that git does not track"])
-def test_it_speaks_after_its_cache_was_taken_away(installation: Installation, taken: str) -> None:
-    def run(*words: str) -> None:
+def test_it_speaks_after_its_cache_was_taken_away(installation, taken):
+    def run(*words):
         subprocess.run(["git", *words], cwd=installation.brain, check=True)
 
     run("init", "-q")
@@ -215,7 +204,7 @@ def test_it_speaks_after_its_cache_was_taken_away(installation: Installation, ta
     assert (installation.status() or {})["pid"] == pid
 
 
-def test_it_notices_an_edit(installation: Installation) -> None:
+def test_it_notices_an_edit(installation):
     installation.start()
     card = installation.brain / "lessons/telegram-allowlist.md"
     card.write_text(card.read_text().replace("Cover the rejection", "Prove the rejection"))
@@ -224,7 +213,7 @@ def test_it_notices_an_edit(installation: Installation) -> None:
     )
 
 
-def test_another_user_is_refused(installation: Installation) -> None:
+def test_another_user_is_refused(installation):
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     installation.start()
@@ -242,12 +231,12 @@ def test_another_user_is_refused(installation: Installation) -> None:
 PLACE = f"/tmp/lessons-{os.getuid() if sys.platform != 'win32' else 0}"
 
 
-def in_own_mounts(work: Callable[[], None]) -> None:
+def in_own_mounts(work):
     """Do something where what is mounted is seen by nobody else; raise what it raises."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("needs the right to mount")
 
-    def run() -> None:
+    def run():
         # Of this thread alone, and of what it starts.
         assert ctypes.CDLL(None, use_errno=True).unshare(0x20000) == 0, "CLONE_NEWNS"
         subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -262,15 +251,15 @@ def in_own_mounts(work: Callable[[], None]) -> None:
     [(65534, 0o700, "belongs to nobody; they or root"), (0, 0o755, f"run `rm -r {PLACE}`")],
 )
 def test_what_stands_in_the_sockets_place_is_named_and_its_end_noticed(
-    installation: Installation, tmp_path: pathlib.Path, owner: int, mode: int, said: str
-) -> None:
+    installation, tmp_path, owner, mode, said
+):
     foreign = tmp_path / "foreign"
     foreign.mkdir(mode=0o700)
     foreign.chmod(mode)
     os.chown(foreign, owner, -1)
     os.makedirs(PLACE, mode=0o700, exist_ok=True)
 
-    def work() -> None:
+    def work():
         subprocess.run(["mount", "--bind", foreign, PLACE], check=True)
         for number in range(5):  # as many as failed starts would end in a pause
             assert LESSON in installation.prompt(f"{number}")
@@ -287,7 +276,7 @@ def test_what_stands_in_the_sockets_place_is_named_and_its_end_noticed(
     in_own_mounts(work)
 
 
-def test_one_whose_socket_was_removed_is_named_and_replaced(installation: Installation) -> None:
+def test_one_whose_socket_was_removed_is_named_and_replaced(installation):
     installation.start()
     old = installation.pids()
     os.kill(old[0], signal.SIGSTOP)  # so that it cannot notice yet
@@ -298,7 +287,7 @@ def test_one_whose_socket_was_removed_is_named_and_replaced(installation: Instal
     assert installation.start()["pid"] != old[0]
 
 
-def test_one_that_is_busy_is_not_called_absent(installation: Installation) -> None:
+def test_one_that_is_busy_is_not_called_absent(installation):
     installation.start()
     pid = installation.pids()[0]
     os.kill(pid, signal.SIGSTOP)
@@ -307,7 +296,7 @@ def test_one_that_is_busy_is_not_called_absent(installation: Installation) -> No
     assert f"pid {pid}, up" in installation.lessons("daemon", "status")
 
 
-def test_nothing_is_answered_to_what_is_no_request(installation: Installation) -> None:
+def test_nothing_is_answered_to_what_is_no_request(installation):
     import socket
 
     installation.start()
@@ -320,7 +309,7 @@ def test_nothing_is_answered_to_what_is_no_request(installation: Installation) -
     assert installation.status() is not None
 
 
-def socket_of(installation: Installation) -> str:
+def socket_of(installation):
     code = (
         "import os; from lessons_kb import hook_client as c;"
         "print(c.socket_path(c.identity(dict(os.environb))))"

@@ -1,7 +1,5 @@
 """Whatever happens to the daemon, every hook is answered right, and nothing is left behind."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import json
 import os
@@ -12,12 +10,10 @@ import signal
 import sys
 import threading
 import time
-from typing import Self
 
 import pytest
 
 from lessons_kb.service.start_daemon import RECORD_NAME
-from tests.service.conftest import Installation
 from tests.service.test_daemon import LESSON, socket_of
 
 pytestmark = [
@@ -34,7 +30,7 @@ DEADLINE = 50.0
 class Traffic:
     """Hooks that run one after another in several processes, until it is left."""
 
-    def __init__(self, installation: Installation) -> None:
+    def __init__(self, installation):
         self.installation = installation
         self.wrong: list[str] = []
         self.answered = 0
@@ -42,16 +38,16 @@ class Traffic:
         self._leaving = threading.Event()
         self._pool = concurrent.futures.ThreadPoolExecutor(HOOKS_AT_ONCE)
 
-    def __enter__(self) -> Self:
+    def __enter__(self):
         self._done = [self._pool.submit(self._run, number) for number in range(HOOKS_AT_ONCE)]
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._leaving.set()
         for done in self._done:
             done.result()
 
-    def _run(self, number: int) -> None:
+    def _run(self, number):
         count = 0
         while not self._leaving.is_set():
             count += 1
@@ -63,13 +59,13 @@ class Traffic:
                 self.wrong.append(answer)
 
 
-def listeners(path: str) -> int:
+def listeners(path):
     """Count who listens on a socket of this name."""
     rows = [line.split() for line in pathlib.Path("/proc/net/unix").read_text().splitlines()]
     return sum(row[-1] == path and row[3] == "00010000" for row in rows)
 
 
-def living(installation: Installation) -> list[int]:
+def living(installation):
     """Wait until the traffic has started a daemon."""
     until = time.monotonic() + 30
     while not (pids := installation.pids()):
@@ -79,13 +75,13 @@ def living(installation: Installation) -> list[int]:
     return pids
 
 
-def skip_pause(installation: Installation) -> None:
+def skip_pause(installation):
     """Let a start that was cut short be followed by another at once."""
     state = pathlib.Path(installation.environment["HOME"], ".local/state/lessons-kb")
     (state / RECORD_NAME).unlink(missing_ok=True)
 
 
-def disturb(installation: Installation, number: int, dice: random.Random) -> None:
+def disturb(installation, number, dice):
     """Kill the daemon at a random moment of its life, or do worse."""
     pid = dice.choice(living(installation))
     time.sleep(dice.choice((0, 0.1, 0.5, 1.5)) * dice.random())
@@ -101,7 +97,7 @@ def disturb(installation: Installation, number: int, dice: random.Random) -> Non
         pass  # it has lost the race for the lock, or retired
 
 
-def test_kills_at_random_moments_are_never_noticed(installation: Installation) -> None:
+def test_kills_at_random_moments_are_never_noticed(installation):
     dice = random.Random(1)
     installation.lessons("index")
     path = socket_of(installation)
@@ -125,7 +121,7 @@ def test_kills_at_random_moments_are_never_noticed(installation: Installation) -
     check_nothing_is_left(installation, path)
 
 
-def test_a_brain_that_is_deleted_and_comes_back(installation: Installation) -> None:
+def test_a_brain_that_is_deleted_and_comes_back(installation):
     pid = installation.start()["pid"]
     copy = installation.brain.with_name("copy")
     for number in range(10):
@@ -137,7 +133,7 @@ def test_a_brain_that_is_deleted_and_comes_back(installation: Installation) -> N
     assert (installation.status() or {})["pid"] == pid
 
 
-def test_memory_is_flat_over_many_sessions(installation: Installation) -> None:
+def test_memory_is_flat_over_many_sessions(installation):
     installation.start()
     sizes = []
     for tenth in range(10):
@@ -159,7 +155,7 @@ def test_memory_is_flat_over_many_sessions(installation: Installation) -> None:
     assert sizes[-1] < 1.1 * sizes[2], json.dumps(sizes)
 
 
-def check_nothing_is_left(installation: Installation, path: str) -> None:
+def check_nothing_is_left(installation, path):
     installation.lessons("daemon", "stop")
     installation.wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)

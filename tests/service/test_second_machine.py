@@ -1,7 +1,5 @@
 """A server on one machine, agents on another: TLS, a token, and a wire between the two."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -14,9 +12,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 import trustme
@@ -40,13 +36,13 @@ class Machine:
     enter: tuple[str, ...] = ()
     """What a command is started with, to be in that network."""
 
-    def environment(self, **more: str) -> dict[str, str]:
+    def environment(self, **more):
         gone = ("LESSONS_", "XDG_", "SSL_", "CLAUDE")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(gone)}
         mine = {"HOME": str(self.home), "LESSONS_DAEMON": "0", "LESSONS_HOOK_DEADLINE": "60"}
         return {**kept, **mine, **more}
 
-    def run(self, *command: str, stdin: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *command, stdin="", **more):
         return subprocess.run(
             [*self.enter, *command],
             input=stdin,
@@ -57,7 +53,7 @@ class Machine:
             timeout=120,
         )
 
-    def hook(self, session: str, **more: str) -> tuple[str, str]:
+    def hook(self, session, **more):
         """Run the hook that is installed: what the model gets, what the user sees."""
         settings = json.loads((self.home / ".claude/settings.json").read_text())
         (hook,) = settings["hooks"]["UserPromptSubmit"][0]["hooks"]
@@ -65,13 +61,13 @@ class Machine:
         event["cwd"] = str(self.home / "work")
         done = self.run(hook["command"], *hook["args"], stdin=json.dumps(event), **more)
         assert done.returncode == 0, done.stderr
-        said: dict[str, Any] = json.loads(done.stdout or "{}")
+        said = json.loads(done.stdout or "{}")
         context = said.get("hookSpecificOutput", {}).get("additionalContext", "")
         return context, said.get("systemMessage", "")
 
 
 @pytest.fixture
-def machines(tmp_path: pathlib.Path) -> Iterator[tuple[Machine, Machine]]:
+def machines(tmp_path):
     """The server's machine and an agent's: one end of a wire each, where this user may have one.
 
     Elsewhere they share the loopback device, and everything else is the same.
@@ -83,7 +79,7 @@ def machines(tmp_path: pathlib.Path) -> Iterator[tuple[Machine, Machine]]:
     ours, theirs = (f"10.213.{number}.{end}" for end in (1, 2))
     with contextlib.ExitStack() as stack:
 
-        def is_done(*words: str) -> bool:
+        def is_done(*words):
             return subprocess.run(words, capture_output=True).returncode == 0
 
         wired = os.name == "posix" and shutil.which("ip") and shutil.which("nsenter")
@@ -114,7 +110,7 @@ def machines(tmp_path: pathlib.Path) -> Iterator[tuple[Machine, Machine]]:
             yield tuple(Machine(home=home, address="127.0.0.1") for home in homes)
 
 
-def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path) -> None:
+def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path):
     server, agent = machines
     shutil.copytree(EXAMPLE, server.home / "shop", ignore=shutil.ignore_patterns(".lessons"))
     authority, other = trustme.CA(), trustme.CA()
@@ -172,7 +168,7 @@ def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path)
         process.wait()
 
 
-def _wait(url: str, authority: trustme.CA, process: subprocess.Popen[bytes]) -> None:
+def _wait(url, authority, process):
     context = ssl.create_default_context()
     authority.configure_trust(context)
     until = time.monotonic() + 60
@@ -184,7 +180,7 @@ def _wait(url: str, authority: trustme.CA, process: subprocess.Popen[bytes]) -> 
     raise AssertionError("the server is never ready")
 
 
-def _ask_daemon(agent: Machine) -> None:
+def _ask_daemon(agent):
     """Ask until the daemon runs, and the server was in time: it has half a second."""
     until = time.monotonic() + 60
     try:
@@ -201,5 +197,5 @@ def _ask_daemon(agent: Machine) -> None:
         agent.run(*LESSONS, "daemon", "stop", LESSONS_DAEMON="1")
 
 
-def _forget_failure(agent: Machine) -> None:
+def _forget_failure(agent):
     (agent.home / ".local/state/lessons-kb/server-backoff.json").unlink(missing_ok=True)

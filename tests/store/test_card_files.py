@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import os
-import pathlib
 import socket
 import stat
 import threading
@@ -183,11 +180,11 @@ def test_a_brain_that_is_not_there(tmp_path):
     assert not (tmp_path / "none").exists()
 
 
-def test_a_file_that_is_saved_all_the_time_is_read(tmp_path: pathlib.Path) -> None:
+def test_a_file_that_is_saved_all_the_time_is_read(tmp_path):
     card, stop = tmp_path / "a.md", threading.Event()
     card.write_text("saved")
 
-    def save() -> None:
+    def save():
         while not stop.is_set():
             (tmp_path / "swap").write_text("saved")
             (tmp_path / "swap").replace(card)

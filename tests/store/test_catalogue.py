@@ -1,7 +1,5 @@
 """The catalogue: a cache that is either right or made anew."""
 
-from __future__ import annotations
-
 import pathlib
 import sqlite3
 from dataclasses import replace
@@ -41,23 +39,28 @@ CARD = Card(
 )
 
 
-def entry(path: str, card: Card | None = CARD, **changes: object) -> Entry:
+def entry(path, card=CARD, **changes):
     return Entry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def path(tmp_path: pathlib.Path) -> str:
+def path(tmp_path):
     return str(tmp_path / "catalogue.db")
 
 
-def test_a_new_catalogue_holds_nothing(path: str) -> None:
+@pytest.fixture
+def catalogue(path):
     catalogue = Catalogue.open(path)
-    assert catalogue.state() is None
-    assert catalogue.all_cards() == []
+    yield catalogue
     catalogue.close()
 
 
-def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
+def test_a_new_catalogue_holds_nothing(catalogue):
+    assert catalogue.state() is None
+    assert catalogue.all_cards() == []
+
+
+def test_what_is_committed_is_there_for_the_next_process(path):
     finding = Finding(path="a.md", line=2, rule="r", message="m", fix="x")
     first = Catalogue.open(path)
     first.commit(
@@ -71,10 +74,7 @@ def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
     first.close()
     catalogue = Catalogue.open(path)
     assert catalogue.state() == replace(STATE, cards=1, notes=1)
-    assert catalogue.cards([1, -2, 3, 99]) == {
-        1: CARD,
-        -2: Card(id="b.md", kind="note", title="B"),
-    }
+    assert catalogue.cards([1, -2, 3, 99]) == {1: CARD, -2: Card(id="b.md", kind="note", title="B")}
     assert catalogue.numbers() == {"a.md": (1, "d"), "b.md": (-2, "d"), "c.md": (3, "d")}
     assert catalogue.guarding(["src/a.py", "docs/a.md"]) == {1: ("src/a.py",)}
     assert catalogue.guarding(["docs/a.md"]) == {}
@@ -84,17 +84,15 @@ def test_what_is_committed_is_there_for_the_next_process(path: str) -> None:
     catalogue.close()
 
 
-def test_removing_and_starting_afresh(path: str) -> None:
-    catalogue = Catalogue.open(path)
+def test_removing_and_starting_afresh(catalogue):
     catalogue.commit(STATE, entries=[(1, entry("a.md")), (2, entry("b.md"))])
     catalogue.commit(STATE, removed=[1])
     assert sorted(catalogue.numbers()) == ["b.md"]
     catalogue.commit(STATE, entries=[(1, entry("c.md"))], afresh=True)
     assert sorted(catalogue.numbers()) == ["c.md"]
-    catalogue.close()
 
 
-def test_patterns_are_kept_and_counted_without_reading_cards(path: str) -> None:
+def test_patterns_are_kept_and_counted_without_reading_cards(path):
     regex = Pattern(kind="regex", text='say "no" 한글', files=("*.py",))
     first = Detector(pattern=regex, globs=compile_globs(regex.files), size=70)
     second = Detector(pattern=Pattern(kind="command", text="rm", unless="-i"), size=20)
@@ -117,14 +115,12 @@ def test_patterns_are_kept_and_counted_without_reading_cards(path: str) -> None:
 
 
 @pytest.mark.slow
-def test_many_cards_are_read_at_once(path: str) -> None:
-    catalogue = Catalogue.open(path)
+def test_many_cards_are_read_at_once(catalogue):
     catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 2500)])
     assert len(catalogue.cards(range(1, 2500))) == 2499
-    catalogue.close()
 
 
-def test_another_process_can_tell_that_something_was_committed(path: str) -> None:
+def test_another_process_can_tell_that_something_was_committed(path):
     one, two = Catalogue.open(path), Catalogue.open(path)
     before = two.version()
     assert two.version() == before
@@ -135,14 +131,14 @@ def test_another_process_can_tell_that_something_was_committed(path: str) -> Non
 
 
 @pytest.mark.parametrize("junk", [b"not a database at all" * 100, b""])
-def test_a_damaged_file_is_replaced(path: str, junk: bytes) -> None:
+def test_a_damaged_file_is_replaced(path, junk):
     pathlib.Path(path).write_bytes(junk)
     catalogue = Catalogue.open(path)
     assert catalogue.state() is None
     catalogue.close()
 
 
-def test_another_format_is_replaced(path: str) -> None:
+def test_another_format_is_replaced(path):
     other = sqlite3.connect(path)
     other.execute("CREATE TABLE docs (x)")
     other.execute('CREATE TABLE "odd ""name" (x)')
@@ -154,19 +150,19 @@ def test_another_format_is_replaced(path: str) -> None:
     catalogue.close()
 
 
-def test_a_place_that_cannot_be_opened_is_one_line(tmp_path: pathlib.Path) -> None:
+def test_a_place_that_cannot_be_opened_is_one_line(tmp_path):
     with pytest.raises(StorageError, match="cannot open the catalogue"):
         Catalogue.open(str(tmp_path / "nowhere" / "catalogue.db"))
 
 
-def test_a_folder_in_its_place_is_replaced(path: str) -> None:
+def test_a_folder_in_its_place_is_replaced(path):
     pathlib.Path(path).mkdir()
     catalogue = Catalogue.open(path)
     assert catalogue.state() is None
     catalogue.close()
 
 
-def test_cards_survive_json_and_defaults_cost_nothing() -> None:
+def test_cards_survive_json_and_defaults_cost_nothing():
     assert card_from_json(CARD.id, card_to_json(CARD)) == CARD
     plain = Card(id="a", kind="lesson", title="t")
     assert card_to_json(plain) == '{"kind":"lesson","title":"t"}'

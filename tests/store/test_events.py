@@ -1,7 +1,5 @@
 """The events of a journal: one row each, once, without secrets, of bounded size."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -12,18 +10,12 @@ import string
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from lessons_kb.model import Event, as_data
-from lessons_kb.store.journal import (
-    MAX_OUTPUT_CHARS,
-    MAX_RECORD_CHARS,
-    MAX_TARGETS,
-    Journal,
-)
+from lessons_kb.store.journal import MAX_OUTPUT_CHARS, MAX_RECORD_CHARS, MAX_TARGETS, Journal
 
 FULL = Event(
     kind="test",
@@ -44,29 +36,29 @@ FULL = Event(
 
 
 @pytest.fixture
-def path(tmp_path: pathlib.Path) -> str:
+def path(tmp_path):
     return str(tmp_path / "journal.db")
 
 
 @pytest.fixture
-def journal(path: str) -> Iterator[Journal]:
+def journal(path):
     journal = Journal(path)
     yield journal
     journal.close()
 
 
-def test_an_event_comes_back_as_it_was(journal: Journal) -> None:
+def test_an_event_comes_back_as_it_was(journal):
     assert journal.events.append(FULL) is True
     assert journal.events.append(Event(kind="prompt", at=1_700_000_001.0)) is True
     assert journal.events.find() == [FULL, Event(kind="prompt", at=1_700_000_001.0)]
 
 
-def test_an_event_without_a_time_is_of_now(journal: Journal) -> None:
+def test_an_event_without_a_time_is_of_now(journal):
     journal.events.append(Event(kind="prompt"))
     assert abs(journal.events.find()[0].at - time.time()) < 60
 
 
-def test_the_same_observation_counts_once(journal: Journal) -> None:
+def test_the_same_observation_counts_once(journal):
     assert journal.events.append(FULL) is True
     assert journal.events.append(replace(FULL, at=FULL.at + 50)) is False
     assert journal.events.append(replace(FULL, kind="edit")) is True
@@ -75,14 +67,14 @@ def test_the_same_observation_counts_once(journal: Journal) -> None:
     assert len(journal.events.find()) == 4
 
 
-def test_another_prompt_of_one_turn_is_another_observation(journal: Journal) -> None:
+def test_another_prompt_of_one_turn_is_another_observation(journal):
     prompt = Event(kind="prompt", session="s", id="turn-1", text="Mend the build", at=1_700_000_000)
     assert journal.events.append(prompt) is True
     assert journal.events.append(prompt) is False
     assert journal.events.append(replace(prompt, text="And leave the tests alone")) is True
 
 
-def test_without_an_id_equal_events_are_one_only_where_that_is_asked_for(journal: Journal) -> None:
+def test_without_an_id_equal_events_are_one_only_where_that_is_asked_for(journal):
     event = replace(FULL, id="")
     assert journal.events.append(event) is True
     assert journal.events.append(event) is True
@@ -93,7 +85,7 @@ def test_without_an_id_equal_events_are_one_only_where_that_is_asked_for(journal
     assert journal.events.append(replace(event, targets=("b",)), within=2.0) is True
 
 
-def test_events_are_found_by_session_kind_tool_and_time(journal: Journal) -> None:
+def test_events_are_found_by_session_kind_tool_and_time(journal):
     for number in range(6):
         journal.events.append(
             Event(
@@ -104,7 +96,7 @@ def test_events_are_found_by_session_kind_tool_and_time(journal: Journal) -> Non
             )
         )
 
-    def times(**filters: object) -> list[float]:
+    def times(**filters):
         return [event.at - 100 for event in journal.events.find(**filters)]  # type: ignore[arg-type]
 
     assert times() == [0, 1, 2, 3, 4, 5]
@@ -118,7 +110,7 @@ def test_events_are_found_by_session_kind_tool_and_time(journal: Journal) -> Non
     assert times(session="zzz") == []
 
 
-def test_what_comes_later_is_found_by_number(journal: Journal) -> None:
+def test_what_comes_later_is_found_by_number(journal):
     assert journal.events.last_number() == 0
     journal.events.append(FULL)
     seen = journal.events.last_number()
@@ -129,7 +121,7 @@ def test_what_comes_later_is_found_by_number(journal: Journal) -> None:
     assert journal.events.numbered(after=seen, kinds=["prompt"]) == []
 
 
-def test_odd_text_is_kept_readable(journal: Journal) -> None:
+def test_odd_text_is_kept_readable(journal):
     text = "nul \0 surrogate \ud800 한글 \U0001f600 'quote\""
     journal.events.append(Event(kind="prompt", text=text, targets=("\udcff.py",)))
     (event,) = journal.events.find()
@@ -137,7 +129,7 @@ def test_odd_text_is_kept_readable(journal: Journal) -> None:
     assert event.targets == ("?.py",)
 
 
-def test_size_is_bounded(journal: Journal, path: str) -> None:
+def test_size_is_bounded(journal, path):
     journal.events.append(
         Event(
             kind="command",
@@ -158,7 +150,7 @@ def test_size_is_bounded(journal: Journal, path: str) -> None:
     assert os.path.getsize(path) < 1_000_000
 
 
-def test_no_secret_reaches_the_file(journal: Journal, path: str) -> None:
+def test_no_secret_reaches_the_file(journal, path):
     dice = random.Random(7)
     key = "ghp_" + "".join(dice.choices(string.ascii_letters + string.digits, k=36))
     bearer = "".join(dice.choices(string.ascii_letters + string.digits, k=40))
@@ -189,7 +181,7 @@ def test_no_secret_reaches_the_file(journal: Journal, path: str) -> None:
     assert "could not log in" in kept
 
 
-def _append(path: str, writer: int, number: int) -> None:
+def _append(path, writer, number):
     journal = Journal(path)
     for count in range(number):
         journal.events.append(
@@ -199,7 +191,7 @@ def _append(path: str, writer: int, number: int) -> None:
 
 
 @pytest.mark.slow
-def test_events_of_parallel_processes_are_all_there(path: str) -> None:
+def test_events_of_parallel_processes_are_all_there(path):
     context = multiprocessing.get_context("spawn")
     writers = [context.Process(target=_append, args=(path, n, 250)) for n in range(4)]
     for writer in writers:
@@ -212,7 +204,7 @@ def test_events_of_parallel_processes_are_all_there(path: str) -> None:
     journal.close()
 
 
-def test_a_run_is_written_once_when_it_ends(journal: Journal) -> None:
+def test_a_run_is_written_once_when_it_ends(journal):
     started = Event(kind="test", at=5.0, session="s", text="pytest")
     run = journal.runs.begin(started)
     assert journal.events.find() == []
@@ -236,7 +228,7 @@ sys.stdin.read() if sys.argv[2] == "wait" else os.kill(os.getpid(), signal.SIGKI
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kills with a signal")
-def test_what_a_killed_process_left_running_ends_as_cancelled(path: str) -> None:
+def test_what_a_killed_process_left_running_ends_as_cancelled(path):
     killed = subprocess.run([sys.executable, "-c", KILLED, path, "die"], stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
     living = subprocess.Popen(

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import os
 import shutil
@@ -11,12 +9,8 @@ import time
 import pytest
 
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.store import (
-    card_files,
-    file_watcher,
-    trash,
-)
-from lessons_kb.store.file_watcher import RESCAN
+from lessons_kb.store import card_files, file_watcher, trash
+from lessons_kb.store.file_watcher import RESCAN, Lease, drop_lease, is_leased
 
 PATIENCE = 10
 
@@ -83,38 +77,34 @@ def test_the_first_call_says_that_the_watch_stands(watcher):
     assert watcher.calls == [{RESCAN}]
 
 
-def test_a_save_in_place(root, watcher):
-    write(f"{root}/lessons/old.md", "longer text")
+def by_backup(old):
+    os.rename(old, f"{old}~")
+    write(old, "longer text")
+    os.unlink(f"{old}~")
+
+
+SAVES = {
+    "in place": lambda old: write(old, "longer text"),
+    "through a temporary file": lambda old: (
+        write(f"{old}.swp", "x"),
+        os.replace(f"{old}.swp", old),
+    ),
+    "after a rename of the old file": by_backup,
+}
+
+
+@pytest.mark.parametrize("save", SAVES)
+def test_a_save_is_seen_as_one_of_its_file(root, watcher, save):
+    SAVES[save](f"{root}/lessons/old.md")
     watcher.sees("lessons/old.md")
-    assert watcher.seen == {"lessons/old.md"}
+    assert watcher.seen == {"lessons/old.md"} or save == "after a rename of the old file"
 
 
-def test_a_save_that_writes_a_temporary_file_and_renames_it(root, watcher):
-    write(f"{root}/lessons/.old.md.swp", "longer text")
-    os.replace(f"{root}/lessons/.old.md.swp", f"{root}/lessons/old.md")
-    watcher.sees("lessons/old.md")
-    assert watcher.seen == {"lessons/old.md"}
-
-
-def test_a_save_that_renames_the_old_file_first(root, watcher):
-    os.rename(f"{root}/lessons/old.md", f"{root}/lessons/old.md~")
-    write(f"{root}/lessons/old.md", "longer text")
-    os.unlink(f"{root}/lessons/old.md~")
-    watcher.sees("lessons/old.md")
-
-
-def test_a_new_file_and_a_deleted_one(root, watcher):
+def test_new_deleted_and_renamed_files_and_settings_are_seen(root, watcher):
     write(f"{root}/lessons/new.markdown")
-    os.unlink(f"{root}/lessons/old.md")
-    watcher.sees("lessons/new.markdown", "lessons/old.md")
-
-
-def test_a_renamed_file_is_two_changes(root, watcher):
     os.rename(f"{root}/lessons/old.md", f"{root}/moved.md")
-    watcher.sees("lessons/old.md", "moved.md")
-
-
-def test_settings_files_count(root, watcher):
+    watcher.sees("lessons/new.markdown", "lessons/old.md", "moved.md")
+    os.unlink(f"{root}/moved.md")
     write(f"{root}/lessons.toml")
     write(f"{root}/.lessonsignore")
     watcher.sees("lessons.toml", ".lessonsignore")
@@ -345,3 +335,71 @@ def test_a_library_thread_that_dies_unseen_is_replaced(root):
         watcher.sees(RESCAN)
         write(f"{root}/lessons/new.md")
         watcher.sees("lessons/new.md")
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return str(tmp_path)
+
+
+@pytest.fixture
+def lease(cache, root):
+    made = Lease(cache, root)
+    made.settle()
+    made.renew()
+    yield made
+    made.end()
+
+
+def test_it_is_believed_until_it_is_dropped(cache, lease):
+    assert is_leased(cache)
+    assert not is_leased(f"{cache}/other")
+    assert lease.holds()
+    drop_lease(cache)
+    assert not is_leased(cache)
+    assert not lease.holds()
+    assert lease.is_taken()
+
+
+def test_what_was_dropped_comes_back_after_a_refresh_only(cache, lease):
+    drop_lease(cache)
+    lease.renew()
+    assert not is_leased(cache)
+    lease.settle()
+    lease.renew()
+    assert is_leased(cache)
+
+
+def test_each_watch_has_its_own(cache, root, lease):
+    other = Lease(cache, root)
+    other.settle()
+    other.renew()
+    lease.drop()
+    assert is_leased(cache)  # the other watch has seen for itself what this one saw
+    other.end()
+    assert not is_leased(cache)
+
+
+def test_a_sign_on_the_way_counts(cache, lease):
+    lease.settle()
+    lease.drop()
+    lease.renew()
+    assert not is_leased(cache)
+
+
+def test_it_vouches_for_no_other_folder_of_that_name(cache, root, lease):
+    os.rename(root, f"{root} before")
+    assert not is_leased(cache)
+    os.mkdir(root)
+    assert not is_leased(cache)
+    assert not lease.holds()
+    assert lease.is_taken()
+
+
+def test_one_given_while_the_folder_was_gone_counts_for_nothing(cache, root, lease):
+    shutil.rmtree(root)
+    lease.settle()
+    lease.renew()
+    assert not is_leased(cache)
+    os.mkdir(root)
+    assert not is_leased(cache)

@@ -1,9 +1,6 @@
 """Files that an import reads, and the one that an export writes."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 import sqlite3
 
 import pytest
@@ -19,13 +16,13 @@ from lessons_kb.store.files import (
 )
 
 
-def test_a_text_has_plain_line_ends_and_no_mark(tmp_path: pathlib.Path) -> None:
+def test_a_text_has_plain_line_ends_and_no_mark(tmp_path):
     path = tmp_path / "a.md"
     path.write_bytes("\ufeff가\r\nb\rc\n".encode())
     assert read_source(str(path)) == "가\nb\nc\n"
 
 
-def test_the_line_that_is_not_utf_8_is_named(tmp_path: pathlib.Path) -> None:
+def test_the_line_that_is_not_utf_8_is_named(tmp_path):
     path = tmp_path / "a.md"
     path.write_bytes(b"good\nb\xffd\n")
     with pytest.raises(InputError, match=r"a.md:2: not UTF-8"):
@@ -34,7 +31,7 @@ def test_the_line_that_is_not_utf_8_is_named(tmp_path: pathlib.Path) -> None:
         list(read_source_lines(str(path)))
 
 
-def test_lines_are_read_one_by_one(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_read_one_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr(import_files, "_CHUNK_BYTES", 3)
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"one\r\n\ntwo two\nthree")
@@ -42,9 +39,7 @@ def test_lines_are_read_one_by_one(tmp_path: pathlib.Path, monkeypatch: pytest.M
     assert found == [(1, "one"), (2, ""), (3, "two two"), (4, "three")]
 
 
-def test_a_line_without_end_is_bounded(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_end_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(import_files, "_CHUNK_BYTES", 8)
     monkeypatch.setattr(import_files, "MAX_LINE_BYTES", 20)
     path = tmp_path / "a.jsonl"
@@ -54,7 +49,7 @@ def test_a_line_without_end_is_bounded(
         list(read_source_lines(str(path)))
 
 
-def test_what_is_no_file_is_said(tmp_path: pathlib.Path) -> None:
+def test_what_is_no_file_is_said(tmp_path):
     with pytest.raises(StorageError, match="no such file"):
         read_source(str(tmp_path / "none.md"))
     with pytest.raises(StorageError, match="no such file"):
@@ -63,7 +58,7 @@ def test_what_is_no_file_is_said(tmp_path: pathlib.Path) -> None:
         list(read_source_lines(str(tmp_path)))
 
 
-def database(path: pathlib.Path, *statements: str) -> str:
+def database(path, *statements):
     db = sqlite3.connect(path)
     for statement in statements:
         db.execute(statement)
@@ -72,7 +67,7 @@ def database(path: pathlib.Path, *statements: str) -> str:
     return str(path)
 
 
-def test_a_table_is_read_and_nothing_is_written(tmp_path: pathlib.Path) -> None:
+def test_a_table_is_read_and_nothing_is_written(tmp_path):
     path = database(
         tmp_path / "m ?#.db",
         "CREATE TABLE mistakes (id INTEGER, description TEXT, extra BLOB)",
@@ -88,7 +83,7 @@ def test_a_table_is_read_and_nothing_is_written(tmp_path: pathlib.Path) -> None:
     assert os.listdir(tmp_path) == ["m ?#.db"]
 
 
-def test_an_open_log_is_read_too(tmp_path: pathlib.Path) -> None:
+def test_an_open_log_is_read_too(tmp_path):
     db = sqlite3.connect(tmp_path / "m.db")
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("CREATE TABLE mistakes (id INTEGER)")
@@ -98,7 +93,7 @@ def test_an_open_log_is_read_too(tmp_path: pathlib.Path) -> None:
     db.close()
 
 
-def test_what_is_no_such_database_is_said(tmp_path: pathlib.Path) -> None:
+def test_what_is_no_such_database_is_said(tmp_path):
     other = database(tmp_path / "o.db", "CREATE TABLE things (id INTEGER)")
     with pytest.raises(InputError, match="no table mistakes, only things"):
         read_table(other, "mistakes", ("id",))
@@ -113,7 +108,7 @@ def test_what_is_no_such_database_is_said(tmp_path: pathlib.Path) -> None:
     assert not (tmp_path / "n.db").exists()
 
 
-def test_an_export_is_written_whole(tmp_path: pathlib.Path) -> None:
+def test_an_export_is_written_whole(tmp_path):
     path = tmp_path / "out.jsonl"
     write_export(str(path), ["a", "한"])
     path.chmod(0o600)
@@ -123,7 +118,7 @@ def test_an_export_is_written_whole(tmp_path: pathlib.Path) -> None:
     assert os.listdir(tmp_path) == ["out.jsonl"]
 
 
-def test_an_export_that_cannot_be_written_is_said(tmp_path: pathlib.Path) -> None:
+def test_an_export_that_cannot_be_written_is_said(tmp_path):
     with pytest.raises(StorageError, match="no such file"):
         write_export(str(tmp_path / "none" / "x"), ["a"])
     with pytest.raises(StorageError, match="not a regular file"):

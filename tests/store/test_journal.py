@@ -1,13 +1,10 @@
 """The journal: what a session has in its context, what is counted, what its guards remember."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pathlib
 import sqlite3
 import threading
-from collections.abc import Callable
 
 import pytest
 
@@ -18,18 +15,22 @@ from lessons_kb.store.journal import _MIGRATIONS, Journal
 
 
 @pytest.fixture
-def path(tmp_path: pathlib.Path) -> str:
+def path(tmp_path):
     return str(tmp_path / "journal.db")
 
 
-def test_turns_count_per_session(path: str) -> None:
+@pytest.fixture
+def journal(path):
     journal = Journal(path)
-    assert [journal.next_turn("a"), journal.next_turn("a"), journal.next_turn("b")] == [1, 2, 1]
+    yield journal
     journal.close()
 
 
-def test_what_was_given_is_in_the_context_until_compacted(path: str) -> None:
-    journal = Journal(path)
+def test_turns_count_per_session(journal):
+    assert [journal.next_turn("a"), journal.next_turn("a"), journal.next_turn("b")] == [1, 2, 1]
+
+
+def test_what_was_given_is_in_the_context_until_compacted(journal):
     journal.record_injections("s", turn=3, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
     assert journal.in_context("s", since_turn=3) == {("x.md", "1"), ("y.md", "2")}
     assert journal.in_context("s", since_turn=4) == set()
@@ -38,32 +39,26 @@ def test_what_was_given_is_in_the_context_until_compacted(path: str) -> None:
     assert journal.in_context("s", since_turn=0) == {("y.md", "2")}
     journal.forget_context("s")
     assert journal.in_context("s", since_turn=0) == set()
-    journal.close()
 
 
-def test_what_is_out_of_the_context_is_not_written_again(path: str) -> None:
-    journal = Journal(path)
+def test_what_is_out_of_the_context_is_not_written_again(journal):
     journal.record_injections("s", turn=1, at=1, cards=[("x.md", "1", 9), ("y.md", "2", 9)])
     changes = []
     for cards in (None, None, ["x.md"]):
         journal.forget_context("s", cards)
         changes += journal.run("SELECT total_changes()")
     assert len(set(changes)) == 1
-    journal.close()
 
 
-def test_the_last_block_is_known_by_rank(path: str) -> None:
-    journal = Journal(path)
+def test_the_last_block_is_known_by_rank(journal):
     assert journal.last_injected(None) == []
     journal.record_injections("a", turn=1, at=5, cards=[("x.md", "", 1)])
     journal.record_injections("b", turn=1, at=6, cards=[("z.md", "", 1), ("y.md", "", 1)])
     assert journal.last_injected(None) == ["z.md", "y.md"]
     assert journal.last_injected("a") == ["x.md"]
-    journal.close()
 
 
-def test_a_rank_is_the_number_in_the_block(path: str) -> None:
-    journal = Journal(path)
+def test_a_rank_is_the_number_in_the_block(journal):
     cards = [("x.md", "", 1), ("y.md", "", 1)]
     journal.record_injections("s", turn=1, at=5, cards=cards, ranks=[2, 5])
     journal.next_turn("s")
@@ -71,15 +66,14 @@ def test_a_rank_is_the_number_in_the_block(path: str) -> None:
     journal.next_turn("s", by=2)
     assert sorted(journal.injections.ranked("s")) == [(2, 2, "x.md"), (2, 5, "y.md")]
     assert journal.injections.ranked("t") == []
-    journal.close()
 
 
-def test_the_file_is_private(path: str) -> None:
+def test_the_file_is_private(path):
     Journal(path).close()
     assert os.stat(path).st_mode & 0o077 == 0
 
 
-def test_a_newer_journal_is_left_alone(path: str) -> None:
+def test_a_newer_journal_is_left_alone(path):
     db = sqlite3.connect(path)
     db.execute("PRAGMA user_version = 99")
     db.close()
@@ -87,7 +81,7 @@ def test_a_newer_journal_is_left_alone(path: str) -> None:
         Journal(path)
 
 
-def test_a_damaged_journal_is_kept_aside_and_a_fresh_one_begun(path: str) -> None:
+def test_a_damaged_journal_is_kept_aside_and_a_fresh_one_begun(path):
     pathlib.Path(path).write_bytes(b"junk" * 1000)
     journal = Journal(path)
     assert journal.next_turn("s") == 1
@@ -99,7 +93,7 @@ def test_a_damaged_journal_is_kept_aside_and_a_fresh_one_begun(path: str) -> Non
     again.close()
 
 
-def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path: str) -> None:
+def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path):
     journal = Journal(path)
     for number in range(300):
         journal.events.append(Event(kind="prompt", at=1.0, text=f"{number} " * 200))
@@ -118,14 +112,14 @@ def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path: str)
     journal.close()
 
 
-def test_a_journal_that_cannot_be_opened_is_named_and_not_touched(path: str) -> None:
+def test_a_journal_that_cannot_be_opened_is_named_and_not_touched(path):
     os.mkdir(path)
     with pytest.raises(StorageError, match=r"journal\.db is not a file; move it away"):
         Journal(path)
     assert os.path.isdir(path)
 
 
-def test_a_journal_of_the_first_version_goes_on(path: str) -> None:
+def test_a_journal_of_the_first_version_goes_on(path):
     db = sqlite3.connect(path)
     for statement in _MIGRATIONS[0].split(";"):
         db.execute(statement)
@@ -139,7 +133,7 @@ def test_a_journal_of_the_first_version_goes_on(path: str) -> None:
     journal.close()
 
 
-def test_what_is_counted_by_day_outlives_what_is_forgotten(path: str) -> None:
+def test_what_is_counted_by_day_outlives_what_is_forgotten(path):
     day = 86_400.0
     journal = Journal(path)
     journal.record_injections("s", turn=1, at=int(day * 100), cards=[("x.md", "", 1)])
@@ -167,10 +161,10 @@ def test_what_is_counted_by_day_outlives_what_is_forgotten(path: str) -> None:
     journal.close()
 
 
-def test_forgetting_is_asked_for_once_a_day(path: str) -> None:
-    asked: list[int] = []
+def test_forgetting_is_asked_for_once_a_day(path):
+    asked = []
 
-    def days() -> int:
+    def days():
         asked.append(1)
         return 90
 
@@ -182,10 +176,9 @@ def test_forgetting_is_asked_for_once_a_day(path: str) -> None:
     assert len(asked) == 2
 
 
-def test_a_transaction_is_all_or_nothing(path: str) -> None:
-    journal = Journal(path)
+def test_a_transaction_is_all_or_nothing(journal):
 
-    def fail_half_way() -> None:
+    def fail_half_way():
         with journal.transaction():
             journal.events.append(Event(kind="prompt"))
             journal.keep_guard_state("s", "1")
@@ -199,10 +192,9 @@ def test_a_transaction_is_all_or_nothing(path: str) -> None:
         journal.keep_guard_state("s", "1", part="sub")
     assert (journal.guard_state("s"), journal.guard_state("s", "sub")) == ("", "1")
     assert journal.last_injected("s") == ["x.md"]
-    journal.close()
 
 
-def _count_in_state(path: str, times: int) -> None:
+def _count_in_state(path, times):
     journal = Journal(path)
     for _ in range(times):
         with journal.transaction():
@@ -213,17 +205,16 @@ def _count_in_state(path: str, times: int) -> None:
 
 
 @pytest.mark.slow
-def test_guards_of_parallel_processes_take_turns(path: str) -> None:
+def test_guards_of_parallel_processes_take_turns(path):
     _in_processes(_count_in_state, (path, 100), 4)
     journal = Journal(path)
     assert journal.guard_state("s") == "400"
     journal.close()
 
 
-def test_threads_take_turns_too(path: str) -> None:
-    journal = Journal(path)
+def test_threads_take_turns_too(journal):
 
-    def count() -> None:
+    def count():
         for _ in range(50):
             with journal.transaction():
                 journal.keep_guard_state("s", str(int(journal.guard_state("s") or 0) + 1))
@@ -234,10 +225,9 @@ def test_threads_take_turns_too(path: str) -> None:
     for thread in threads:
         thread.join()
     assert journal.guard_state("s") == "200"
-    journal.close()
 
 
-def _in_processes(work: Callable[..., None], arguments: tuple[object, ...], number: int) -> None:
+def _in_processes(work, arguments, number):
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=work, args=arguments) for _ in range(number)]
     for worker in workers:
@@ -247,7 +237,7 @@ def _in_processes(work: Callable[..., None], arguments: tuple[object, ...], numb
     assert [worker.exitcode for worker in workers] == [0] * number
 
 
-def _count_turns(path: str, times: int) -> None:
+def _count_turns(path, times):
     journal = Journal(path)
     for _ in range(times):
         journal.next_turn("s")
@@ -255,7 +245,7 @@ def _count_turns(path: str, times: int) -> None:
 
 
 @pytest.mark.slow
-def test_no_turn_is_lost_between_processes(path: str) -> None:
+def test_no_turn_is_lost_between_processes(path):
     _in_processes(_count_turns, (path, 50), 4)
     journal = Journal(path)
     assert journal.next_turn("s") == 201

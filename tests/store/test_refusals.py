@@ -1,22 +1,20 @@
-from __future__ import annotations
+"""Where WAL must not be used: read from the table of mounts."""
 
 import contextlib
 import errno
 import os
-import pathlib
+import sqlite3
 import subprocess
 import sys
 
 import pytest
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store import (
-    card_files,
-    trash,
-)
-from lessons_kb.store import (
-    files as disk,
-)
+from lessons_kb.store import card_files, trash
+from lessons_kb.store import catalogue as mounts
+from lessons_kb.store import files as disk
+from lessons_kb.store.catalogue import Catalogue
+from lessons_kb.store.journal import Journal
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
 
@@ -44,16 +42,13 @@ def refused(error):
     return text
 
 
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        (errno.ENOSPC, "disk is full"),
-        (errno.EDQUOT, "quota"),
-        (errno.EROFS, "read-only"),
-        (errno.EACCES, "no permission"),
-        (errno.EIO, "check the disk"),
-    ],
-)
+@pytest.mark.parametrize(("code", "words"), [
+    (errno.ENOSPC, "disk is full"),
+    (errno.EDQUOT, "quota"),
+    (errno.EROFS, "read-only"),
+    (errno.EACCES, "no permission"),
+    (errno.EIO, "check the disk"),
+])  # fmt: skip
 @pytest.mark.parametrize("call", ["open", "write", "fsync"])
 def test_what_the_system_refuses_is_one_line_and_nothing_is_lost(
     root, card, monkeypatch, call, code, words
@@ -161,7 +156,7 @@ def test_a_folder_that_cannot_be_changed(root, card):
     assert only_the_card(root)
 
 
-def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> None:
+def test_a_card_that_its_owner_made_read_only_stays(tmp_path):
     (tmp_path / "a.md").write_text("by hand")
     (tmp_path / "a.md").chmod(0o444)
     with pytest.raises(StorageError, match=r"^a\.md: read-only; run `chmod u\+w /.*/a\.md`$"):
@@ -170,7 +165,66 @@ def test_a_card_that_its_owner_made_read_only_stays(tmp_path: pathlib.Path) -> N
     assert card_files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
 
 
-def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path: pathlib.Path) -> None:
+def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path):
     (tmp_path / "lessons").write_text("")
     with pytest.raises(StorageError, match=r"a part of the path is not a folder"):
         card_files.create(str(tmp_path), "lessons/a.md", b"x")
+
+
+TABLE = """\
+22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+23 22 0:40 / /home rw shared:1 - nfs4 server:/home rw
+24 23 0:41 / /home/me/My\\040Disk rw - ext4 /dev/sdb rw
+25 22 0:42 / /mnt/ssh rw - fuse.sshfs me@host: rw
+26 22 0:43 / /mnt/zip rw - fuse.archivemount zip rw
+27 22 0:44 / /twice rw - cifs //a/b rw
+28 22 0:45 / /twice rw - tmpfs tmpfs rw
+a broken line
+"""
+CASES = {
+    "/": False,
+    "/var/x": False,
+    "/home": True,
+    "/home/me/brain/journal.db": True,
+    "/home/me/My Disk/journal.db": False,
+    "/homework": False,
+    "/mnt/ssh/x": True,
+    "/mnt/zip/x": False,
+    "/twice/x": False,
+}
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+@linux_only
+@pytest.mark.parametrize(("path", "network"), CASES.items())
+def test_the_innermost_mount_decides(path, network, tmp_path, monkeypatch):
+    table = tmp_path / "mountinfo"
+    table.write_text(TABLE)
+    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
+    assert mounts.is_network(path) is network
+
+
+@linux_only
+def test_no_table_means_no_network(tmp_path, monkeypatch):
+    monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "missing"))
+    assert mounts.is_network("/home/x") is False
+
+
+def _journal_mode(path):
+    db = sqlite3.connect(path)
+    (mode,) = db.execute("PRAGMA journal_mode").fetchone()
+    db.close()
+    return str(mode)
+
+
+@linux_only
+@pytest.mark.parametrize(("kind", "mode"), [("nfs4", "delete"), ("ext4", "wal")])
+def test_catalogue_and_journal_keep_no_wal_on_a_network(kind, mode, tmp_path, monkeypatch):
+    table = tmp_path / "mountinfo"
+    table.write_text(f"1 0 0:1 / / rw - {kind} somewhere rw\n")
+    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
+    Journal(str(tmp_path / "journal.db")).close()
+    Catalogue.open(str(tmp_path / "catalogue.db")).close()
+    assert _journal_mode(str(tmp_path / "journal.db")) == mode
+    assert _journal_mode(str(tmp_path / "catalogue.db")) == mode

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import os
 import pathlib
@@ -12,17 +10,9 @@ import time
 import pytest
 
 from lessons_kb.errors import EditRefused, InputError, StorageError
-from lessons_kb.store import (
-    card_files,
-    locks,
-    trash,
-)
-from lessons_kb.store import (
-    files as disk,
-)
-from lessons_kb.store import (
-    files as replace_file,
-)
+from lessons_kb.store import card_files, locks, trash
+from lessons_kb.store import files as disk
+from lessons_kb.store import files as replace_file
 from lessons_kb.store import trash as displaced
 
 CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"

@@ -1,15 +1,11 @@
 """SPEC §2 "Scan" and §3 "racily clean"."""
 
-from __future__ import annotations
-
 import os
-import pathlib
 
 import pytest
 
 from lessons_kb.config import DEFAULTS
 from lessons_kb.store.scan import (
-    Scan,
     format_manifest,
     mark_racy,
     parse_manifest,
@@ -19,48 +15,43 @@ from lessons_kb.store.scan import (
 from lessons_kb.text.patterns import compile_globs
 
 
-def look(root: pathlib.Path, **changes: object) -> Scan:
-    options: dict[str, object] = {
-        "folders": DEFAULTS.folders,
-        "max_files": 100,
-        "max_file_bytes": 1000,
-        **changes,
-    }
+def look(root, **changes):
+    options = {"folders": DEFAULTS.folders, "max_files": 100, "max_file_bytes": 1000, **changes}
     return scan(str(root), **options)  # type: ignore[arg-type]
 
 
-def write(root: pathlib.Path, *names: str, text: str = "# x\n") -> None:
+def write(root, *names, text="# x\n"):
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
 
 
-def rules(found: Scan) -> dict[str, str]:
+def rules(found):
     return {finding.path: finding.rule for finding in found.findings}
 
 
-def test_markdown_files_are_listed_and_nothing_else(tmp_path: pathlib.Path) -> None:
+def test_markdown_files_are_listed_and_nothing_else(tmp_path):
     write(tmp_path, "a.md", "b.markdown", "c.txt", "lessons/d.md", "한글/교훈.md")
     assert sorted(look(tmp_path).files) == ["a.md", "b.markdown", "lessons/d.md", "한글/교훈.md"]
 
 
-def test_hidden_folders_and_node_modules_are_skipped(tmp_path: pathlib.Path) -> None:
+def test_hidden_folders_and_node_modules_are_skipped(tmp_path):
     write(tmp_path, ".git/x.md", ".lessons/x.md", "node_modules/p/x.md", "a/.b/x.md", ".x.md")
     assert look(tmp_path).files == {}
 
 
-def test_a_hidden_card_folder_is_entered_and_its_neighbours_are_not(tmp_path: pathlib.Path) -> None:
+def test_a_hidden_card_folder_is_entered_and_its_neighbours_are_not(tmp_path):
     write(tmp_path, ".ai/lessons/a.md", ".ai/lessons/deep/b.md", ".ai/other/c.md", ".ai/d.md")
     assert sorted(look(tmp_path).files) == [".ai/lessons/a.md", ".ai/lessons/deep/b.md"]
 
 
-def test_lessonsignore_names_files_folders_and_exceptions(tmp_path: pathlib.Path) -> None:
+def test_lessonsignore_names_files_folders_and_exceptions(tmp_path):
     write(tmp_path, "a.md", "draft-a.md", "old/b.md", "keep/draft-c.md")
     ignored = compile_globs(["draft-*", "old/", "!keep/draft-c.md"])
     assert sorted(look(tmp_path, ignored=ignored).files) == ["a.md", "keep/draft-c.md"]
 
 
-def test_a_link_to_a_scanned_file_does_not_double_it(tmp_path: pathlib.Path) -> None:
+def test_a_link_to_a_scanned_file_does_not_double_it(tmp_path):
     write(tmp_path, "a.md")
     (tmp_path / "b.md").symlink_to("a.md")
     found = look(tmp_path)
@@ -68,7 +59,7 @@ def test_a_link_to_a_scanned_file_does_not_double_it(tmp_path: pathlib.Path) -> 
     assert found.findings == ()
 
 
-def test_a_link_opens_no_way_to_what_the_scan_leaves_out(tmp_path: pathlib.Path) -> None:
+def test_a_link_opens_no_way_to_what_the_scan_leaves_out(tmp_path):
     write(tmp_path, ".hidden/a.md", "plain.txt", "old/c.md", "seen/d.md")
     links = {"b.md": ".hidden/a.md", "c.md": "plain.txt", "e.md": "old/c.md", "lessons": ".hidden"}
     for name, target in links.items():
@@ -79,7 +70,7 @@ def test_a_link_opens_no_way_to_what_the_scan_leaves_out(tmp_path: pathlib.Path)
     assert rules(found) == dict.fromkeys(links, "link-not-followed")
 
 
-def test_links_that_are_broken_circular_or_lead_outside_are_named(tmp_path: pathlib.Path) -> None:
+def test_links_that_are_broken_circular_or_lead_outside_are_named(tmp_path):
     brain = tmp_path / "brain"
     write(tmp_path, "outside.md", "elsewhere/x.md")
     write(brain, "a/b/c.md")
@@ -98,7 +89,7 @@ def test_links_that_are_broken_circular_or_lead_outside_are_named(tmp_path: path
     }
 
 
-def test_what_is_not_a_file_is_named_and_the_rest_is_found(tmp_path: pathlib.Path) -> None:
+def test_what_is_not_a_file_is_named_and_the_rest_is_found(tmp_path):
     write(tmp_path, "good.md", "folder.md/inside.md")
     write(tmp_path, "huge.md", text="x" * 2000)
     os.mkfifo(tmp_path / "pipe.md")
@@ -116,9 +107,7 @@ def test_what_is_not_a_file_is_named_and_the_rest_is_found(tmp_path: pathlib.Pat
     assert all(finding.fix and finding.level == "error" for finding in found.findings)
 
 
-def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(tmp_path):
     write(tmp_path, *(f"a{n}.md" for n in range(5)), "lessons/z.md", "docs/solutions/y.md")
     for n in range(5):
         os.utime(tmp_path / f"a{n}.md", (1_000_000_000 - n * 100_000,) * 2)
@@ -129,7 +118,7 @@ def test_beyond_max_files_card_folders_come_first_and_the_rest_is_counted(
     ]
 
 
-def test_of_too_many_cards_the_newest_and_the_most_recurrent_stay(tmp_path: pathlib.Path) -> None:
+def test_of_too_many_cards_the_newest_and_the_most_recurrent_stay(tmp_path):
     cards = {"a": (9, "2020-01-01"), "b": (1, "2026-01-05"), "c": (1, "2020-01-02")}
     cards |= {"d": (4, "2020-01-01"), "e": (1, "2026-01-04"), "f": (2, "2026-01-01")}
     for name, (count, day) in cards.items():
@@ -147,7 +136,7 @@ def test_of_too_many_cards_the_newest_and_the_most_recurrent_stay(tmp_path: path
     assert "lessons/c.md" in look(tmp_path, max_files=4, last=last).files
 
 
-def test_equal_manifests_mean_nothing_changed(tmp_path: pathlib.Path) -> None:
+def test_equal_manifests_mean_nothing_changed(tmp_path):
     write(tmp_path, "a.md", "lessons/b.md")
     before = look(tmp_path).manifest
     assert look(tmp_path).manifest == before
@@ -158,7 +147,7 @@ def test_equal_manifests_mean_nothing_changed(tmp_path: pathlib.Path) -> None:
     assert look(tmp_path).manifest != with_settings
 
 
-def test_a_rename_over_the_same_name_is_a_change(tmp_path: pathlib.Path) -> None:
+def test_a_rename_over_the_same_name_is_a_change(tmp_path):
     write(tmp_path, "a.md")
     before = look(tmp_path)
     info = os.stat(tmp_path / "a.md")
@@ -168,7 +157,7 @@ def test_a_rename_over_the_same_name_is_a_change(tmp_path: pathlib.Path) -> None
     assert look(tmp_path).files["a.md"] != before.files["a.md"]
 
 
-def test_manifests_are_read_back(tmp_path: pathlib.Path) -> None:
+def test_manifests_are_read_back(tmp_path):
     assert parse_manifest(look(tmp_path).manifest) == {}
     write(tmp_path, "a.md", "b b.md")
     found = look(tmp_path)
@@ -177,22 +166,19 @@ def test_manifests_are_read_back(tmp_path: pathlib.Path) -> None:
     assert found.manifest.startswith(settings_signature(str(tmp_path)))
 
 
-@pytest.mark.parametrize(
-    ("modified", "racy"),
-    [
-        (1_000_000_000_000_000_500, True),  # written after the scan began
-        (999_999_999_990_000_500, True),  # within a kernel tick before it
-        (999_999_990_000_000_500, False),
-        (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
-        (999_999_990_000_000_000, False),
-    ],
-)
-def test_a_file_too_young_to_be_vouched_for_is_marked(modified: int, racy: bool) -> None:
+@pytest.mark.parametrize(("modified", "racy"), [
+    (1_000_000_000_000_000_500, True),  # written after the scan began
+    (999_999_999_990_000_500, True),  # within a kernel tick before it
+    (999_999_990_000_000_500, False),
+    (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
+    (999_999_990_000_000_000, False),
+])  # fmt: skip
+def test_a_file_too_young_to_be_vouched_for_is_marked(modified, racy):
     signature = f"{modified}.{modified}.7.42"
     marked = mark_racy(signature, started_ns=1_000_000_000_000_000_000)
     assert (marked != signature) is racy
 
 
-def test_the_youngest_of_the_two_times_decides() -> None:
+def test_the_youngest_of_the_two_times_decides():
     old, young = 5_000_000_001, 1_000_000_000_000_000_001
     assert mark_racy(f"{old}.{young}.1.1", started_ns=1_000_000_000_000_000_000).endswith("!")

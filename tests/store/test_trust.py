@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 import stat
 
@@ -8,13 +6,7 @@ import pytest
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store import scan
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.scan import (
-    cache_dir,
-    is_trusted,
-    read_record,
-    revoke,
-    trust,
-)
+from lessons_kb.store.scan import cache_dir, is_trusted, read_record, revoke, trust
 
 
 def write(root, name, text):

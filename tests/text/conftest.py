@@ -1,7 +1,5 @@
 """Shared by the tests of this room."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

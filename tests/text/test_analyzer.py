@@ -1,7 +1,5 @@
 """What a text is found by."""
 
-from __future__ import annotations
-
 import string
 import subprocess
 import sys
@@ -17,9 +15,17 @@ from hypothesis import strategies as st
 from lessons_kb.text import analyzer
 from lessons_kb.text.analyzer import (
     ANALYZER_VERSION,
+    HAN,
+    HANGUL,
+    KANA,
+    LATIN,
+    OTHER,
     STOP_WORDS,
+    UNKNOWN,
     analyze,
     find_neighbours,
+    find_script,
+    find_script_of_word,
 )
 
 IDENTIFIERS = {
@@ -90,11 +96,7 @@ def test_version_tells_ours_and_the_stemmers():
 
 
 def test_words_are_stemmed_and_stop_words_dropped():
-    assert analyze("The handlers were retrying; it did not retry") == [
-        "handler",
-        "retri",
-        "retri",
-    ]
+    assert analyze("The handlers were retrying; it did not retry") == ["handler", "retri", "retri"]
 
 
 @pytest.mark.parametrize("pair", ["broke break", "written writes", "ran running", "thrown throws"])
@@ -170,9 +172,9 @@ def test_threads_get_the_same_terms():
     words = [f"runningWord{number} istGelaufen{number}" for number in range(2000)]
     expected = [analyze(word) for word in words]
     analyzer._TERMS.clear()
-    wrong: list[str] = []
+    wrong = []
 
-    def work() -> None:
+    def work():
         wrong.extend(w for w, terms in zip(words, expected, strict=True) if analyze(w) != terms)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -208,27 +210,21 @@ def test_import_is_cheap_for_a_hook(python_path):
         "print(sorted((set(sys.modules) - before) & heavy))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env=python_path,
+        [sys.executable, "-c", code], capture_output=True, text=True, env=python_path
     )
     assert done.stdout.strip() == "[]", done.stderr
 
 
-@pytest.mark.parametrize(
-    ("text", "pairs"),
-    [
-        ("the local base branch", [("local", "base"), ("base", "branch")]),
-        ("a stale branch of main", [("stale", "branch"), ("branch", "main")]),
-        ("restart .env.local now", [("restart", "env"), ("envloc", "now")]),
-        ("getUserById", []),
-        ("run run run", []),
-        ("a b, a b", []),
-        ("", []),
-        ("한글 정렬", [("한글", "정")]),
-    ],
-)
+@pytest.mark.parametrize(("text", "pairs"), [
+    ("the local base branch", [("local", "base"), ("base", "branch")]),
+    ("a stale branch of main", [("stale", "branch"), ("branch", "main")]),
+    ("restart .env.local now", [("restart", "env"), ("envloc", "now")]),
+    ("getUserById", []),
+    ("run run run", []),
+    ("a b, a b", []),
+    ("", []),
+    ("한글 정렬", [("한글", "정")]),
+])  # fmt: skip
 def test_neighbours_are_words_that_stand_side_by_side(text, pairs):
     assert find_neighbours(text) == pairs
 
@@ -238,3 +234,23 @@ def test_neighbours_follow_each_other_in_the_terms(text):
     terms = analyze(text)
     side_by_side = set(pairwise(terms))
     assert set(find_neighbours(text)) <= side_by_side
+
+
+@pytest.mark.parametrize(("text", "script"), [
+    ("", LATIN),
+    ("fix the build", LATIN),
+    ("señal naïve łódź", LATIN),
+    ("исправь ошибку в docker", OTHER),
+    ("διόρθωσε το σφάλμα", OTHER),
+    ("이거 왜 안 되는지 docker compose 확인해줘", HANGUL),
+    ("docker compose を修正して", KANA),
+    ("修复 docker 数据库 问题", HAN),
+    ("แก้ไขข้อผิดพลาด", UNKNOWN),
+])  # fmt: skip
+def test_most_letters_decide(text, script):
+    assert find_script(text.split()) == script
+
+
+def test_a_word_of_two_scripts_is_of_the_later_one():
+    assert find_script_of_word("api") == LATIN
+    assert find_script_of_word("api修复") == HAN

@@ -1,7 +1,5 @@
 """Patches taken apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.text.diffs import Hunk, parse_hunks
@@ -33,36 +31,21 @@ AGENTS = """*** Begin Patch
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "hunks"),
-    [
-        (
-            GIT,
-            [
-                ("src/run.py", 3, [(" ", "a"), ("-", "b"), ("+", "++ c"), (" ", "d")]),
-                ("old.py", 0, [("-", "gone")]),
-            ],
-        ),
-        (
-            AGENTS,
-            [
-                ("src/run.py", 0, [(" ", "a"), ("-", "b"), ("+", "c")]),
-                ("new.py", 0, [("+", "d")]),
-            ],
-        ),
-        ("@@\n-a\n+b", [("given.py", 0, [("-", "a"), ("+", "b")])]),
-        ("+ no patch\n- at all", []),
-        ("", []),
-    ],
-)
-def test_a_patch_is_taken_apart(
-    text: str, hunks: list[tuple[str, int, list[tuple[str, str]]]]
-) -> None:
+@pytest.mark.parametrize(("text", "hunks"), [
+    (GIT, [("src/run.py", 3, [(" ", "a"), ("-", "b"), ("+", "++ c"), (" ", "d")]), ("old.py", 0,
+     [("-", "gone")])]),
+    (AGENTS, [("src/run.py", 0, [(" ", "a"), ("-", "b"), ("+", "c")]), ("new.py", 0, [("+",
+     "d")])]),
+    ("@@\n-a\n+b", [("given.py", 0, [("-", "a"), ("+", "b")])]),
+    ("+ no patch\n- at all", []),
+    ("", []),
+])  # fmt: skip
+def test_a_patch_is_taken_apart(text, hunks):
     found = [(one.path, one.line, list(one.rows)) for one in parse_hunks(text, path="given.py")]
     assert found == hunks
 
 
-def test_a_hunk_has_two_sides_and_numbers() -> None:
+def test_a_hunk_has_two_sides_and_numbers():
     hunk = Hunk(path="a", line=3, rows=((" ", "a"), ("-", "b"), ("+", "c"), ("+", "d")))
     assert (hunk.before, hunk.after) == ("a\nb\n", "a\nc\nd\n")
     assert list(hunk.added()) == [(4, "c"), (5, "d")]

@@ -1,7 +1,5 @@
 """Globs mean what git and pathspec mean by them."""
 
-from __future__ import annotations
-
 import re
 import time
 
@@ -11,13 +9,7 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from lessons_kb.errors import InputError
-from lessons_kb.text.patterns import (
-    MAX_GLOB,
-    MAX_PATH,
-    compile_globs,
-    get_hints,
-    match_globs,
-)
+from lessons_kb.text.patterns import MAX_GLOB, MAX_PATH, compile_globs, get_hints, match_globs
 
 MATCHING = [
     ("src/**/*.py", "src/a.py"),
@@ -128,16 +120,13 @@ def test_agrees_with_pathspec(globs, paths):
         assert any(hint in "\n".join(paths) for hint in get_hints(compiled))
 
 
-@pytest.mark.parametrize(
-    ("glob", "path"),
-    [
-        ("*a" * 30 + "b", "a" * 250),
-        ("**/a" * 30 + "/b", "a/" * 2000 + "a"),
-        ("a/**/" * 30 + "b", "a/" * 2000 + "a"),
-        ("*a*/**/" * 20 + "b", "aaa/" * 1000 + "a"),
-        ("[ab]*" * 40 + "c", "ab" * 100),
-    ],
-)
+@pytest.mark.parametrize(("glob", "path"), [
+    ("*a" * 30 + "b", "a" * 250),
+    ("**/a" * 30 + "/b", "a/" * 2000 + "a"),
+    ("a/**/" * 30 + "b", "a/" * 2000 + "a"),
+    ("*a*/**/" * 20 + "b", "aaa/" * 1000 + "a"),
+    ("[ab]*" * 40 + "c", "ab" * 100),
+])  # fmt: skip
 def test_time_stays_bounded_on_hostile_globs(glob, path):
     compiled = compile_globs([glob])
     began = time.process_time()
@@ -145,38 +134,32 @@ def test_time_stays_bounded_on_hostile_globs(glob, path):
     assert time.process_time() - began < 30
 
 
-@pytest.mark.parametrize(
-    ("glob", "matched"),
-    [
-        ("[[a]x", "[x"),
-        ("[+--]", ","),
-        ("[a&&b]", "&"),
-        ("[a||b]", "|"),
-        ("[a~~b]", "~"),
-        ("[]a[]", "["),
-        ("\\[a[[]", "[a["),
-    ],
-)
+@pytest.mark.parametrize(("glob", "matched"), [
+    ("[[a]x", "[x"),
+    ("[+--]", ","),
+    ("[a&&b]", "&"),
+    ("[a||b]", "|"),
+    ("[a~~b]", "~"),
+    ("[]a[]", "["),
+    ("\\[a[[]", "[a["),
+])  # fmt: skip
 def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
     """Python warns of such classes, on the standard error of whoever compiles them."""
     assert match_globs(compile_globs([glob]), matched)
 
 
-def test_a_hyphen_that_stands_first_in_a_class_is_itself() -> None:
+def test_a_hyphen_that_stands_first_in_a_class_is_itself():
     globs = compile_globs(["[!-a]x"])
     assert [path for path in ("0x", "bx", "ax", "-x") if match_globs(globs, path)] == ["0x", "bx"]
 
 
-@pytest.mark.parametrize(
-    ("path", "ignored"),
-    [
-        ("lessons/", False),
-        ("notes/", True),
-        ("lessons/a.md", False),
-        ("lessons/b.md", True),
-        ("lessons/deep/", True),
-    ],
-)
-def test_a_folder_is_taken_back_by_its_name(path: str, ignored: bool) -> None:
+@pytest.mark.parametrize(("path", "ignored"), [
+    ("lessons/", False),
+    ("notes/", True),
+    ("lessons/a.md", False),
+    ("lessons/b.md", True),
+    ("lessons/deep/", True),
+])  # fmt: skip
+def test_a_folder_is_taken_back_by_its_name(path, ignored):
     globs = compile_globs(["*", "!lessons/", "!lessons/a.md"])
     assert match_globs(globs, path) is ignored

@@ -1,7 +1,5 @@
 """The file paths that a prompt mentions."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -15,7 +13,7 @@ from tests.text.wild_text import WILD_TEXT
 PATHS = {
     "please fix src/app/main.py and lib/util.ts.": ["src/app/main.py", "lib/util.ts"],
     "see `docs/guide.md`, (src/a.py) or [here](src/b.py)!": [
-        *("docs/guide.md", "src/a.py", "src/b.py"),
+        *("docs/guide.md", "src/a.py", "src/b.py")
     ],
     "**src/a.py**, 'src/b.py', it's src/c.py": ["src/a.py", "src/b.py", "src/c.py"],
     '  File "src/a.py", line 3, in f': ["src/a.py"],
@@ -57,23 +55,17 @@ def test_find_paths(text, paths):
     assert list(find_paths(text)) == paths
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "fix the flaky tests",
-        "https://example.org/a/b.html and http://localhost:3000/src/App.jsx:10:5",
-        "git@github.com:owner/repo.git s3://bucket/key.txt",
-        "github.com/spf13/cobra/cmd.go",
-        "1/2 of it, 24/7, 2024/01/15, 01/15/2024, 3.11, v1.2.3, HTTP/1.1",
-        "and/or, TCP/IP, client/server, application/json, owner/repo, feature/new-login",
-        "e.g. this, i.e. that, etc. Node.js, Next.js",
-        "console.log(x), res.json(), self.name, this.config, os.path.join, a.b.c, x.h",
-        "src/**/*.py and *.ts and all .py files",
-        "/compact, /api/v1/users, --out=x, \\d+ \\n \\w",
-        "me@example.com wrote ... ./ ../ // . ..",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "", "fix the flaky tests",
+    "https://example.org/a/b.html and http://localhost:3000/src/App.jsx:10:5",
+    "git@github.com:owner/repo.git s3://bucket/key.txt", "github.com/spf13/cobra/cmd.go",
+    "1/2 of it, 24/7, 2024/01/15, 01/15/2024, 3.11, v1.2.3, HTTP/1.1",
+    "and/or, TCP/IP, client/server, application/json, owner/repo, feature/new-login",
+    "e.g. this, i.e. that, etc. Node.js, Next.js",
+    "console.log(x), res.json(), self.name, this.config, os.path.join, a.b.c, x.h",
+    "src/**/*.py and *.ts and all .py files", "/compact, /api/v1/users, --out=x, \\d+ \\n \\w",
+    "me@example.com wrote ... ./ ../ // . ..",
+])  # fmt: skip
 def test_no_paths(text):
     assert find_paths(text) == ()
 
@@ -115,28 +107,11 @@ def test_a_plain_path_is_found_wherever_it_stands(parts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *("a", "/", "\\", "a/", "a.", "./", "(", "[", '"', '"/', "a:", "A:\\", "`. ", "https://"),
-        *(
-            "\n--- a/",
-            "a@",
-            "é",
-            "..",
-            "?#",
-            "](",
-            "*",
-            "x.py ",
-            'File "',
-            "```\n",
-            "! ",
-            "다.",
-            "。",
-        ),
-        *("。」", ". ", ".\n", "x\n", "([{"),
-    ],
-)
+@pytest.mark.parametrize("unit", [
+    *("a", "/", "\\", "a/", "a.", "./", "(", "[", '"', '"/', "a:", "A:\\", "`. ", "https://"),
+    *("\n--- a/", "a@", "é", "..", "?#", "](", "*", "x.py ", 'File "', "```\n", "! ", "다.", "。"),
+    *("。」", ". ", ".\n", "x\n", "([{"),
+])  # fmt: skip
 def test_a_megabyte_takes_bounded_time(unit):
     text = unit * (1_000_000 // len(unit))
     began = time.process_time()

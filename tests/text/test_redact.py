@@ -1,17 +1,15 @@
 """Secrets never come through; what only looks odd stays readable. All secrets here are made up."""
 
-from __future__ import annotations
-
 import base64
 import glob
 import math
 import os
 import random
+import shlex
 import string
 import sysconfig
 import time
 import warnings
-from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import example, given
@@ -20,12 +18,11 @@ from hypothesis import strategies as st
 from lessons_kb.text.redact import excerpt, redact
 
 DICE = random.Random(20260102)
-LETTERS = string.ascii_letters
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
 
 
-def made(size: int, alphabet: str = ALNUM) -> str:
+def made(size, alphabet=ALNUM):
     """Return random characters, a digit, a small and a capital letter among them if it has them."""
     while True:
         text = "".join(DICE.choices(alphabet, k=size))
@@ -34,23 +31,23 @@ def made(size: int, alphabet: str = ALNUM) -> str:
             return text
 
 
-def base64_of(size: int) -> str:
+def base64_of(size):
     return base64.b64encode(DICE.randbytes(size)).decode()
 
 
-def token_of_three() -> str:
+def token_of_three():
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
     body = base64.urlsafe_b64encode(b'{"sub":"%d"}' % DICE.randrange(10**9)).decode().rstrip("=")
     return f"{head}.{body}.{made(43)}"
 
 
-def private_key() -> str:
+def private_key():
     lines = "\n".join(made(64) for _ in range(5))
     dashes = "-" * 5
     return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{lines}\n{dashes}END RSA PRIVATE KEY{dashes}"
 
 
-VENDORS: dict[str, Callable[[], str]] = {
+VENDORS = {
     "aws access key": lambda: "AKIA" + made(16, string.ascii_uppercase + string.digits),
     "github classic": lambda: "ghp_" + made(36),
     "github app": lambda: "ghs_" + made(36),
@@ -86,7 +83,7 @@ BARE = ("{}", "error: bad credentials {} given", "[{}]", '"{}"', "a\n  {}\nb", "
 
 
 @pytest.mark.parametrize("name", VENDORS)
-def test_a_secret_of_a_known_form_gives_itself_away(name: str) -> None:
+def test_a_secret_of_a_known_form_gives_itself_away(name):
     for frame in BARE:
         secret = VENDORS[name]()
         redacted = redact(frame.format(secret))
@@ -100,92 +97,53 @@ def test_a_secret_of_a_known_form_gives_itself_away(name: str) -> None:
 
 PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
 PASSWORD_FRAMES = (
-    'password = "{}"',
-    "password='{}'",
-    '{{"password": "{}", "user": "bob"}}',
-    '{{\\"password\\": \\"{}\\", \\"user\\": 1}}',
-    "{{'db_password': '{}'}}",
-    "self.login(user='bob', password='{}')",
-    'config["password"] = "{}"',
-    'password: str = "{}"',
-    'userPassword:"{}"',
-    ":password => '{}'",
-    "passphrase: '{}' # for the key",
-    "PGPASSWORD='{}' psql",
-    '<add key="Password" password="{}"/>',
-    "['mysql', '--password', '{}']",
-    "CREATE USER bob IDENTIFIED BY '{}'",
-    "ALTER ROLE bob WITH PASSWORD '{}'",
-    "비밀번호: '{}'",
-)
+    'password = "{}"', "password='{}'", '{{"password": "{}", "user": "bob"}}',
+    '{{\\"password\\": \\"{}\\", \\"user\\": 1}}', "{{'db_password': '{}'}}",
+    "self.login(user='bob', password='{}')", 'config["password"] = "{}"', 'password: str = "{}"',
+    'userPassword:"{}"', ":password => '{}'", "passphrase: '{}' # for the key",
+    "PGPASSWORD='{}' psql", '<add key="Password" password="{}"/>', "['mysql', '--password', '{}']",
+    "CREATE USER bob IDENTIFIED BY '{}'", "ALTER ROLE bob WITH PASSWORD '{}'", "비밀번호: '{}'",
+)  # fmt: skip
 BARE_FRAMES = (
-    "DB_PASSWORD={}",
-    "export DB_PASSWORD={} && run",
-    "password: {}",
-    "  db-password: {}\n  host: x",
-    "--password {} --user bob",
-    "--db-password={} --user bob",
-    "<password>{}</password>",
-    "machine h login bob password {}",
-    "Server=x;User Id=sa;Password={};Database=y",
-    "curl -s -u bob:{} https://example.org",
-    "mysql -u root -p{} shop",
-    "sshpass -p {} ssh host",
-    "docker login -u bob -p {} registry",
-    "redis-cli -h x -a {} ping",
-    "postgres://bob:{}@db.example.org:5432/shop",
-    "비밀번호: {}",
-)
+    "DB_PASSWORD={}", "export DB_PASSWORD={} && run", "password: {}",
+    "  db-password: {}\n  host: x", "--password {} --user bob", "--db-password={} --user bob",
+    "<password>{}</password>", "machine h login bob password {}",
+    "Server=x;User Id=sa;Password={};Database=y", "curl -s -u bob:{} https://example.org",
+    "mysql -u root -p{} shop", "sshpass -p {} ssh host", "docker login -u bob -p {} registry",
+    "redis-cli -h x -a {} ping", "postgres://bob:{}@db.example.org:5432/shop", "비밀번호: {}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", PASSWORD_FRAMES)
 @pytest.mark.parametrize("password", PASSWORDS)
-def test_a_quoted_password_is_announced_by_its_name(frame: str, password: str) -> None:
+def test_a_quoted_password_is_announced_by_its_name(frame, password):
     before, _, after = frame.replace("{{", "{").replace("}}", "}").partition("{}")
     assert redact(before + password + after) == f"{before}[redacted password]{after}"
 
 
 @pytest.mark.parametrize("frame", BARE_FRAMES)
 @pytest.mark.parametrize("password", PASSWORDS)
-def test_a_bare_password_is_announced_by_its_name(frame: str, password: str) -> None:
+def test_a_bare_password_is_announced_by_its_name(frame, password):
     before, _, after = frame.partition("{}")
     assert redact(before + password + after) == f"{before}[redacted password]{after}"
 
 
 TOKEN_FRAMES = (
-    "Authorization: Bearer {}",
-    "authorization: token {}",
-    '"Authorization": "Basic {}"',
-    "curl -H 'Authorization: Bearer {}' https://example.org",
-    "-H 'X-Api-Key: {}'",
-    "PRIVATE-TOKEN: {}",
-    "sent bearer {} to the server",
-    'api_key = "{}"',
-    "apiKey: '{}'",
-    "API_KEY={} make deploy",
-    "client_secret: {}",
-    "aws_secret_access_key = {}",
-    '"accessToken":"{}"',
-    '"refresh_token" : "{}"',
-    "https://example.org/x?access_token={}&page=2",
-    "wss://example.org/?token={}",
-    "--token {}",
-    "//registry.npmjs.org/:_authToken={}",
-    "secret='{}'",
-    "SECRET_KEY = '{}'",
-    "AccountName=x;AccountKey={};EndpointSuffix=y",
-    "_auth={}",
-    'signing_key="{}"',
-    "Set-Cookie: session={}; Path=/",
-    "https://{}@github.com/x/y.git",
-    "invalid token {} for bob",
-    "https://bucket.example.org/x?X-Amz-Signature={}",
-)
+    "Authorization: Bearer {}", "authorization: token {}", '"Authorization": "Basic {}"',
+    "curl -H 'Authorization: Bearer {}' https://example.org", "-H 'X-Api-Key: {}'",
+    "PRIVATE-TOKEN: {}", "sent bearer {} to the server", 'api_key = "{}"', "apiKey: '{}'",
+    "API_KEY={} make deploy", "client_secret: {}", "aws_secret_access_key = {}",
+    '"accessToken":"{}"', '"refresh_token" : "{}"', "https://example.org/x?access_token={}&page=2",
+    "wss://example.org/?token={}", "--token {}", "//registry.npmjs.org/:_authToken={}",
+    "secret='{}'", "SECRET_KEY = '{}'", "AccountName=x;AccountKey={};EndpointSuffix=y", "_auth={}",
+    'signing_key="{}"', "Set-Cookie: session={}; Path=/", "https://{}@github.com/x/y.git",
+    "invalid token {} for bob", "https://bucket.example.org/x?X-Amz-Signature={}",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", TOKEN_FRAMES)
 @pytest.mark.parametrize("size", [24, 40, 64])
-def test_a_token_is_announced_or_too_random(frame: str, size: int) -> None:
+def test_a_token_is_announced_or_too_random(frame, size):
     for _ in range(5):
         secret = made(size)
         redacted = redact(frame.format(secret))
@@ -195,14 +153,14 @@ def test_a_token_is_announced_or_too_random(frame: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("frame", ['setting = "{}"', "FOO={}", "x: {}", '{{"other": "{}"}}'])
-def test_what_nothing_announces_is_too_random(frame: str) -> None:
+def test_what_nothing_announces_is_too_random(frame):
     before, _, after = frame.replace("{{", "{").replace("}}", "}").partition("{}")
     for size, least in ((24, 92), (40, 98)):
         secrets = [made(size) for _ in range(100)]
         assert sum(secret not in redact(before + secret + after) for secret in secrets) >= least
 
 
-def test_a_token_in_lower_case_or_hexadecimal_is_announced_by_its_name() -> None:
+def test_a_token_in_lower_case_or_hexadecimal_is_announced_by_its_name():
     for alphabet in (HEX, string.ascii_lowercase + string.digits):
         for frame in TOKEN_FRAMES[:18]:
             secret = made(32, alphabet)
@@ -265,17 +223,17 @@ token => next(token), secret -> value
 
 
 @pytest.mark.parametrize("line", READABLE)
-def test_what_only_looks_odd_stays_readable(line: str) -> None:
+def test_what_only_looks_odd_stays_readable(line):
     assert redact(line) == line
 
 
-def test_an_image_in_base64_stays() -> None:
+def test_an_image_in_base64_stays():
     line = f'<img src="data:image/png;base64,{base64_of(3000)}"/>'
     assert redact(line) == line
 
 
 @pytest.mark.slow
-def test_ordinary_code_is_left_alone() -> None:
+def test_ordinary_code_is_left_alone():
     library = sysconfig.get_paths()["stdlib"]
     names = ("argparse", "ast", "configparser", "ctypes/util", "difflib", "email/message", "enum")
     names += ("http/client", "json/decoder", "logging/config", "netrc", "pathlib", "pickle")
@@ -322,27 +280,20 @@ PIECES = st.lists(
 @given(PIECES)
 @example('password="[redacted password]')
 @example("password://Authorization: a")
-def test_redacting_twice_changes_nothing_more(text: str) -> None:
+def test_redacting_twice_changes_nothing_more(text):
     once = redact(text)
     assert redact(once) == once
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_redacted(text: str) -> None:
+def test_any_text_can_be_redacted(text):
     redact(text)
     assert len(excerpt(text, 50)) <= 50
 
 
 HOSTILE = (
-    "a",
-    "token:",
-    "password",
-    "=a",
-    "-----BEGIN PRIVATE KEY-----",
-    "eyJ",
-    "://a:",
-    "cookie: a=",
-)
+    "a", "token:", "password", "=a", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "cookie: a=",
+)  # fmt: skip
 HOSTILE += (
     "authorization:",
     "curl -u ",
@@ -357,21 +308,21 @@ HOSTILE += (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_time_is_linear_in_the_length(piece: str) -> None:
-    def seconds(size: int) -> float:
+def test_time_is_linear_in_the_length(piece):
+    def seconds(size):
         text = (piece * size)[:size]
         started = time.process_time()
         redact(text)
         return time.process_time() - started
 
-    def is_linear() -> bool:
+    def is_linear():
         return seconds(40_000) < 20 * max(min(seconds(10_000) for _ in range(2)), 0.002)
 
     seconds(1_000)
     assert any(is_linear() for _ in range(5))  # a busy machine may make one measurement odd
 
 
-def test_an_excerpt_keeps_the_begin_and_mostly_the_end() -> None:
+def test_an_excerpt_keeps_the_begin_and_mostly_the_end():
     text = "first line\n" + "middle\n" * 10_000 + "last line"
     short = excerpt(text, 1_000)
     assert len(short) <= 1_000
@@ -382,7 +333,7 @@ def test_an_excerpt_keeps_the_begin_and_mostly_the_end() -> None:
 
 
 @pytest.mark.parametrize("size", range(3_500, 4_700, 37))
-def test_no_cut_lets_a_part_of_a_secret_through(size: int) -> None:
+def test_no_cut_lets_a_part_of_a_secret_through(size):
     secret = made(40)
     block = private_key()
     text = "x\n" * (size // 2) + f"password = {secret}\n{block}\n" + "y z\n" * 1_000
@@ -392,12 +343,12 @@ def test_no_cut_lets_a_part_of_a_secret_through(size: int) -> None:
         assert not any(line in short for line in block.split("\n")[1:-1])
 
 
-def entropy(text: str) -> float:
+def entropy(text):
     shares = [text.count(char) / len(text) for char in set(text)]
     return -sum(share * math.log2(share) for share in shares)
 
 
-def _detected(text: str) -> Iterator[tuple[str, str]]:
+def _detected(text):
     """Yield (kind, secret) of what detect-secrets finds, line by line."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -419,7 +370,7 @@ IGNORED = ("Hex High Entropy String", "Public IP (ipv4)")
 
 
 @pytest.mark.slow
-def test_a_well_kept_detector_finds_nothing_that_we_left() -> None:
+def test_a_well_kept_detector_finds_nothing_that_we_left():
     lines = [frame.format(VENDORS[name]()) for name in VENDORS for frame in BARE]
     lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]
     for password in ("hunter2", "Tr0ub4dor3"):
@@ -430,3 +381,30 @@ def test_a_well_kept_detector_finds_nothing_that_we_left() -> None:
     redacted = redact(text)
     assert {(kind, secret) for kind, secret in found if secret in redacted} == set()
     assert {found for found in _detected(redacted) if "redacted" not in found[1]} == set()
+
+
+WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PGPASSWORD='Zunter3xyz9' psql",
+        "curl -su 'admin:Zunter3xyz9' http://x.io",
+        "curl --user 'admin:Zunter3xyz9' http://x.io",
+        "sshpass -p 'Zunter3xyz9' ssh x",
+        "mysql -p'Zunter3xyz9'",
+        "python3 -c \"password = 'Zunter3xyz9'\"",
+        "psycopg2.connect(password='Zunter3xyz9')",
+        "echo 'the password is Zunter3xyz9' > exit 3",
+        f"seed phrase: {WORDS}\nseed phrase: {WORDS}",
+        f"mnemonic: {WORDS}\nmnemonic: {WORDS}",
+    ],
+)
+@pytest.mark.parametrize(
+    "quote", [str, shlex.quote, lambda text: "'" + text.replace("'", "'\\''") + "'"]
+)
+def test_a_shells_quotes_and_line_ends_hide_no_secret(text, quote):
+    kept = redact(f"sh -c {quote(text)}")
+    assert "unter3" not in kept
+    assert "sausage" not in kept

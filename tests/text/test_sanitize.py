@@ -1,8 +1,7 @@
 """What reaches a terminal or an agent from a card that wishes them ill."""
 
-from __future__ import annotations
-
 import html
+import json
 import re
 import time
 import unicodedata
@@ -12,7 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.text.sanitize import clean, clean_line, defang, defang_line
+from lessons_kb.text.sanitize import (
+    clean,
+    clean_line,
+    counted,
+    defang,
+    defang_line,
+    plain,
+    visible,
+    visible_json,
+)
 
 CLEANED = {
     "a\x1b[1;31mred\x1b[0m": "ared",
@@ -137,31 +145,17 @@ def test_defang_keeps_a_marker_readable(text, expected):
     assert defang(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Promise<string>, List<T> and `<div class='x'>`",
-        "<Suspense> needs a fallback; </template> closes",
-        "- [ ] open and [x] done",
-        "see [the context](docs/context.md) and rows[user]",
-        "an active lesson in [lessons/active.md]",
-        "User story: as a user: I want",
-        "the user: said",
-        "if count < limit and b > a:",
-        "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
-        "배열[0] → `dict[str, int]`: 확인",
-        "사용자 이름: 홍길동",
-        "사용자가 말했다: 안녕",
-        "主なユーザー層: 開発者",
-        "Ошибка: нет файла",
-        "Σφάλμα: δεν βρέθηκε",
-        "Սխալ: չկա",
-        "note: keep it",
-        "an [active] lesson&nbsp;is [**bold**](x.md) & 100%5 of `rows[*user*]`, roles = ['user']",
-        "a regex \\[user\\w+ and C:\\user\\x5: fine",
-        "https://example.org:8080/x?a[b]=c",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "Promise<string>, List<T> and `<div class='x'>`",
+    "<Suspense> needs a fallback; </template> closes", "- [ ] open and [x] done",
+    "see [the context](docs/context.md) and rows[user]", "an active lesson in [lessons/active.md]",
+    "User story: as a user: I want", "the user: said", "if count < limit and b > a:",
+    "run `<skill-name> --user <session-token>` in /tmp/<run-id>/<prompt>",
+    "배열[0] → `dict[str, int]`: 확인", "사용자 이름: 홍길동", "사용자가 말했다: 안녕", "主なユーザー層: 開発者",
+    "Ошибка: нет файла", "Σφάλμα: δεν βρέθηκε", "Սխալ: չկա", "note: keep it",
+    "an [active] lesson&nbsp;is [**bold**](x.md) & 100%5 of `rows[*user*]`, roles = ['user']",
+    "a regex \\[user\\w+ and C:\\user\\x5: fine", "https://example.org:8080/x?a[b]=c",
+])  # fmt: skip
 def test_defang_leaves_ordinary_text_alone(text):
     assert defang(text) == text
 
@@ -176,7 +170,7 @@ MARKERS = (
 ROLE_LINE = r"^\W*(human|user|assistant|system) ?:"
 
 
-def _assert_harmless(text: str) -> None:
+def _assert_harmless(text):
     normal = unicodedata.normalize("NFKC", text).casefold()
     for line in normal.splitlines():
         assert not re.search(ROLE_LINE, " ".join(line.split()).replace("_", " "))
@@ -185,10 +179,10 @@ def _assert_harmless(text: str) -> None:
         assert not re.search(marker, folded)
 
 
-def _in_disguise(word: str) -> st.SearchStrategy[str]:
+def _in_disguise(word):
     """Spell a word with other letters that NFKC and case folding take back to it."""
 
-    def spellings(char: str) -> st.SearchStrategy[str]:
+    def spellings(char):
         wide = chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char
         blank = ["\t", "\n", "\u3000", "\u00a0", " \r\n "] if char == " " else []
         return st.sampled_from([char, char.upper(), wide, f"{char}\u200b", f"\u2060{char}", *blank])
@@ -218,7 +212,7 @@ def test_nothing_poses_as_the_frame(text):
     _assert_harmless(defang(clean_line(text)))
 
 
-def _read_by_a_model(text: str) -> str:
+def _read_by_a_model(text):
     """Read a text as generously as a model may: whatever is escaped, marked up or drawn otherwise."""
     for _ in range(4):
         text = html.unescape(urllib.parse.unquote(text))
@@ -231,10 +225,10 @@ def _read_by_a_model(text: str) -> str:
     return re.sub(rf"[{hidden}]", "", text.translate(drawn)).casefold()
 
 
-def _spelled(word: str) -> st.SearchStrategy[str]:
+def _spelled(word):
     """Spell a marker in any of the ways in which a model still reads it."""
 
-    def spellings(char: str) -> st.SearchStrategy[str]:
+    def spellings(char):
         code = ord(char)
         ways = [
             char,
@@ -265,7 +259,7 @@ def _spelled(word: str) -> st.SearchStrategy[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=2_000)
+@settings(max_examples=400)
 @given(
     st.sampled_from(["[/ACTIVE LESSONS]", "[ACTIVE LESSONS", "[/CONTEXT]", "</system>"]).flatmap(
         _spelled
@@ -310,50 +304,88 @@ def test_plain_words_pass_untouched(text):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        *(
-            "[",
-            "<",
-            "[ ",
-            "< ",
-            "[/",
-            "</",
-            "<!--",
-            "<!-",
-            "\x1b",
-            "\x1b]",
-            "\x1b[",
-            "[a",
-            "<a",
-            "<|",
-        ),
-        *("human", "human:", "\nhuman ", " ", "\n", "[x]:", "]: #", "[active ", "[active lessons "),
-        *(
-            "é[",
-            "［",
-            "&",
-            "&amp;",
-            "&#",
-            "&#91",
-            "%5",
-            "%5b",
-            "\\\\",
-            "\\u{",
-            "[*",
-            "[active*",
-            "\u200b",
-            "<system ",
-            "_",
-            "1.",
-            "\n1. ",
-        ),
-    ],
-)
+@pytest.mark.parametrize("unit", [
+    *("[", "<", "[ ", "< ", "[/", "</", "<!--", "<!-", "\x1b", "\x1b]", "\x1b[", "[a", "<a", "<|"),
+    *("human", "human:", "\nhuman ", " ", "\n", "[x]:", "]: #", "[active ", "[active lessons "),
+    *("é[", "［", "&", "&amp;", "&#", "&#91", "%5", "%5b", "\\\\", "\\u{", "[*", "[active*",
+     "\u200b", "<system ", "_", "1.", "\n1. "),
+])  # fmt: skip
 def test_time_is_linear_on_hostile_runs(unit):
     text = unit * (200_000 // len(unit))
     began = time.process_time()
     defang(clean(text))
     clean_line(text)
     assert time.process_time() - began < 30
+
+
+INVISIBLE = set("\x1b\x07\x00\x7f\x9b\u202e\u2066\u200b\ufeff\U000e0041")
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("plain 한국어 é", "plain 한국어 é"),
+    ("two\nlines\tand\u00a0blanks", "two\nlines\tand\u00a0blanks"),
+    ("\x1b]0;owned\x07", "\\x1b]0;owned\\x07"),
+    ("\u202eexe.txt", "\\u202eexe.txt"),
+    ("\x9b2J", "\\x9b2J"),
+])  # fmt: skip
+def test_visible(text, shown):
+    assert visible(text) == shown
+
+
+@given(st.text())
+def test_nothing_is_left_to_obey(text):
+    assert not INVISIBLE & set(visible(text))
+
+
+@pytest.mark.slow
+@given(st.dictionaries(st.text(), st.text() | st.sampled_from(sorted(INVISIBLE))))
+def test_json_says_the_same(data):
+    text = visible_json(json.dumps(data, ensure_ascii=False, indent=1))
+    assert json.loads(text) == data
+    assert not INVISIBLE & set(text)
+
+
+CASES = {
+    "plain 한글 text": "plain 한글 text",
+    "a\tb\nc\r\nd\n": "a\tb\nc\nd\n",
+    "\x1b[1;31mred\x1b[0m\x1b[K": "red",
+    "\x1b]0;title\x07text\x1b]8;;https://x\x1b\\link\x1b]8;;\x1b\\": "textlink",
+    "\x1b]0;title\x1b\\text": "text",
+    "10%\r 50%\r100%\ndone": "100%\ndone",
+    "10%\r100%\r\ndone": "100%\ndone",
+    "bell\x07 null\0 back\x08": "bell null back",
+    "\x1b(B\x1b=x": "x",
+    "open \x1b": "open ",
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), CASES.items())
+def test_only_what_is_seen_is_left(text, shown):
+    assert plain(text) == shown
+
+
+@pytest.mark.slow
+@given(st.text(st.sampled_from([*"\x1b[]m;0\x07\\\r\n\t ab(?"]), max_size=60))
+def test_nothing_but_text_is_left(text):
+    left = plain(text)
+    assert "\r" not in left
+    assert "\x1b" not in left
+
+
+@pytest.mark.parametrize("piece", ["\x1b[", "\x1b]", "\x1b", "\r", "\x1b[0;"])
+def test_time_is_linear(piece):
+    started = time.process_time()
+    plain(piece * 100_000)
+    assert time.process_time() - started < 30
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 cards"), (1, "1 card"), (2, "2 cards"), (12_000, "12,000 cards")]
+)
+def test_the_noun_agrees(number, said):
+    assert counted(number, "card") == said
+
+
+def test_a_noun_may_have_a_plural_of_its_own():
+    assert counted(1, "row is", "rows are") == "1 row is"
+    assert counted(2, "row is", "rows are") == "2 rows are"

@@ -1,7 +1,5 @@
 """No format of a secret passes in any channel through which texts come."""
 
-from __future__ import annotations
-
 import json
 import random
 import string
@@ -9,11 +7,11 @@ import string
 import pytest
 
 from lessons_kb.text.redact import redact, redact_data
-from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, left_of, made
+from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, fill, left_of, made
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_no_format_passes_in_a_channel(channel: str) -> None:
+def test_no_format_passes_in_a_channel(channel):
     left = {}
     for name in FORMATS:
         text, secret = made(name, seed=7)
@@ -23,7 +21,7 @@ def test_no_format_passes_in_a_channel(channel: str) -> None:
 
 
 @pytest.mark.slow
-def test_none_of_many_passes() -> None:
+def test_none_of_many_passes():
     left = {}
     for name in FORMATS:
         for channel, wrap in CHANNELS.items():
@@ -34,7 +32,7 @@ def test_none_of_many_passes() -> None:
     assert not left
 
 
-def test_keys_and_texts_of_data_are_redacted() -> None:
+def test_keys_and_texts_of_data_are_redacted():
     text, secret = made("github classic", 1)
     data = {text: [{"a": text}, (text, 3, None)], "path": f"app/{text}/x.py"}
     kept = json.dumps(redact_data(data))
@@ -43,20 +41,16 @@ def test_keys_and_texts_of_data_are_redacted() -> None:
     assert redact_data({"a": [1, None, True]}) == {"a": [1, None, True]}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '비번은 @@ 입니다\nsymptoms: ["VALUE=서버"]',
-        'password x\nvalue="your password is @@ now"',
-        "password x\nvalue = y\nthe password is @@ now",
-    ],
-)
-def test_a_value_further_on_hides_none_that_is_near(text: str) -> None:
-    secret = PASSWORD(random.Random(3))
+@pytest.mark.parametrize("text", [
+    '비번은 @@ 입니다\nsymptoms: ["VALUE=서버"]', 'password x\nvalue="your password is @@ now"',
+    "password x\nvalue = y\nthe password is @@ now",
+])  # fmt: skip
+def test_a_value_further_on_hides_none_that_is_near(text):
+    secret = fill(PASSWORD, random.Random(3))
     assert not left_of(secret, redact(text.replace("@@", secret)))
 
 
-def test_what_only_looks_like_a_format_stays() -> None:
+def test_what_only_looks_like_a_format_stays():
     dice = random.Random(5)
     sha = "".join(dice.choices("0123456789abcdef", k=40))
     word = "".join(dice.choices(string.ascii_lowercase, k=12))

@@ -1,7 +1,5 @@
 """The estimate is held against a real vocabulary on named corpora of our own."""
 
-from __future__ import annotations
-
 import pathlib
 import string
 import time

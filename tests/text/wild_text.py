@@ -1,7 +1,5 @@
 """Texts that nobody would type, for what is read out of prose."""
 
-from __future__ import annotations
-
 import string
 
 from hypothesis import strategies as st

@@ -1,16 +1,13 @@
 """Records of sessions, from a module beside the tests."""
 
-from __future__ import annotations
-
 import importlib.util
 import pathlib
-import types
 
 import pytest
 
 
 @pytest.fixture(scope="session")
-def records() -> types.ModuleType:
+def records():
     path = pathlib.Path(__file__).with_name("records.py")
     spec = importlib.util.spec_from_file_location("transcript_records", path)
     assert spec is not None

@@ -1,28 +1,26 @@
 """Records of sessions in the shapes of three agents, written for these tests."""
 
-from __future__ import annotations
-
 import json
 
 SESSION = "11111111-aaaa-4bbb-8ccc-222222222222"
 WHEN = "2026-11-20T10:00:0{}.000Z"
 
 
-def lines(*objects: object) -> bytes:
+def lines(*objects):
     return b"".join(json.dumps(item, ensure_ascii=False).encode() + b"\n" for item in objects)
 
 
-def claude(kind: str, content: object, second: int = 0, **more: object) -> dict[str, object]:
+def claude(kind, content, second=0, **more):
     message = {"role": kind, "content": content, "id": more.pop("message", f"m{second}")}
     place = {"sessionId": SESSION, "cwd": "/home/dev/proj", "timestamp": WHEN.format(second)}
     return {"type": kind, "message": message, "isSidechain": False, **place, **more}
 
 
-def use(number: str, name: str, **arguments: object) -> dict[str, object]:
+def use(number, name, **arguments):
     return {"type": "tool_use", "id": number, "name": name, "input": arguments}
 
 
-def result(number: str, text: str, *, error: bool = False) -> dict[str, object]:
+def result(number, text, *, error=False):
     return {"type": "tool_result", "tool_use_id": number, "content": text, "is_error": error}
 
 
@@ -58,11 +56,11 @@ CLAUDE = lines(
 )
 
 
-def codex(kind: str, payload: dict[str, object], second: int = 0) -> dict[str, object]:
+def codex(kind, payload, second=0):
     return {"timestamp": WHEN.format(second), "type": kind, "payload": payload}
 
 
-def item(second: int, **fields: object) -> dict[str, object]:
+def item(second, **fields):
     payload = {"type": "item_completed", "thread_id": SESSION, "turn_id": "turn-1", "item": fields}
     return codex("event_msg", payload, second)
 

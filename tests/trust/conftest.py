@@ -4,19 +4,17 @@ The fast tests do little of each, those marked slow do it in full. `python -m be
 prints the figures.
 """
 
-from __future__ import annotations
-
-import pathlib
-
 import pytest
 
+from tests.kit import make_brain
 
-def pytest_configure(config: pytest.Config) -> None:
+
+def pytest_configure(config):
     config.addinivalue_line("markers", "amounts(few, many): run with each; the many are slow")
     config.addinivalue_line("markers", "few: what the same test does in full when it is slow")
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     if (marker := metafunc.definition.get_closest_marker("amounts")) is not None:
         few, many = marker.args
         amounts = (
@@ -27,10 +25,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def root(tmp_path: pathlib.Path) -> pathlib.Path:
+def root(tmp_path):
     """A folder that this user has made a brain."""
-    from lessons_kb.brain.init import make_brain
-
     folder = tmp_path / "brain"
     folder.mkdir()
     make_brain(str(folder))

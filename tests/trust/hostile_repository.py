@@ -1,11 +1,10 @@
 """A cloned repository that means harm, and every command that someone may run in it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import pathlib
+import shlex
 import sqlite3
 import subprocess
 
@@ -116,7 +115,7 @@ PROGRAMS = ("git", "sh", "bash", "python", "python3", "lessons-hook", "vi", "les
 MODULES = ("lessons_kb", "typer", "json", "sitecustomize", "usercustomize", "yaml", "conftest")
 
 
-def build(folder: pathlib.Path) -> pathlib.Path:
+def build(folder):
     """Make the repository (``folder/repo``) and what it is after (``folder/outside``)."""
     outside = folder / "outside"
     repo = folder / "repo"
@@ -136,11 +135,11 @@ def build(folder: pathlib.Path) -> pathlib.Path:
     return repo
 
 
-def _git(repo: pathlib.Path, *arguments: str) -> None:
+def _git(repo, *arguments):
     subprocess.run(["git", *arguments], cwd=repo, check=True, capture_output=True)
 
 
-def _cards(repo: pathlib.Path, outside: pathlib.Path) -> None:
+def _cards(repo, outside):
     lessons = repo / "lessons"
     lessons.mkdir()
     (lessons / "good.md").write_text(GOOD_CARD)
@@ -192,7 +191,7 @@ def _cards(repo: pathlib.Path, outside: pathlib.Path) -> None:
     db.close()
 
 
-def _brain(repo: pathlib.Path, outside: pathlib.Path) -> None:
+def _brain(repo, outside):
     """Plant what a brain's own folder holds, and settings."""
     os.mkfifo(repo / "lessons" / "pipe.md")
     (repo / "lessons.toml").write_text(SETTINGS)
@@ -213,7 +212,7 @@ def _brain(repo: pathlib.Path, outside: pathlib.Path) -> None:
         (repo / name).symlink_to(outside / "settings.json")
 
 
-def _bait(repo: pathlib.Path, trap: pathlib.Path, folder: pathlib.Path) -> None:
+def _bait(repo, trap, folder):
     """Plant programs, modules, and a configuration of git that would run them."""
     with (repo / ".git" / "config").open("a") as file:
         file.write(GIT_CONFIG.format(trap=trap))
@@ -233,96 +232,47 @@ PROMPT = "Add a Telegram command that runs a shell script, for chat ids on the a
 
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")
 
-COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("init",),
-    ("list", "--all"),
-    ("list", "--json"),
-    ("show", "hostile"),
-    ("show", "../../outside/secret.md"),
-    ("show", "lessons/outside.md"),
-    ("search", PROMPT, "--explain"),
-    ("search", SECRET),
-    ("preflight", PROMPT, "--explain"),
-    ("preflight", PROMPT, "--json"),
-    ("preflight", "--diff"),
-    ("preflight", "--diff", "HEAD"),
-    ("preflight", "--diff=--output=pwned"),
-    ("check", "Done.", "--card", "hostile"),
-    ("check", "--diff", "HEAD", "--card", "hostile", "--format", "sarif"),
-    ("check", "Done.", "--card", "hostile", "--format", "github"),
-    ("detect", "--exit-zero"),
-    ("detect", ".", "lessons", "--format", "sarif"),
-    ("detect", "--diff", "HEAD", "--format", "github"),
-    ("detect", "--diff=--output=pwned"),
-    ("detect", "--history"),
-    ("mine",),
-    ("mine", "--json"),
-    ("lint",),
-    ("lint", "."),
-    ("lint", ".", "--format", "github"),
-    ("doctor",),
-    ("config",),
-    ("index",),
-    ("index", "--rebuild"),
-    ("events",),
-    ("review", "--list"),
-    ("archive", "--stale", "--dry-run"),
-    ("stats",),
-    ("why",),
-    ("why", PROMPT),
-    ("manage",),
-    ("export", "json"),
-    ("export", "jsonl"),
-    ("export", "markdown"),
-    ("import", "memory", "AGENTS.md"),
-    ("import", "review", "review.md"),
-    ("import", "jsonl", "cards.jsonl"),
-    ("import", "galangal", "mistakes.db"),
-    ("import", "transcript", "session.jsonl"),
-    ("eval", "eval.jsonl"),
-    ("mcp",),
-    ("lsp",),
-    ("install", "git", "--dry-run"),
-    *[("install", name, "--scope", "project", "--shared") for name in AGENTS],
-    *[("uninstall", name, "--scope", "project", "--shared") for name in AGENTS],
-)  # fmt: skip
+
+def split(commands):
+    """Return the words of commands as they are typed, with a semicolon behind each."""
+    filled = commands.format(prompt=shlex.quote(PROMPT), secret=SECRET)
+    return tuple(tuple(shlex.split(one)) for one in filled.split("; "))
+
+
+COMMANDS = (
+    *split(
+        "init; list --all; list --json; show hostile; show ../../outside/secret.md; "
+        "show lessons/outside.md; search {prompt} --explain; search {secret}; "
+        "preflight {prompt} --explain; preflight {prompt} --json; preflight --diff; "
+        "preflight --diff HEAD; preflight --diff=--output=pwned; check Done. --card hostile; "
+        "check --diff HEAD --card hostile --format sarif; check Done. --card hostile --format github; "
+        "detect --exit-zero; detect . lessons --format sarif; detect --diff HEAD --format github; "
+        "detect --diff=--output=pwned; detect --history; mine; mine --json; lint; lint .; "
+        "lint . --format github; doctor; config; index; index --rebuild; events; review --list; "
+        "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
+        "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
+        "import galangal mistakes.db; import transcript session.jsonl; eval eval.jsonl; mcp; lsp; "
+        "install git --dry-run "
+    ),
+    *[
+        (do, one, "--scope", "project", "--shared")
+        for do in ("install", "uninstall")
+        for one in AGENTS
+    ],
+)
 """None of these is asked to write into the brain; `install` is refused by the planted links."""
 
-WRITING: tuple[tuple[str, ...], ...] = (
-    ("create", "Never trust a clone"),
-    ("create", "../../outside/x", "--on-duplicate", "new"),
-    ("create", "Through a link", "--type", "playbook"),
-    ("create", "From a change", "--from-diff", "a.txt:1"),
-    ("bump", "lessons/good.md"),
-    ("bump", "lessons/outside.md"),
-    ("bump", "../outside/secret.md"),
-    ("ignore", "lessons/good.md"),
-    ("restore", "lessons/good.md"),
-    ("delete", "lessons/good.md", "--yes"),
-    ("delete", "lessons/outside.md", "--yes"),
-    ("restore", "lessons/good.md"),
-    ("mark", "lessons/good.md", "helpful"),
-    ("archive", "lessons/good.md", "--yes"),
-    ("import", "memory", "AGENTS.md", "--yes"),
-    ("import", "review", "review.md", "--yes"),
-    ("import", "jsonl", "cards.jsonl", "--yes"),
-    ("import", "galangal", "mistakes.db", "--yes"),
-    ("import", "transcript", "session.jsonl", "--yes"),
-    ("run", "--", "/bin/true"),
-    ("report",),
-    ("report", "--output", "-"),
-    (
-        "add",
-        "Never add what a clone says",
-        "--why",
-        "It lies.",
-        "--do",
-        "Read it",
-        "--symptom",
-        "x",
-    ),
-    ("rename", "lessons/outside.md", "Inside"),
-    ("rename", "lessons/good.md", "../../outside/y"),
+WRITING = split(
+    "create 'Never trust a clone'; create ../../outside/x --on-duplicate new; "
+    "create 'Through a link' --type playbook; create 'From a change' --from-diff a.txt:1; "
+    "bump lessons/good.md; bump lessons/outside.md; bump ../outside/secret.md; "
+    "ignore lessons/good.md; restore lessons/good.md; delete lessons/good.md --yes; "
+    "delete lessons/outside.md --yes; restore lessons/good.md; mark lessons/good.md helpful; "
+    "archive lessons/good.md --yes; import memory AGENTS.md --yes; import review review.md --yes; "
+    "import jsonl cards.jsonl --yes; import galangal mistakes.db --yes; "
+    "import transcript session.jsonl --yes; run -- /bin/true; report; report --output -; "
+    "add 'Never add what a clone says' --why 'It lies.' --do 'Read it' --symptom x; "
+    "rename lessons/outside.md Inside; rename lessons/good.md ../../outside/y "
 )
 """These write cards of the brain, or what is observed of it, and nothing else."""
 
@@ -331,7 +281,7 @@ NOT_RUN = {"trust", "watch", "serve", "sync", "daemon", "edit"}
 `edit` opens the user's editor."""
 
 
-def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:
+def payloads(repo):
     """One session of each agent, in the repository."""
     common = {"session_id": "../../outside/s", "sessionId": "s", "conversation_id": "s"}
     common |= {"sessionID": "s", "cwd": str(repo), "workspace_roots": [str(repo)]}
@@ -361,7 +311,7 @@ def payloads(repo: pathlib.Path) -> list[tuple[str, dict[str, object]]]:
     return [(agent, common | event) for agent in AGENTS for event in own.get(agent, []) + named]
 
 
-def snapshot(folder: pathlib.Path, *, without: tuple[str, ...] = ()) -> dict[str, str]:
+def snapshot(folder, *, without=()):
     """Return path → kind, mode, and content (never waiting for a FIFO) of all below a folder."""
     found = {}
     for where, folders, files in os.walk(folder):

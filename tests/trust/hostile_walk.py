@@ -4,8 +4,6 @@
 standard output's end as one JSON object.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -22,10 +20,10 @@ WATCHED = (
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _FOLDERS = {"os.remove": 1, "os.rmdir": 1, "os.mkdir": 2}
 """Where an event tells the open folder that its path is relative to."""
-_seen: list[list[str]] = []
+_seen = []
 
 
-def _watch(event: str, arguments: tuple[object, ...]) -> None:
+def _watch(event, arguments):
     if event not in WATCHED:
         return
     if event == "open":
@@ -41,7 +39,7 @@ def _watch(event: str, arguments: tuple[object, ...]) -> None:
     _seen.append([event, *[_plain(argument) for argument in arguments[:2]]])
 
 
-def _plain(argument: object) -> str:
+def _plain(argument):
     if isinstance(argument, (list, tuple)):
         return "\x1f".join(_plain(part) for part in argument)
     return (
@@ -49,7 +47,7 @@ def _plain(argument: object) -> str:
     )
 
 
-def _run(arguments: list[str]) -> tuple[int, str, str]:
+def _run(arguments):
     from lessons_kb.cli.main import main
 
     sys.argv = ["lessons", *arguments]
@@ -68,7 +66,7 @@ def _run(arguments: list[str]) -> tuple[int, str, str]:
     return code, texts[0], texts[1]
 
 
-def main() -> None:
+def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         plan = json.load(file)
     sys.addaudithook(_watch)

@@ -5,8 +5,6 @@ it has done it once and SHARE of that time again has gone by; a negative share i
 from its very beginning. Answers how often the child said that it was done.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -17,32 +15,32 @@ from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.model import Event
 
 
-def bump(brain: Brain, _root: str, _number: int) -> None:
+def bump(brain, _root, _number):
     brain.bump("telegram-allowlist", task="A task", today="2026-05-06")
 
 
-def create(brain: Brain, _root: str, number: int) -> None:
+def create(brain, _root, number):
     brain.create(f"Mistake number {number} of {os.getpid()}", on_duplicate="new")
 
 
-def edit(brain: Brain, _root: str, number: int) -> None:
+def edit(brain, _root, number):
     brain.cards.set_status(("ignored", "active")[number % 2], "telegram-allowlist")
 
 
-def index(brain: Brain, root: str, number: int) -> None:
+def index(brain, root, number):
     for name in range(8):
         with open(f"{root}/lessons/animal{name}.md", "w", encoding="utf-8") as file:
             file.write(f"# Mind animal{name} now{number}\n\n- Look at animal{name}\n")
     brain.refresh(rebuild=number % 3 == 0)
 
 
-def journal(brain: Brain, _root: str, number: int) -> None:
+def journal(brain, _root, number):
     name = f"{os.getpid()}-{number}"
     brain.journal.record(Event(kind="prompt", session="s", id=name, text=name * 50))
     brain.journal.count("lessons/telegram-allowlist.md", "addressed")
 
 
-def install_hooks(_brain: Brain, root: str, number: int) -> None:
+def install_hooks(_brain, root, number):
     entries = Entries(hook="/opt/lessons-hook", server="/opt/lessons")
     request = Request(agent="claude-code", project=root, entries=entries)
     (install if number % 2 == 0 else uninstall)(request)
@@ -58,7 +56,7 @@ WORK = {
 }
 
 
-def work(what: str, root: str, said: int) -> None:
+def work(what, root, said):
     with Brain.open(root) as brain:
         number = 0
         while True:
@@ -68,7 +66,7 @@ def work(what: str, root: str, said: int) -> None:
             number += 1
 
 
-def main() -> None:
+def main():
     root = sys.argv[1]
     for line in sys.stdin:
         what, share = line.split()

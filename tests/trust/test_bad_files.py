@@ -1,17 +1,13 @@
 """Bad cards are never lost and never fatal: each is named, the good ones are found."""
 
-from __future__ import annotations
-
+import json
 import os
-import pathlib
 import shutil
 import time
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
 
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
 
@@ -20,7 +16,7 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     for old, new in zip("abcdefgh", "bcdefghi", strict=True)
 )
 
-BAD_FILES: dict[str, bytes] = {
+BAD_FILES = {
     "malformed.md": b"---\ntitle: [unclosed\n\tfoo: bar: baz\n}}\n---\nzebra\n",
     "unclosed.md": b"---\ntitle: Unclosed\ntype: lesson\n\nzebra\n",
     "not-utf-8.md": b"---\ntitle: caf\xe9\n---\nzebra\n",
@@ -37,7 +33,7 @@ STILL_IN_USE = {"duplicate.md", "wrong-types.md"}
 
 
 @pytest.fixture
-def bad(root: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
+def bad(root, tmp_path):
     folder = root / "lessons"
     folder.mkdir(exist_ok=True)
     (folder / "good.md").write_text(GOOD)
@@ -61,7 +57,7 @@ NAMED = {
 }
 
 
-def test_the_good_card_is_found_and_each_bad_one_is_named(bad: pathlib.Path) -> None:
+def test_the_good_card_is_found_and_each_bad_one_is_named(bad):
     brain = Brain.open(bad)
     assert "lessons/good.md" in brain.preflight("mind the zebra crossing").text
     named = {finding.path.removeprefix("lessons/") for finding in brain.lint()}
@@ -72,30 +68,26 @@ def test_the_good_card_is_found_and_each_bad_one_is_named(bad: pathlib.Path) -> 
     assert all(finding.message and finding.fix for finding in brain.lint())
 
 
-def test_what_cannot_be_read_is_not_injected(bad: pathlib.Path) -> None:
+def test_what_cannot_be_read_is_not_injected(bad):
     hits = Brain.open(bad).search("zebra", limit=50)
     found = {hit.card.id.removeprefix("lessons/") for hit in hits}
     assert found <= {"good.md", "malformed.md", "scalar.md"} | STILL_IN_USE
     assert found >= {"good.md"} | STILL_IN_USE
 
 
-def test_the_doctor_names_what_is_out_of_use(bad: pathlib.Path) -> None:
-    lines = [line.detail for line in check_health(Brain.open(bad), str(bad))]
+def test_the_doctor_names_what_is_out_of_use(bad, health):
+    lines = [line.detail for line in health("", bad)]
     for name in NAMED - STILL_IN_USE - {"malformed.md", "scalar.md", "duplicate.md"}:
         assert any(f"lessons/{name}" in line for line in lines), name
 
 
-def test_the_census_accounts_for_all(bad: pathlib.Path) -> None:
-    from lessons_kb.brain.layer import take_census
-
-    brain = Brain.open(bad)
-    brain.refresh()
-    count = take_census(brain.layers[0])
-    assert count.files == count.cards + count.notes + count.unusable
-    assert count.files == 1 + len(NAMED)
+def test_the_census_accounts_for_all(bad, lessons):
+    (count,) = json.loads(lessons("--brain", bad, "index", "--json").out)
+    assert count["files"] == count["cards"] + count["notes"] + count["unusable"]
+    assert count["files"] == 1 + len(NAMED)
 
 
-def _best(root: pathlib.Path, times: int) -> float:
+def _best(root, times):
     """Return the least seconds of an index from nothing and a search."""
     taken = []
     for _ in range(times):
@@ -109,7 +101,7 @@ def _best(root: pathlib.Path, times: int) -> float:
 
 
 @pytest.mark.slow
-def test_bad_files_cost_little(root: pathlib.Path, bad: pathlib.Path, figure: Any) -> None:
+def test_bad_files_cost_little(root, bad, figure):
     """Beside as many good ones as a brain has; huge.md alone has 54 MB."""
     aside = root.parent / "aside"
     (root / "lessons").rename(aside)
@@ -130,7 +122,7 @@ def test_bad_files_cost_little(root: pathlib.Path, bad: pathlib.Path, figure: An
 
 
 @pytest.mark.slow
-def test_beyond_max_files_the_lessons_come_first(root: pathlib.Path) -> None:
+def test_beyond_max_files_the_lessons_come_first(root):
     for folder, count in (("docs", 12_900), ("lessons", 100)):
         (root / folder).mkdir(exist_ok=True)
         for number in range(count):

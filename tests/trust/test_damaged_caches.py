@@ -4,8 +4,6 @@ Each case damages a copy of one and the same cache in one way; what is asked nex
 a preflight or a hook, must say what it says over a whole cache.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -13,15 +11,13 @@ import pathlib
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
-from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.scan import cache_dir
+from tests.kit import answer_event, make_brain
 
 PROMPT = "Add a telegram command that restarts the service"
 CARD = """\
@@ -77,31 +73,31 @@ class Case(NamedTuple):
     whole: pathlib.Path
     rng: random.Random
 
-    def files(self) -> list[pathlib.Path]:
+    def files(self):
         return sorted(path for path in self.cache.rglob("*") if path.is_file())
 
-    def catalogue(self) -> sqlite3.Connection:
+    def catalogue(self):
         db = sqlite3.connect(self.cache / "catalogue.db", isolation_level=None)
         db.text_factory = bytes
         return db
 
 
-def ask_search(root: pathlib.Path) -> Any:
+def ask_search(root):
     with Brain.open(root) as brain:
         return [(hit.card.id, hit.score, hit.passed) for hit in brain.search(PROMPT)]
 
 
-def ask_preflight(root: pathlib.Path) -> Any:
+def ask_preflight(root):
     with Brain.open(root) as brain:
         return brain.preflight(PROMPT, remember=False, paths=(EDITED,)).text
 
 
-def ask_cards(root: pathlib.Path) -> Any:
+def ask_cards(root):
     with Brain.open(root) as brain:
         return [brain.cards.all(), brain.lint()]
 
 
-def ask_hook(root: pathlib.Path, event: dict[str, Any]) -> Any:
+def ask_hook(root, event):
     # A session of its own each time: what was said once is not said again.
     session = os.urandom(8).hex()
     data = json.dumps({"session_id": session, "cwd": str(root), **event})
@@ -109,17 +105,17 @@ def ask_hook(root: pathlib.Path, event: dict[str, Any]) -> Any:
     return json.loads(output) if output else {}
 
 
-def ask_prompt_hook(root: pathlib.Path) -> Any:
+def ask_prompt_hook(root):
     return ask_hook(root, {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT})
 
 
-def ask_edit_hook(root: pathlib.Path) -> Any:
+def ask_edit_hook(root):
     arguments = {"file_path": str(root / EDITED), "content": "ALTER TABLE a DROP COLUMN b;"}
     call = {"tool_name": "Write", "tool_input": arguments, "tool_use_id": os.urandom(4).hex()}
     return ask_hook(root, {"hook_event_name": "PreToolUse", **call})
 
 
-QUESTIONS: tuple[Callable[[pathlib.Path], Any], ...] = (
+QUESTIONS = (
     ask_search,
     ask_preflight,
     ask_cards,
@@ -128,7 +124,7 @@ QUESTIONS: tuple[Callable[[pathlib.Path], Any], ...] = (
 )
 
 
-def fill(folder: pathlib.Path, *, shift: int = 0) -> pathlib.Path:
+def fill(folder, *, shift=0):
     (folder / ".git").mkdir(parents=True)
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     make_brain(str(folder))
@@ -144,16 +140,14 @@ def fill(folder: pathlib.Path, *, shift: int = 0) -> pathlib.Path:
     return folder
 
 
-def index(root: pathlib.Path) -> pathlib.Path:
+def index(root):
     with Brain.open(root) as brain:
         brain.refresh()
         return pathlib.Path(brain.layers[0].cache)
 
 
 @pytest.fixture
-def case(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Case:
-    for name in [name for name in os.environ if name.endswith(("_PROJECT_DIR", "_SESSION_ID"))]:
-        monkeypatch.delenv(name)
+def case(tmp_path, monkeypatch):
     monkeypatch.setattr("lessons_kb.process.programs.start_index", lambda *_a: False)
     root = fill(tmp_path / "project").resolve()
     card = root / "lessons/telegram-allowlist.md"
@@ -177,10 +171,7 @@ def case(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Case:
     return Case(root, cache, other, older, whole, random.Random(0))
 
 
-Damage = Callable[[Case], str]
-
-
-def a_value(rng: random.Random, old: object) -> object:
+def a_value(rng, old):
     text = old.decode(errors="replace") if isinstance(old, bytes) else str(old)
     at = rng.randrange(len(text) + 1)
     plain = ("0", "", "null", "[]", "{}", "\n", "true", '"x"', "\x00", "{" * 500, "9" * 400)
@@ -189,7 +180,7 @@ def a_value(rng: random.Random, old: object) -> object:
     return rng.choice((*plain, *other, typed, f"{text[:at]}é{text[at:]}"))
 
 
-def damage_meta(case: Case) -> str:
+def damage_meta(case):
     """A row of ``meta`` has another value, another name, or is gone."""
     with contextlib.closing(case.catalogue()) as db:
         rows = db.execute("SELECT key, value FROM meta").fetchall()
@@ -219,7 +210,7 @@ def damage_meta(case: Case) -> str:
     return f"meta {what}"
 
 
-def damage_rows(case: Case) -> str:
+def damage_rows(case):
     """A cell of any table has another value, or rows are gone, doubled or exchanged."""
     with contextlib.closing(case.catalogue()) as db:
         names = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -257,7 +248,7 @@ STATEMENTS = (
 )  # fmt: skip
 
 
-def damage_tables(case: Case) -> str:
+def damage_tables(case):
     """A table, a column or an index is missing, or the version lies."""
     statement = case.rng.choice(STATEMENTS)
     with contextlib.closing(case.catalogue()) as db:
@@ -265,7 +256,7 @@ def damage_tables(case: Case) -> str:
     return statement
 
 
-def damage_bytes(case: Case) -> str:
+def damage_bytes(case):
     """Some bytes of a file are others."""
     path = case.rng.choice(case.files())
     data = bytearray(path.read_bytes())
@@ -284,7 +275,7 @@ def damage_bytes(case: Case) -> str:
     return f"{what} {size} bytes of {path.name} at {at}"
 
 
-def damage_length(case: Case) -> str:
+def damage_length(case):
     """A file is cut, emptied or goes on."""
     path = case.rng.choice(case.files())
     data = path.read_bytes()
@@ -293,7 +284,7 @@ def damage_length(case: Case) -> str:
     return f"{path.name} cut at {cut} of {len(data)}"
 
 
-def damage_names(case: Case) -> str:
+def damage_names(case):
     """A file or a folder is gone, or something else has its name."""
     names = sorted(path for path in case.cache.rglob("*"))
     path = case.rng.choice(names)
@@ -311,7 +302,7 @@ def damage_names(case: Case) -> str:
     return f"{path.name} {what}"
 
 
-def damage_places(case: Case) -> str:
+def damage_places(case):
     """Two files have changed places, or one comes from another brain or from before."""
     files = case.files()
     what = case.rng.choice(["exchange", "exchange", "other", "older", "older file"])
@@ -339,7 +330,7 @@ def damage_places(case: Case) -> str:
     return f"{pattern} of {what}"
 
 
-DAMAGES: tuple[tuple[Damage, int], ...] = (
+DAMAGES = (
     (damage_meta, 20),
     (damage_rows, 20),
     (damage_tables, 15),
@@ -350,12 +341,12 @@ DAMAGES: tuple[tuple[Damage, int], ...] = (
 )
 
 
-def restore(case: Case) -> None:
+def restore(case):
     shutil.rmtree(case.cache)
     shutil.copytree(case.whole, case.cache)
 
 
-def attempts(case: Case, damage: Damage, count: int) -> Iterator[tuple[str, Any, Any]]:
+def attempts(case, damage, count):
     expected = [question(case.root) for question in QUESTIONS]
     assert all(expected), expected
     for number in range(count):
@@ -373,7 +364,7 @@ def attempts(case: Case, damage: Damage, count: int) -> Iterator[tuple[str, Any,
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("damage", "count"), DAMAGES, ids=lambda one: getattr(one, "__name__", ""))
-def test_the_next_answer_is_right(case: Case, damage: Damage, count: int, figure: Any) -> None:
+def test_the_next_answer_is_right(case, damage, count, figure):
     count *= 10
     wrong = [
         (what, answer) for what, answer, expected in attempts(case, damage, count)
@@ -384,7 +375,7 @@ def test_the_next_answer_is_right(case: Case, damage: Damage, count: int, figure
 
 
 @pytest.mark.slow
-def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Case) -> None:
+def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case):
     with Brain.open(case.root) as stays:
         assert stays.search(PROMPT)
         for word in ("walrus", "giraffe"):
@@ -400,26 +391,20 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case: Cas
 
 
 @pytest.mark.slow
-def test_the_commands_that_put_a_cache_right_do(case: Case) -> None:
-    from lessons_kb.brain.doctor import apply_fixes, check_health
-
+def test_the_commands_that_put_a_cache_right_do(case, lessons, health, monkeypatch):
+    monkeypatch.chdir(case.root)
     for value in ("0", "{}", None):
-        for put_right in (lambda brain: brain.refresh(rebuild=True), apply_fixes):
+        for command in (("index", "--rebuild"), ("doctor", "--fix")):
             with contextlib.closing(case.catalogue()) as db:
                 db.execute("UPDATE meta SET value = ?", (value,))
-            with Brain.open(case.root) as brain:
-                put_right(brain)
-            with Brain.open(case.root) as brain:
-                index = [
-                    line for line in check_health(brain, str(case.root)) if line.what == "index"
-                ]
-                assert [line.level for line in index] == ["ok"]
+            assert lessons(*command, "--json").code in (0, 1)
+            assert [line.level for line in health("index")] == ["ok"]
         assert len(list(case.cache.glob("index-*"))) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "", b"\xff"])
-def test_a_checksum_that_is_no_whole_number(case: Case, value: object) -> None:
+def test_a_checksum_that_is_no_whole_number(case, value):
     for question in QUESTIONS:
         expected = question(case.root)
         with contextlib.closing(case.catalogue()) as db:

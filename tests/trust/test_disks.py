@@ -1,26 +1,19 @@
 """Disks that are full, read-only, coarse or do not tell A from a: clear words, nothing lost."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.init import make_brain
-from lessons_kb.cli.main import main
 from lessons_kb.errors import InputError
 from lessons_kb.store import card_files
 from lessons_kb.store import files as replace_file
+from tests.kit import make_brain
 
-Command = Callable[..., tuple[int, str, str]]
 WRITING = (
     ("bump", "telegram-allowlist"),
     ("create", "A lesson of its own"),
@@ -38,26 +31,22 @@ READING = (
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
-        seen = capsys.readouterr()
-        assert "Traceback" not in seen.err
-        assert "unexpected" not in seen.err, seen.err
-        return int(stop.value.code or 0), seen.out, seen.err
+def command(lessons):
+    def command(*arguments):
+        done = lessons(*arguments)
+        assert "Traceback" not in done.err
+        assert "unexpected" not in done.err, done.err
+        return done.code, done.out, done.err
 
     return command
 
 
-def texts(root: pathlib.Path) -> dict[str, bytes]:
+def texts(root):
     found = [p for p in root.rglob("*") if p.is_file() and ".lessons" not in p.parts]
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
 
 
-def fill(folder: pathlib.Path) -> pathlib.Path:
+def fill(folder):
     """Take the last byte of the file system that ``folder`` lies in."""
     ballast = folder / "ballast"
     with ballast.open("wb", buffering=0) as file:
@@ -70,9 +59,9 @@ def fill(folder: pathlib.Path) -> pathlib.Path:
 
 @pytest.mark.slow
 def test_a_full_disk(
-    root: pathlib.Path, telegram: pathlib.Path, tmp_path: pathlib.Path, mount: Any,
-    command: Command, monkeypatch: pytest.MonkeyPatch, figure: Any,
-) -> None:  # fmt: skip
+    root, telegram, tmp_path, mount,
+    command, monkeypatch, figure
+):  # fmt: skip
     """Brain, cache and state all lie on it."""
     small = pathlib.Path(mount(tmp_path / "small", "-t", "tmpfs", "-o", "size=4m", "tmpfs"))
     monkeypatch.setenv("LESSONS_STATE_HOME", str(small / "state"))
@@ -123,9 +112,9 @@ def test_a_full_disk(
 
 @pytest.mark.slow
 def test_a_read_only_brain(
-    root: pathlib.Path, telegram: pathlib.Path, mount: Any, command: Command,
-    monkeypatch: pytest.MonkeyPatch, figure: Any,
-) -> None:  # fmt: skip
+    root, telegram, mount, command,
+    monkeypatch, figure
+):  # fmt: skip
     (root / "AGENTS.md").write_text("# Lessons\n\n- Never deploy on a Friday\n")
     for cache in root.glob(".lessons/cache-*"):
         shutil.rmtree(cache)
@@ -146,7 +135,7 @@ def test_a_read_only_brain(
     figure("read-only brain (bind mount)", "writing commands say so in one line, reading ones work")
 
 
-def _coarse(tmp_path: pathlib.Path, mount: Any) -> pathlib.Path:
+def _coarse(tmp_path, mount):
     image = tmp_path / "coarse.img"
     with image.open("wb") as file:
         file.truncate(24 << 20)
@@ -157,7 +146,7 @@ def _coarse(tmp_path: pathlib.Path, mount: Any) -> pathlib.Path:
 
 
 @pytest.mark.slow
-def test_a_file_system_with_coarse_times(tmp_path: pathlib.Path, mount: Any, figure: Any) -> None:
+def test_a_file_system_with_coarse_times(tmp_path, mount, figure):
     """Times in whole seconds: a save of the same length within that second is seen."""
     brain = _coarse(tmp_path, mount) / "brain"
     make_brain(str(brain))
@@ -173,9 +162,7 @@ def test_a_file_system_with_coarse_times(tmp_path: pathlib.Path, mount: Any, fig
 
 
 @pytest.mark.parametrize("years", [-30, +30])
-def test_a_clock_that_was_wrong_when_a_card_was_saved(
-    root: pathlib.Path, telegram: pathlib.Path, years: int
-) -> None:
+def test_a_clock_that_was_wrong_when_a_card_was_saved(root, telegram, years):
     """A card from the future, or from before its last save, is read again like any other."""
     when = os.stat(telegram).st_mtime + years * 365 * 86_400
     with Brain.open(root) as brain:
@@ -191,8 +178,8 @@ def test_a_clock_that_was_wrong_when_a_card_was_saved(
 @pytest.mark.slow
 @pytest.mark.parametrize("jump", [-400 * 86_400, +400 * 86_400])
 def test_a_clock_that_jumps(
-    root: pathlib.Path, telegram: pathlib.Path, monkeypatch: pytest.MonkeyPatch, jump: int, figure: Any
-) -> None:  # fmt: skip
+    root, telegram, monkeypatch, jump, figure
+):  # fmt: skip
     """Bumps count, deleted cards come back, sessions go on; only dates are as wrong as the clock."""
     import time
 
@@ -215,13 +202,11 @@ def test_a_clock_that_jumps(
     figure("the clock jumps by hours or years", "every bump counts, what was deleted comes back")
 
 
-def test_names_that_differ_in_case_alone(
-    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, figure: Any
-) -> None:
+def test_names_that_differ_in_case_alone(root, monkeypatch, figure):
     """As macOS and Windows have it, simulated: a name is taken whatever its case."""
     rename = replace_file.rename_new
 
-    def rename_new(source: str, target: str) -> None:
+    def rename_new(source, target):
         folder, name = os.path.split(target)
         if any(other.casefold() == name.casefold() for other in os.listdir(folder)):
             raise FileExistsError(17, os.strerror(17), target)

@@ -3,8 +3,6 @@
 The coverage-guided runs are `python -m fuzz`; here nothing is needed but the suite.
 """
 
-from __future__ import annotations
-
 import pathlib
 import random
 import shutil
@@ -26,7 +24,7 @@ COUNTED = ("card", "edit", "payload")
 @pytest.mark.slow
 @pytest.mark.amounts(60, 20_000)
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch) -> None:
+def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch):
     monkeypatch.setenv("LESSONS_STATE_HOME", "")
     target = TARGETS[name]
     seeds = seeds_of(name, target)
@@ -42,10 +40,8 @@ def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch
 
 @pytest.mark.slow
 @pytest.mark.amounts(150, 20_000)
-def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, capsys) -> None:
+def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, lessons):
     """Whole commands over files that are anything; a good card among them is found."""
-    from lessons_kb.cli.main import main
-
     target = TARGETS["card"]
     seeds = seeds_of("card", target)
     chance = random.Random(amount)
@@ -61,11 +57,8 @@ def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, caps
             (root / "lessons" / f"{number:05}.md").write_bytes(data)
             done += 1
         for arguments in (["index"], ["preflight", "mind the zebra crossing"], ["lint"], ["list"]):
-            monkeypatch.setattr(sys, "argv", ["lessons", *arguments])
-            with pytest.raises(SystemExit) as stop:
-                main()
-            seen = capsys.readouterr()
-            assert stop.value.code in (0, 1), (arguments, seen.err)
+            seen = lessons(*arguments)
+            assert seen.code in (0, 1), (arguments, seen.err)
             assert "Traceback" not in seen.err
             assert "unexpected" not in seen.err
             assert not set(seen.out + seen.err) & set("\x1b\x07\x00\x9b\u202e"), arguments

@@ -1,7 +1,5 @@
 """A lock that another process holds, or that cannot be had: said in one line, and answered."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pathlib
@@ -9,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -34,7 +31,7 @@ main()
 """
 
 
-def run(root: pathlib.Path, *arguments: str, code: str = "", **env: str) -> tuple[int, str, str]:
+def run(root, *arguments, code="", **env):
     code = code or "from lessons_kb.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -46,7 +43,7 @@ def run(root: pathlib.Path, *arguments: str, code: str = "", **env: str) -> tupl
 
 
 @pytest.fixture
-def indexed(root: pathlib.Path, telegram: pathlib.Path) -> pathlib.Path:
+def indexed(root, telegram):
     with Brain.open(root) as brain:
         brain.refresh()
         cache = brain.layers[0].cache
@@ -55,7 +52,7 @@ def indexed(root: pathlib.Path, telegram: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def holder(indexed: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
+def holder(indexed):
     with subprocess.Popen(
         [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -68,9 +65,7 @@ def holder(indexed: pathlib.Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_a_stopped_writer_is_named_and_waited_for_no_longer_than_another(
-    root: pathlib.Path, holder: subprocess.Popen[str]
-) -> None:
+def test_a_stopped_writer_is_named_and_waited_for_no_longer_than_another(root, holder):
     holder.send_signal(signal.SIGSTOP)
     began = time.monotonic()
     with Brain.open(root) as brain:
@@ -93,9 +88,7 @@ def test_a_stopped_writer_is_named_and_waited_for_no_longer_than_another(
     assert (code, err) == (0, "")
 
 
-def test_a_writer_at_work_is_named_at_once(
-    root: pathlib.Path, holder: subprocess.Popen[str]
-) -> None:
+def test_a_writer_at_work_is_named_at_once(root, holder):
     began = time.monotonic()
     with Brain.open(root) as brain:
         assert brain.search("telegram")
@@ -111,9 +104,7 @@ def test_a_writer_at_work_is_named_at_once(
         assert waiter.wait(timeout=30) == 0
 
 
-def test_nothing_is_indexed_and_the_writer_is_stopped(
-    root: pathlib.Path, indexed: pathlib.Path, holder: subprocess.Popen[str]
-) -> None:
+def test_nothing_is_indexed_and_the_writer_is_stopped(root, indexed, holder):
     for path in indexed.glob("catalogue.db*"):
         path.unlink()
     holder.send_signal(signal.SIGSTOP)
@@ -123,9 +114,7 @@ def test_nothing_is_indexed_and_the_writer_is_stopped(
 
 
 @pytest.mark.parametrize("refusal", [errno.ENOLCK, errno.ENOSYS])
-def test_a_file_system_without_locks(
-    root: pathlib.Path, indexed: pathlib.Path, refusal: int
-) -> None:
+def test_a_file_system_without_locks(root, indexed, refusal):
     env = {"REFUSAL": str(refusal)}
     code, out, err = run(root, "search", "telegram", "--explain", code=NO_LOCKS, **env)
     assert code == 0
@@ -141,9 +130,7 @@ def test_a_file_system_without_locks(
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows limits no files")
 @pytest.mark.parametrize("limit", [0, 8_192, 40_960])
-def test_a_limit_on_the_size_of_files(
-    root: pathlib.Path, indexed: pathlib.Path, limit: int
-) -> None:
+def test_a_limit_on_the_size_of_files(root, indexed, limit):
     code = (
         f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
         "from lessons_kb.cli.main import main; main()"

@@ -4,8 +4,6 @@ First as it was cloned, then after its user has trusted it. Watched from within 
 hook, from outside by comparing all files, and (where strace is) by the system calls themselves.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -14,8 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import types
-from typing import Any
 
 import pytest
 
@@ -30,7 +26,7 @@ INVISIBLE = set("\x1b\x07\x00\x08\x9b\u202e\u200b")
 
 
 @pytest.fixture(scope="module")
-def hostile() -> types.ModuleType:
+def hostile():
     spec = importlib.util.spec_from_file_location("hostile", HERE / "hostile_repository.py")
     assert spec is not None
     assert spec.loader is not None
@@ -42,7 +38,7 @@ def hostile() -> types.ModuleType:
 class Place:
     """The repository, what lies around it, and how to run things there."""
 
-    def __init__(self, hostile: types.ModuleType, folder: pathlib.Path) -> None:
+    def __init__(self, hostile, folder):
         self.hostile = hostile
         self.folder = folder
         self.repo = hostile.build(folder)
@@ -59,7 +55,7 @@ class Place:
             "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
 
-    def walk(self, commands: Any, payloads: Any) -> list[dict[str, Any]]:
+    def walk(self, commands, payloads):
         """Run all in one process, within the repository, and return what each did."""
         plan = self.folder / "plan.json"
         plan.write_text(json.dumps({"commands": commands, "payloads": payloads}))
@@ -73,13 +69,13 @@ class Place:
         assert result["modules"] == []
         return result["told"]
 
-    def around(self, *without: str) -> dict[str, str]:
+    def around(self, *without):
         """Return all files but those of this user's own state."""
         ours = tuple(f"home/{name}" for name in OURS)
         found = self.hostile.snapshot(self.folder, without=(*ours, "tmp", *without))
         return {path: kind for path, kind in found.items() if path not in ours}
 
-    def is_ours(self, path: str) -> bool:
+    def is_ours(self, path):
         """Tell whether a path lies where we may write."""
         full = os.path.join(self.repo, path)
         places = [*(self.home / name for name in OURS), self.temporary, pathlib.Path(os.devnull)]
@@ -87,7 +83,7 @@ class Place:
 
 
 @pytest.fixture
-def place(hostile: types.ModuleType, tmp_path: pathlib.Path) -> Place:
+def place(hostile, tmp_path):
     return Place(hostile, tmp_path.resolve())
 
 
@@ -113,7 +109,7 @@ NEEDS_TRUST = (
 )
 
 
-def hold(place: Place, one: dict[str, Any], *, written: tuple[str, ...] = ()) -> None:
+def hold(place, one, *, written=()):
     """Hold what one command did against what it may do."""
     what = one["what"]
     assert one["code"] in (0, 1, 2), one
@@ -147,7 +143,7 @@ def hold(place: Place, one: dict[str, Any], *, written: tuple[str, ...] = ()) ->
             )
 
 
-def test_a_clone_is_read_at_most(place: Place, figure: Any) -> None:
+def test_a_clone_is_read_at_most(place, figure):
     hostile = place.hostile
     before = place.around()
     every = [*hostile.COMMANDS, *hostile.WRITING]
@@ -166,7 +162,7 @@ def test_a_clone_is_read_at_most(place: Place, figure: Any) -> None:
     )
 
 
-def test_trusted_it_may_speak_and_that_is_all(place: Place, figure: Any) -> None:
+def test_trusted_it_may_speak_and_that_is_all(place, figure):
     hostile = place.hostile
     trusted = place.walk([["trust"]], [])
     assert trusted[0]["code"] == 0
@@ -207,14 +203,14 @@ def test_trusted_it_may_speak_and_that_is_all(place: Place, figure: Any) -> None
     )
 
 
-def known(commands: Any) -> list[list[str]]:
+def known(commands):
     """Leave out what this version has no command for."""
     from lessons_kb.cli.main import COMMANDS
 
     return [list(command) for command in commands if command[0] in COMMANDS]
 
 
-def test_every_command_is_among_them(hostile: types.ModuleType) -> None:
+def test_every_command_is_among_them(hostile):
     from lessons_kb.cli.main import COMMANDS
 
     walked = {command[0] for command in (*hostile.COMMANDS, *hostile.WRITING)}
@@ -223,7 +219,7 @@ def test_every_command_is_among_them(hostile: types.ModuleType) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
-def test_the_system_calls_say_the_same(place: Place, figure: Any) -> None:
+def test_the_system_calls_say_the_same(place, figure):
     """Real processes, as installed: nothing executed but git and ourselves, nothing connected."""
     hostile = place.hostile
     script = pathlib.Path(sys.executable).with_name("lessons")
@@ -255,7 +251,7 @@ EXECUTES = re.compile(r'execve\("([^"]*)"')
 WRITES = re.compile(r"O_WRONLY|O_RDWR|O_CREAT|O_TRUNC")
 
 
-def trace(place: Place, command: list[str], text: str) -> list[str]:
+def trace(place, command, text):
     log = place.temporary / "strace.txt"
     subprocess.run(
         ["strace", "-f", "-qq", "-s", "300", "-o", str(log), "-e", f"trace={TRACED}", *command],
@@ -267,7 +263,7 @@ def trace(place: Place, command: list[str], text: str) -> list[str]:
     return [line for line in lines if not re.search(r"= -1 E\w+ \(", line)]
 
 
-def judge(place: Place, command: list[str], line: str) -> None:
+def judge(place, command, line):
     if found := EXECUTES.search(line):
         assert os.path.basename(found[1]) in ("git", *OWN), (command, line)
         assert not found[1].startswith((str(place.repo), ".")), (command, line)

@@ -1,15 +1,11 @@
 """`kill -9` at a random moment of anything that writes: old or new, and the next command works."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -19,14 +15,13 @@ from lessons_kb.agents.install import Entries, Request, uninstall
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="forks and SIGKILL are POSIX")
 
 WORKER = pathlib.Path(__file__).with_name("kill_worker.py")
-Kill = Callable[[str], int]
 
 
 @pytest.fixture
-def kill(root: pathlib.Path) -> Iterator[Kill]:
+def kill(root):
     """Return what does one thing again and again until it is killed, and how often it was done."""
     chance = random.Random(11)
-    done: list[int] = []
+    done = []
     with subprocess.Popen(
         [sys.executable, str(WORKER), str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True, bufsize=1,
@@ -34,7 +29,7 @@ def kill(root: pathlib.Path) -> Iterator[Kill]:
         assert worker.stdin is not None
         assert worker.stdout is not None
 
-        def kill(what: str) -> int:
+        def kill(what):
             early = chance.random() < 0.25
             share = -0.1 * chance.random() if early else 2 * chance.random()
             worker.stdin.write(f"{what} {share:.4f}\n")
@@ -48,7 +43,7 @@ def kill(root: pathlib.Path) -> Iterator[Kill]:
         worker.stdin.close()
 
 
-def header(data: str) -> tuple[int, str]:
+def header(data):
     """Return the count, and the card without the lines that a bump may change."""
     count = int(re.search(r"(?m)^occurrences: (\d+)", data)[1])
     rest = re.sub(r"(?m)^(?:occurrences|last-seen|examples):.*\n(?:  ?- .*\n)*", "", data)
@@ -57,9 +52,7 @@ def header(data: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.amounts(2, 50)
-def test_bump(
-    root: pathlib.Path, telegram: pathlib.Path, kill: Kill, amount: int, figure: Any
-) -> None:
+def test_bump(root, telegram, kill, amount, figure):
     count, rest = header(telegram.read_text())
     for _ in range(amount):
         done = kill("bump")
@@ -73,7 +66,7 @@ def test_bump(
 
 @pytest.mark.slow
 @pytest.mark.amounts(2, 50)
-def test_create(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
+def test_create(root, kill, amount, figure):
     made = 0
     for _ in range(amount):
         made += kill("create")
@@ -92,9 +85,7 @@ def test_create(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> Non
 
 @pytest.mark.slow
 @pytest.mark.amounts(2, 50)
-def test_edit(
-    root: pathlib.Path, telegram: pathlib.Path, kill: Kill, amount: int, figure: Any
-) -> None:
+def test_edit(root, telegram, kill, amount, figure):
     first = telegram.read_text()
     with Brain.open(root) as brain:
         brain.cards.set_status("ignored", "telegram-allowlist")
@@ -112,7 +103,7 @@ def test_edit(
 
 @pytest.mark.slow
 @pytest.mark.amounts(2, 50)
-def test_index(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
+def test_index(root, kill, amount, figure):
     for _ in range(amount):
         kill("index")
         with Brain.open(root) as brain:
@@ -127,7 +118,7 @@ def test_index(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None
 
 @pytest.mark.slow
 @pytest.mark.amounts(2, 50)
-def test_journal(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
+def test_journal(root, kill, amount, figure):
     noted = finished = 0
     for _ in range(amount):
         done = kill("journal")
@@ -150,7 +141,7 @@ SETTINGS = '{\n  // mine\n  "model": "opus",\n  "hooks": {"Stop": [{"hooks": []}
 
 @pytest.mark.slow
 @pytest.mark.amounts(2, 50)
-def test_install(root: pathlib.Path, kill: Kill, amount: int, figure: Any) -> None:
+def test_install(root, kill, amount, figure):
     home = pathlib.Path.home()
     settings, state = home / ".claude/settings.json", home / ".claude.json"
     settings.parent.mkdir()

@@ -1,12 +1,9 @@
 """What is observed is this user's alone, and no setting can run or write anything."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
 import stat
-from typing import Any
 
 import pytest
 
@@ -15,13 +12,13 @@ from lessons_kb.agents.install import Entries, Request, install
 from lessons_kb.config import DEFAULTS, flat_settings
 from lessons_kb.errors import ModelMissing
 from lessons_kb.search.embedding_model import find_model
-from lessons_kb.service.hook_event import answer_event
+from tests.kit import answer_event
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 
 
 @pytest.fixture
-def loose() -> Any:
+def loose():
     """A user whose umask hides nothing."""
     before = os.umask(0)
     yield
@@ -29,9 +26,7 @@ def loose() -> Any:
 
 
 @pytest.mark.slow
-def test_all_that_is_kept_of_a_user_is_for_that_user(
-    loose: Any, root: pathlib.Path, telegram: pathlib.Path
-) -> None:
+def test_all_that_is_kept_of_a_user_is_for_that_user(loose, root, telegram):
     home = pathlib.Path.home()
     common = {"session_id": "s", "cwd": str(root)}
     for event in (
@@ -58,12 +53,12 @@ def test_all_that_is_kept_of_a_user_is_for_that_user(
     assert open_to_others == []
 
 
-def _moved(path: pathlib.Path) -> bool:
+def _moved(path):
     """A deleted card keeps its own mode; the folder around it is closed."""
     return path.name == "card" and not path.parent.stat().st_mode & 0o077
 
 
-def test_no_setting_names_a_command_or_a_place_to_write() -> None:
+def test_no_setting_names_a_command_or_a_place_to_write():
     """Whoever adds a setting that is a text thinks of a cloned repository, and adds it here."""
     texts = {
         name
@@ -82,11 +77,9 @@ def test_no_setting_names_a_command_or_a_place_to_write() -> None:
 
 
 @pytest.mark.parametrize("name", ["//host/share", "\\\\host\\share", "\\/host/share"])
-def test_no_model_is_looked_up_across_a_network(
-    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_model_is_looked_up_across_a_network(root, monkeypatch, name):
     """Windows would tell that host who its user is."""
-    asked: list[str] = []
+    asked = []
     monkeypatch.setattr(os.path, "isfile", lambda path: bool(asked.append(str(path))))
     monkeypatch.setattr(os.path, "isdir", lambda path: bool(asked.append(str(path))))
     with pytest.raises(ModelMissing, match="network"):

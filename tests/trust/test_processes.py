@@ -1,7 +1,5 @@
 """Races and kills with real processes: a lock and an atomic replace are promises of a system."""
 
-from __future__ import annotations
-
 import os
 import random
 import re

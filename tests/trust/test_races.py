@@ -1,10 +1,7 @@
 """SPEC §13: any number of processes at once, and no increment, no byte, no card lost."""
 
-from __future__ import annotations
-
 import multiprocessing
 import pathlib
-from collections.abc import Callable
 
 import pytest
 
@@ -15,7 +12,7 @@ pytestmark = pytest.mark.slow
 CONTEXT = multiprocessing.get_context("spawn")
 
 
-def run_all(target: Callable[..., None], *arguments: tuple[object, ...]) -> None:
+def run_all(target, *arguments):
     workers = [CONTEXT.Process(target=target, args=args) for args in arguments]
     for worker in workers:
         worker.start()
@@ -24,15 +21,13 @@ def run_all(target: Callable[..., None], *arguments: tuple[object, ...]) -> None
     assert [worker.exitcode for worker in workers] == [0] * len(workers)
 
 
-def _bump(root: str, times: int) -> None:
+def _bump(root, times):
     with Brain.open(root) as brain:
         for _ in range(times):
             brain.bump("telegram-allowlist", today="2026-05-06")
 
 
-def test_eight_processes_bump_one_card_twenty_five_times(
-    root: pathlib.Path, telegram: pathlib.Path
-) -> None:
+def test_eight_processes_bump_one_card_twenty_five_times(root, telegram):
     before = telegram.read_text()
     run_all(_bump, *[(str(root), 25)] * 8)
     after = telegram.read_text()
@@ -41,13 +36,13 @@ def test_eight_processes_bump_one_card_twenty_five_times(
     assert {a.split(":")[0] for a, _b in changed} == {"occurrences", "last-seen"}
 
 
-def _create(root: str, who: int) -> None:
+def _create(root, who):
     with Brain.open(root) as brain:
         for number in range(5):
             brain.create(f"The same mistake number {number}", on_duplicate="new", project=f"p{who}")
 
 
-def test_cards_created_at_once_never_overwrite_each_other(root: pathlib.Path) -> None:
+def test_cards_created_at_once_never_overwrite_each_other(root):
     run_all(_create, *[(str(root), who) for who in range(4)])
     with Brain.open(root) as brain:
         cards = brain.cards.all()
@@ -55,7 +50,7 @@ def test_cards_created_at_once_never_overwrite_each_other(root: pathlib.Path) ->
     assert {card.project for card in cards} == {"p0", "p1", "p2", "p3"}
 
 
-def _edit_and_search(root: str, who: int) -> None:
+def _edit_and_search(root, who):
     path = pathlib.Path(root) / f"lessons/{who}.md"
     with Brain.open(root) as brain:
         for number in range(6):
@@ -63,7 +58,5 @@ def _edit_and_search(root: str, who: int) -> None:
             assert brain.search(f"animal{who}x{number}")[0].card.id == f"lessons/{who}.md"
 
 
-def test_every_process_finds_what_it_has_just_written(
-    root: pathlib.Path, telegram: pathlib.Path
-) -> None:
+def test_every_process_finds_what_it_has_just_written(root, telegram):
     run_all(_edit_and_search, *[(str(root), who) for who in range(4)])

@@ -1,7 +1,5 @@
 """A hook whose state, agent, input or process limits are not what they should be."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
@@ -9,7 +7,6 @@ import subprocess
 import sys
 import time
 import types
-from typing import Any
 
 import pytest
 
@@ -23,7 +20,7 @@ PROMPT = "Add a telegram command that restarts the service"
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the client forks")
 
 
-def hook(agent: str, event: bytes, **options: Any) -> subprocess.CompletedProcess[bytes]:
+def hook(agent, event, **options):
     # What is printed is waited for to its end, as agents wait: whoever holds it open is waited for.
     command = [sys.executable, "-I", "-S", CLIENT, agent]
     return subprocess.run(command, input=event, capture_output=True, timeout=20, **options)
@@ -36,10 +33,8 @@ def hook(agent: str, event: bytes, **options: Any) -> subprocess.CompletedProces
         *('{"error": 1}', "[" * 5000, "", "\0"),
     ],
 )
-def test_a_damaged_record_of_the_daemon_costs_no_answer(
-    monkeypatch: pytest.MonkeyPatch, record: str
-) -> None:
-    started: list[object] = []
+def test_a_damaged_record_of_the_daemon_costs_no_answer(monkeypatch, record):
+    started = []
     monkeypatch.setattr(
         "subprocess.Popen", lambda *a, **_: started.append(a) or types.SimpleNamespace()
     )
@@ -52,17 +47,17 @@ def test_a_damaged_record_of_the_daemon_costs_no_answer(
     assert read_record()["failures"] == 1
 
 
-def test_an_agent_that_nobody_knows_is_not_waited_for() -> None:
+def test_an_agent_that_nobody_knows_is_not_waited_for():
     done = hook("somebody", json.dumps({"prompt": "x" * 2_000_000}).encode())
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-def test_an_agents_name_that_is_no_text_is_no_failure() -> None:
+def test_an_agents_name_that_is_no_text_is_no_failure():
     command = [sys.executable, "-I", "-S", CLIENT, b"\xff"]
     assert subprocess.run(command, input=b"{}", capture_output=True, timeout=20).returncode == 0
 
 
-def test_a_hook_that_may_open_no_file_is_silent() -> None:
+def test_a_hook_that_may_open_no_file_is_silent():
     import resource
 
     done = hook(
@@ -72,9 +67,7 @@ def test_a_hook_that_may_open_no_file_is_silent() -> None:
 
 
 @pytest.mark.slow
-def test_a_journal_that_is_no_file_is_not_waited_for(
-    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_journal_that_is_no_file_is_not_waited_for(root, monkeypatch):
     card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
     (root / "lessons/telegram.md").write_text(card)
     folder = pathlib.Path(state_dir(str(root)))
@@ -90,9 +83,7 @@ def test_a_journal_that_is_no_file_is_not_waited_for(
 
 
 @pytest.mark.slow
-def test_an_event_of_thirty_megabytes_is_answered(
-    root: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_of_thirty_megabytes_is_answered(root, monkeypatch):
     card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
     (root / "lessons/telegram.md").write_text(card)
     monkeypatch.setenv("LESSONS_BRAIN", str(root))

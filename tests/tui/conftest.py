@@ -1,7 +1,5 @@
 """A source over a copy of the example brain, and a hand that presses keys."""
 
-from __future__ import annotations
-
 import asyncio
 import datetime as dt
 import io
@@ -9,11 +7,9 @@ import os
 import pathlib
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 from rich.console import Console
-from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from lessons_kb import Brain
@@ -25,27 +21,25 @@ ROOT = pathlib.Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden" / "manage"
 TODAY = dt.date(2026, 11, 1)
 
-Play = Callable[["Hand"], Awaitable[None]]
-
 
 class Hand:
     """Presses keys and looks at the screen."""
 
-    def __init__(self, app: ManageApp, pilot: Pilot[None]) -> None:
+    def __init__(self, app, pilot):
         self.app = app
         self.pilot = pilot
 
-    async def press(self, *keys: str) -> None:
+    async def press(self, *keys):
         """Press keys one after the other, each when the one before has had its effect."""
         for key in keys:
             await self.pilot.press(key)
             await self.settle()
 
-    async def type(self, text: str) -> None:
+    async def type(self, text):
         await self.pilot.press(*("space" if c == " " else c for c in text))
         await self.settle()
 
-    async def settle(self) -> None:
+    async def settle(self):
         for _ in range(3):
             await self.pilot.pause()
             while any(w.is_running for w in self.app.workers):  # noqa: ASYNC110 no event tells
@@ -53,7 +47,7 @@ class Hand:
             await asyncio.sleep(0.002)  # the cursor has come to rest
         await self.pilot.pause()
 
-    async def find(self, text: str) -> None:
+    async def find(self, text):
         """Put the cursor on the first row that holds ``text``."""
         field = self.app.query_one("#filter", Input)
         field.value = text
@@ -62,7 +56,7 @@ class Hand:
         assert self.app.listing.current is not None, text
 
     @property
-    def screen(self) -> str:
+    def screen(self):
         """What the terminal shows, without colours."""
         width, height = self.app.size
         console = Console(
@@ -75,23 +69,23 @@ class Hand:
         return "\n".join(line.rstrip() for line in lines) + "\n"
 
     @property
-    def row(self) -> str:
+    def row(self):
         row = self.app.listing.current
         return row.name if row else ""
 
     @property
-    def said(self) -> str:
+    def said(self):
         status = self.app.screen_stack[0].query_one("#status", Static)
         return str(status.content).strip()
 
 
 @pytest.fixture(autouse=True)
-def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_rest(monkeypatch):
     monkeypatch.setattr(app_module, "_SETTLE_SECONDS", 0.001)
     monkeypatch.delenv("NO_COLOR", raising=False)
 
     # Textual's own tests wait 20 ms at a time until nothing moves; ``Hand.settle`` knows better.
-    async def at_once(*_: object) -> None:
+    async def at_once(*_):
         await asyncio.sleep(0)
 
     for module in ("textual.app", "textual.pilot"):
@@ -99,7 +93,7 @@ def _no_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def root(tmp_path: pathlib.Path) -> pathlib.Path:
+def root(tmp_path):
     folder = tmp_path / "brain"
     shutil.copytree(
         ROOT / "brain-example", folder, ignore=shutil.ignore_patterns(".lessons", "notes")
@@ -108,17 +102,17 @@ def root(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def brain(root: pathlib.Path) -> Iterator[Brain]:
+def brain(root):
     with Brain.open(root, directory=root) as opened:
         yield opened
 
 
 @pytest.fixture
-def drive(brain: Brain) -> Callable[..., None]:
+def drive(brain):
     """Run the app on the brain and let ``play`` act in it; fails as the app fails."""
 
-    def run(play: Play, *, size: tuple[int, int] = (80, 24), on: Brain = brain) -> None:
-        async def main() -> None:
+    def run(play, *, size=(80, 24), on=brain):
+        async def main():
             app = ManageApp(RowSource(on), today=TODAY)
             async with app.run_test(size=size) as pilot:
                 hand = Hand(app, pilot)
@@ -131,10 +125,10 @@ def drive(brain: Brain) -> Callable[..., None]:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def golden(request):
     """Compare a screen with its golden file; ``--update`` writes it anew."""
 
-    def compare(name: str, text: str) -> None:
+    def compare(name, text):
         path = GOLDEN / f"{name}.txt"
         if request.config.getoption("--update"):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,10 +139,10 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def editor(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def editor(tmp_path, monkeypatch):
     """Set an $EDITOR that runs Python code with the file's text as ``text``."""
 
-    def set_editor(code: str) -> None:
+    def set_editor(code):
         script = tmp_path / "editor.py"
         script.write_text(
             "import pathlib, sys\n"
@@ -163,5 +157,5 @@ def editor(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return set_editor
 
 
-def _quoted(path: str) -> str:
+def _quoted(path):
     return f'"{path}"' if os.name == "nt" else path

@@ -1,10 +1,6 @@
 """The first tab, key by key."""
 
-from __future__ import annotations
-
 import asyncio
-import pathlib
-from collections.abc import Callable
 
 import pytest
 
@@ -14,33 +10,29 @@ from lessons_kb.tui.rows import RowSource
 
 pytestmark = pytest.mark.slow
 
-Drive = Callable[..., None]
-Golden = Callable[[str, str], None]
 
 TELEGRAM = "lessons/telegram-allowlist.md"
 
 
-def test_it_opens_with_the_cards_and_a_preview(drive: Drive, golden: Golden) -> None:
-    async def play(hand) -> None:
+def test_it_opens_with_the_cards_and_a_preview(drive, golden):
+    async def play(hand):
         golden("cards-80x24", hand.screen)
 
     drive(play)
 
 
-def test_on_a_wide_terminal_the_preview_stands_beside(drive: Drive, golden: Golden) -> None:
-    async def play(hand) -> None:
+def test_on_a_wide_terminal_the_preview_stands_beside(drive, golden):
+    async def play(hand):
         await hand.press("down")
         golden("cards-140x40", hand.screen)
 
     drive(play, size=(140, 40))
 
 
-def test_typing_filters_and_acts_on_nothing(
-    drive: Drive, golden: Golden, root: pathlib.Path
-) -> None:
+def test_typing_filters_and_acts_on_nothing(drive, golden, root):
     before = {path: path.read_bytes() for path in root.rglob("*.md")}
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.type("diaru+eqs")
         assert not hand.app.listing.rows
         assert "No row matches" in hand.screen
@@ -61,20 +53,18 @@ def test_typing_filters_and_acts_on_nothing(
     assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
 
 
-def test_a_filter_takes_any_script(drive: Drive) -> None:
-    async def play(hand) -> None:
+def test_a_filter_takes_any_script(drive):
+    async def play(hand):
         await hand.type("일별 utc")
         assert [row.name for row in hand.app.listing.rows] == ["lessons/kst-day-boundary.md"]
 
     drive(play)
 
 
-def test_bump_counts_and_undo_gives_every_byte_back(
-    drive: Drive, golden: Golden, root: pathlib.Path, brain: Brain
-) -> None:
+def test_bump_counts_and_undo_gives_every_byte_back(drive, golden, root, brain):
     before = (root / TELEGRAM).read_bytes()
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         await hand.press("plus", "plus")
         assert brain.cards.get(TELEGRAM).occurrences == 7
@@ -98,12 +88,10 @@ def test_bump_counts_and_undo_gives_every_byte_back(
     ("key", "status", "shown"),
     [("i", "ignored", "[ignored] Telegram"), ("a", "archived", "[archived] Telegram")],
 )
-def test_ignore_archive_restore_and_their_undo(
-    drive: Drive, root: pathlib.Path, brain: Brain, key: str, status: str, shown: str
-) -> None:
+def test_ignore_archive_restore_and_their_undo(drive, root, brain, key, status, shown):
     before = (root / TELEGRAM).read_bytes()
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         await hand.press(key)
         assert brain.cards.get(TELEGRAM).status == status
@@ -121,13 +109,11 @@ def test_ignore_archive_restore_and_their_undo(
     assert (root / TELEGRAM).read_bytes() == before
 
 
-def test_delete_asks_and_undo_brings_all_back(
-    drive: Drive, golden: Golden, root: pathlib.Path
-) -> None:
+def test_delete_asks_and_undo_brings_all_back(drive, golden, root):
     file = root / TELEGRAM
     before = file.read_bytes()
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         await hand.press("d")
         golden("delete-80x24", hand.screen)
@@ -151,12 +137,10 @@ def test_delete_asks_and_undo_brings_all_back(
     assert not trash.entries(str(root))
 
 
-def test_undo_of_a_delete_does_not_overwrite_what_took_the_place(
-    drive: Drive, root: pathlib.Path
-) -> None:
+def test_undo_of_a_delete_does_not_overwrite_what_took_the_place(drive, root):
     file = root / TELEGRAM
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         await hand.press("d", "y")
         file.write_text("# Another card of this name\n", encoding="utf-8")
@@ -168,13 +152,11 @@ def test_undo_of_a_delete_does_not_overwrite_what_took_the_place(
     assert [entry.path for entry in trash.entries(str(root))] == [TELEGRAM]
 
 
-def test_edit_opens_the_editor_and_undo_keeps_the_edited_version(
-    drive: Drive, root: pathlib.Path, editor: Callable[[str], None]
-) -> None:
+def test_edit_opens_the_editor_and_undo_keeps_the_edited_version(drive, root, editor):
     before = (root / TELEGRAM).read_bytes()
     editor("text = text.replace('severity: high', 'severity: low')")
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         await hand.press("enter")
         assert "edited" in hand.said
@@ -187,15 +169,13 @@ def test_edit_opens_the_editor_and_undo_keeps_the_edited_version(
     assert [entry.why for entry in trash.entries(str(root))] == ["edit undone"]
 
 
-def test_a_card_broken_by_an_edit_says_so_and_can_be_undone(
-    drive: Drive, golden: Golden, root: pathlib.Path, editor: Callable[[str], None]
-) -> None:
+def test_a_card_broken_by_an_edit_says_so_and_can_be_undone(drive, golden, root, editor):
     before = (root / TELEGRAM).read_bytes()
     editor(
         "text = text.replace('---', '-- -', 1).replace('-- -', '---').replace('\\n---\\n', '\\n', 1)"
     )
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         await hand.press("e")
         assert "✗" in hand.screen
@@ -209,20 +189,18 @@ def test_a_card_broken_by_an_edit_says_so_and_can_be_undone(
     assert (root / TELEGRAM).read_bytes() == before
 
 
-def test_without_an_editor_it_says_what_to_set(drive: Drive) -> None:
-    async def play(hand) -> None:
+def test_without_an_editor_it_says_what_to_set(drive):
+    async def play(hand):
         await hand.press("enter", "e")
         assert "set $EDITOR" in hand.said
 
     drive(play)
 
 
-def test_what_an_editor_wrote_meanwhile_is_kept(
-    drive: Drive, root: pathlib.Path, brain: Brain
-) -> None:
+def test_what_an_editor_wrote_meanwhile_is_kept(drive, root, brain):
     file = root / TELEGRAM
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("telegram")
         file.write_text(file.read_text("utf-8") + "\nWritten meanwhile.\n", encoding="utf-8")
         await hand.press("plus")
@@ -244,8 +222,8 @@ def test_what_an_editor_wrote_meanwhile_is_kept(
     assert "status: archived" in text
 
 
-def test_a_card_removed_meanwhile_leaves_the_list(drive: Drive, root: pathlib.Path) -> None:
-    async def play(hand) -> None:
+def test_a_card_removed_meanwhile_leaves_the_list(drive, root):
+    async def play(hand):
         await hand.find("telegram")
         (root / TELEGRAM).unlink()
         await hand.press("plus")
@@ -256,8 +234,8 @@ def test_a_card_removed_meanwhile_leaves_the_list(drive: Drive, root: pathlib.Pa
     drive(play)
 
 
-def test_reload_reads_what_others_wrote(drive: Drive, root: pathlib.Path) -> None:
-    async def play(hand) -> None:
+def test_reload_reads_what_others_wrote(drive, root):
+    async def play(hand):
         (root / "lessons" / "new.md").write_text("# A card from elsewhere\n", encoding="utf-8")
         await hand.press("enter", "f5")
         await hand.find("from elsewhere")
@@ -266,10 +244,10 @@ def test_reload_reads_what_others_wrote(drive: Drive, root: pathlib.Path) -> Non
     drive(play)
 
 
-def test_files_that_cannot_be_used_stand_first(drive: Drive, root: pathlib.Path) -> None:
+def test_files_that_cannot_be_used_stand_first(drive, root):
     (root / "lessons" / "bad.md").write_bytes(b"---\ntitle: \xff\xfe\n---\n")
 
-    async def play(hand) -> None:
+    async def play(hand):
         assert hand.row == "lessons/bad.md"
         assert "broken" in hand.screen
         assert "not valid; press e" in hand.screen
@@ -279,8 +257,8 @@ def test_files_that_cannot_be_used_stand_first(drive: Drive, root: pathlib.Path)
     drive(play)
 
 
-def test_orders_go_round(drive: Drive) -> None:
-    async def play(hand) -> None:
+def test_orders_go_round(drive):
+    async def play(hand):
         await hand.press("enter", "s")
         assert "by seen" in hand.screen
         assert hand.row == TELEGRAM
@@ -292,8 +270,8 @@ def test_orders_go_round(drive: Drive) -> None:
     drive(play)
 
 
-def test_the_cursor_goes_everywhere(drive: Drive) -> None:
-    async def play(hand) -> None:
+def test_the_cursor_goes_everywhere(drive):
+    async def play(hand):
         await hand.press("pagedown")
         assert hand.app.focused is hand.app.listing
         places = [hand.app.listing.cursor]
@@ -306,8 +284,8 @@ def test_the_cursor_goes_everywhere(drive: Drive) -> None:
     drive(play)
 
 
-def test_the_preview_scrolls(drive: Drive) -> None:
-    async def play(hand) -> None:
+def test_the_preview_scrolls(drive):
+    async def play(hand):
         preview = hand.app.query_one("#preview")
         await hand.press("enter", "space")
         assert preview.scroll_y > 0
@@ -317,12 +295,10 @@ def test_the_preview_scrolls(drive: Drive) -> None:
     drive(play)
 
 
-def test_the_mouse_does_what_keys_do(
-    drive: Drive, root: pathlib.Path, editor: Callable[[str], None]
-) -> None:
+def test_the_mouse_does_what_keys_do(drive, root, editor):
     editor("text += '\\nclicked\\n'")
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.pilot.click("#list", offset=(20, 4))
         await hand.settle()
         assert hand.row == TELEGRAM
@@ -339,10 +315,10 @@ def test_the_mouse_does_what_keys_do(
     drive(play)
 
 
-def test_help_explains_every_key(drive: Drive, golden: Golden) -> None:
+def test_help_explains_every_key(drive, golden):
     from lessons_kb.tui.actions import KEYS
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.press("question_mark")
         golden("help-80x24", hand.screen)
         for key in KEYS:
@@ -354,8 +330,8 @@ def test_help_explains_every_key(drive: Drive, golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("keys", [("enter", "q"), ("ctrl+c",), ("ctrl+q",)])
-def test_it_can_be_left(drive: Drive, keys: tuple[str, ...]) -> None:
-    async def play(hand) -> None:
+def test_it_can_be_left(drive, keys):
+    async def play(hand):
         for key in keys:
             await hand.pilot.press(key)
         for _ in range(100):
@@ -367,13 +343,11 @@ def test_it_can_be_left(drive: Drive, keys: tuple[str, ...]) -> None:
     drive(play)
 
 
-def test_an_empty_brain_says_how_to_begin(
-    drive: Drive, tmp_path: pathlib.Path, golden: Golden
-) -> None:
+def test_an_empty_brain_says_how_to_begin(drive, tmp_path, golden):
     folder = tmp_path / "empty"
     folder.mkdir()
 
-    async def play(hand) -> None:
+    async def play(hand):
         golden("empty-80x24", hand.screen)
         await hand.press("enter", "e", "plus", "d", "i", "u", "s", "space")
 
@@ -381,8 +355,8 @@ def test_an_empty_brain_says_how_to_begin(
         drive(play, on=brain)
 
 
-def test_a_screenshot_can_be_taken(drive: Drive) -> None:
-    async def play(hand) -> None:
+def test_a_screenshot_can_be_taken(drive):
+    async def play(hand):
         svg = hand.app.export_screenshot()
         assert svg.startswith("<svg")
         assert "Telegram" in svg
@@ -390,7 +364,7 @@ def test_a_screenshot_can_be_taken(drive: Drive) -> None:
     drive(play)
 
 
-def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monkeypatch) -> None:
+def test_effects_are_shown_where_there_are_any(drive, brain, monkeypatch):
     from types import SimpleNamespace
 
     effect = SimpleNamespace(
@@ -409,7 +383,7 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
     stats = SimpleNamespace(overview=lambda: SimpleNamespace(effects=(effect,)))
     monkeypatch.setattr(type(brain), "stats", property(lambda _self: stats), raising=False)
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.find("harms")
         assert hand.row == TELEGRAM
         assert "3 of 24 items addressed" in hand.screen
@@ -419,9 +393,7 @@ def test_effects_are_shown_where_there_are_any(drive: Drive, brain: Brain, monke
     assert RowSource(brain).load_effects() == {TELEGRAM: "harms"}
 
 
-def test_cards_of_one_name_in_two_brains_show_their_own_effects(
-    tmp_path: pathlib.Path,
-) -> None:
+def test_cards_of_one_name_in_two_brains_show_their_own_effects(tmp_path):
     for name in ("near", "far"):
         (tmp_path / name / "lessons").mkdir(parents=True)
         for card in ("both", name):

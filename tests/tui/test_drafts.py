@@ -1,18 +1,9 @@
 """The second tab: the review queue."""
 
-from __future__ import annotations
-
-import pathlib
-from collections.abc import Callable
-
 import pytest
-
-from lessons_kb import Brain
 
 pytestmark = pytest.mark.slow
 
-Drive = Callable[..., None]
-Golden = Callable[[str, str], None]
 
 AT = 1_793_000_000.0  # a day in October 2026
 SECTIONS = {
@@ -22,7 +13,7 @@ SECTIONS = {
 
 
 @pytest.fixture
-def ripe(brain: Brain) -> str:
+def ripe(brain):
     """A draft that lacks nothing."""
     return brain.drafts.propose(
         "The nightly job mailed every customer twice",
@@ -34,19 +25,17 @@ def ripe(brain: Brain) -> str:
 
 
 @pytest.fixture
-def raw(brain: Brain) -> str:
+def raw(brain):
     """A draft that lacks nearly everything."""
     return brain.drafts.propose("TODO name the mistake (pytest failed)", now=AT - 86_400).id
 
 
-def files(root: pathlib.Path) -> dict[str, bytes]:
+def files(root):
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*.md")}
 
 
-def test_the_queue_says_what_a_draft_lacks(
-    drive: Drive, golden: Golden, ripe: str, raw: str
-) -> None:
-    async def play(hand) -> None:
+def test_the_queue_says_what_a_draft_lacks(drive, golden, ripe, raw):
+    async def play(hand):
         await hand.press("tab")
         assert "[Drafts 2]" in hand.screen
         golden("drafts-80x24", hand.screen)
@@ -61,12 +50,10 @@ def test_the_queue_says_what_a_draft_lacks(
     drive(play)
 
 
-def test_accept_makes_a_card_and_undo_a_draft_again(
-    drive: Drive, root: pathlib.Path, brain: Brain, ripe: str
-) -> None:
+def test_accept_makes_a_card_and_undo_a_draft_again(drive, root, brain, ripe):
     before = files(root)
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.press("tab", "enter", "a")
         assert "is now a card" in hand.said
         assert "[Drafts 0]" in hand.screen
@@ -81,10 +68,8 @@ def test_accept_makes_a_card_and_undo_a_draft_again(
     assert brain.drafts.get(ripe).text == text
 
 
-def test_an_accepted_card_that_was_edited_stays(
-    drive: Drive, root: pathlib.Path, brain: Brain, ripe: str
-) -> None:
-    async def play(hand) -> None:
+def test_an_accepted_card_that_was_edited_stays(drive, root, brain, ripe):
+    async def play(hand):
         await hand.press("tab", "enter", "a")
         (made,) = (root / "lessons").glob("the-nightly*.md")
         made.write_text(made.read_text("utf-8") + "\nMore.\n", encoding="utf-8")
@@ -95,14 +80,12 @@ def test_an_accepted_card_that_was_edited_stays(
     assert brain.drafts.count() == 0
 
 
-def test_edit_until_it_may_be_accepted(
-    drive: Drive, brain: Brain, raw: str, editor: Callable[[str], None]
-) -> None:
+def test_edit_until_it_may_be_accepted(drive, brain, raw, editor):
     editor(
         "text = text.replace('TODO name the mistake (pytest failed)', 'Tests shared one database')"
     )
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.press("tab", "enter", "e")
         assert "Tests shared one database" in hand.screen
         await hand.press("u")
@@ -112,12 +95,10 @@ def test_edit_until_it_may_be_accepted(
     assert brain.drafts.get(raw).title.startswith("TODO")
 
 
-def test_merge_lets_one_pick_a_card(
-    drive: Drive, golden: Golden, root: pathlib.Path, brain: Brain, ripe: str
-) -> None:
+def test_merge_lets_one_pick_a_card(drive, golden, root, brain, ripe):
     before = files(root)
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.press("tab", "enter", "m")
         await hand.type("mail")
         await hand.press("escape")
@@ -136,9 +117,7 @@ def test_merge_lets_one_pick_a_card(
     assert brain.drafts.count() == 1
 
 
-def test_a_duplicate_is_counted_only_if_one_says_so(
-    drive: Drive, golden: Golden, root: pathlib.Path, brain: Brain
-) -> None:
+def test_a_duplicate_is_counted_only_if_one_says_so(drive, golden, root, brain):
     brain.drafts.propose(
         "Telegram remote execution must require an allowlist",
         sections=SECTIONS,
@@ -148,7 +127,7 @@ def test_a_duplicate_is_counted_only_if_one_says_so(
     )
     before = files(root)
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.press("tab", "enter", "a")
         golden("duplicate-80x24", hand.screen)
         await hand.press("escape")
@@ -164,10 +143,10 @@ def test_a_duplicate_is_counted_only_if_one_says_so(
     assert files(root) == before
 
 
-def test_discard_asks_and_can_be_undone(drive: Drive, brain: Brain, ripe: str) -> None:
+def test_discard_asks_and_can_be_undone(drive, brain, ripe):
     text = brain.drafts.get(ripe).text
 
-    async def play(hand) -> None:
+    async def play(hand):
         await hand.press("tab", "enter", "d", "n")
         assert brain.drafts.count() == 1
         await hand.press("d", "y")
@@ -180,8 +159,8 @@ def test_discard_asks_and_can_be_undone(drive: Drive, brain: Brain, ripe: str) -
     assert brain.drafts.get(ripe).text == text
 
 
-def test_each_tab_keeps_its_filter_and_its_place(drive: Drive, ripe: str, raw: str) -> None:
-    async def play(hand) -> None:
+def test_each_tab_keeps_its_filter_and_its_place(drive, ripe, raw):
+    async def play(hand):
         await hand.type("telegram")
         await hand.press("tab")
         assert len(hand.app.listing.rows) == 2

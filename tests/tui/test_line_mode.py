@@ -1,10 +1,6 @@
 """The source without a terminal: plain commands, one a line."""
 
-from __future__ import annotations
-
 import datetime as dt
-import pathlib
-from collections.abc import Callable
 
 import pytest
 
@@ -15,15 +11,13 @@ from lessons_kb.tui.rows import RowSource
 TELEGRAM = "lessons/telegram-allowlist.md"
 TODAY = dt.date(2026, 11, 1)
 
-Talk = Callable[..., tuple[int, str]]
-
 
 @pytest.fixture
-def talk(brain: Brain) -> Talk:
+def talk(brain):
     """Say lines; return how many were refused, and what was answered."""
 
-    def run(*lines: str, on: Brain = brain) -> tuple[int, str]:
-        said: list[str] = []
+    def run(*lines, on=brain):
+        said = []
         refused = run_prompt(RowSource(on), lines, said.append, today=TODAY)
         return refused, "\n".join(said) + "\n"
 
@@ -31,7 +25,7 @@ def talk(brain: Brain) -> Talk:
 
 
 @pytest.mark.slow
-def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib.Path) -> None:
+def test_a_session(talk, golden, root):
     before = (root / TELEGRAM).read_bytes()
     refused, said = talk(
         "list telegram",
@@ -53,26 +47,23 @@ def test_a_session(talk: Talk, golden: Callable[[str, str], None], root: pathlib
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("dance", "unknown command 'dance'; see `help`"),
-        ("bump", "bump needs a number"),
-        ("bump 99", "no number 99"),
-        ("bump nothing-like-it", "matches no rows"),
-        ("bump lessons/", "rows of the last list"),
-        ("accept 1", "accept works on drafts; list them with `drafts`"),
-        ("edit 1", "set $EDITOR"),
-    ],
-)
-def test_what_cannot_be_done_is_said(talk: Talk, line: str, words: str) -> None:
+@pytest.mark.parametrize(("line", "words"), [
+    ("dance", "unknown command 'dance'; see `help`"),
+    ("bump", "bump needs a number"),
+    ("bump 99", "no number 99"),
+    ("bump nothing-like-it", "matches no rows"),
+    ("bump lessons/", "rows of the last list"),
+    ("accept 1", "accept works on drafts; list them with `drafts`"),
+    ("edit 1", "set $EDITOR"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_said(talk, line, words):
     refused, said = talk("", line)
     assert refused == 1
     assert words in said.split("not done: ")[1]
 
 
 @pytest.mark.slow
-def test_every_command_is_explained(talk: Talk) -> None:
+def test_every_command_is_explained(talk):
     from lessons_kb.tui.line_mode import COMMANDS
 
     assert talk("help")[1].rstrip().endswith(HELP)
@@ -81,7 +72,7 @@ def test_every_command_is_explained(talk: Talk) -> None:
 
 
 @pytest.mark.slow
-def test_more_goes_on_with_the_numbers(talk: Talk, root: pathlib.Path) -> None:
+def test_more_goes_on_with_the_numbers(talk, root):
     for number in range(5):
         (root / "lessons" / f"x{number}.md").write_text(f"# Card {number}\n", encoding="utf-8")
     _refused, said = talk("more", "more")
@@ -91,7 +82,7 @@ def test_more_goes_on_with_the_numbers(talk: Talk, root: pathlib.Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathlib.Path) -> None:
+def test_a_number_means_the_row_that_was_listed_with_it(talk, root):
     for name in "abc":
         card = f"---\nstatus: active\n---\n# Odd thing {name}\n"
         (root / "lessons" / f"odd-{name}.md").write_text(card, encoding="utf-8")
@@ -111,13 +102,13 @@ def test_a_number_means_the_row_that_was_listed_with_it(talk: Talk, root: pathli
 
 
 @pytest.mark.slow
-def test_show_prints_what_a_preview_shows(talk: Talk) -> None:
+def test_show_prints_what_a_preview_shows(talk):
     said = talk("show telegram-allowlist")[1]
     assert "- [ ] Cover the rejection with a test" in said
 
 
 @pytest.mark.slow
-def test_drafts_are_reviewed(talk: Talk, brain: Brain, root: pathlib.Path) -> None:
+def test_drafts_are_reviewed(talk, brain, root):
     brain.drafts.propose("TODO name the mistake", now=1_793_000_000.0)
     ripe = brain.drafts.propose(
         "The nightly job mailed every customer twice",
@@ -148,7 +139,7 @@ def test_drafts_are_reviewed(talk: Talk, brain: Brain, root: pathlib.Path) -> No
     assert not list((root / "lessons").glob("the-nightly*"))
 
 
-def test_a_duplicate_is_named_with_both_ways_out(talk: Talk, brain: Brain) -> None:
+def test_a_duplicate_is_named_with_both_ways_out(talk, brain):
     draft = brain.drafts.propose(
         "Telegram remote execution must require an allowlist",
         sections={"Root Cause": "The handler never looked at the sender of the message."},
@@ -161,7 +152,7 @@ def test_a_duplicate_is_named_with_both_ways_out(talk: Talk, brain: Brain) -> No
     assert "is now a card" in said
 
 
-def test_an_empty_brain_is_no_trouble(talk: Talk, tmp_path: pathlib.Path) -> None:
+def test_an_empty_brain_is_no_trouble(talk, tmp_path):
     folder = tmp_path / "empty"
     folder.mkdir()
     with Brain.open(folder, directory=folder) as brain:

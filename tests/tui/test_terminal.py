@@ -1,7 +1,5 @@
 """The source in a real terminal: what the other tests press without one is pressed here in tmux."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re
@@ -11,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -27,11 +24,11 @@ COLOUR = re.compile(r"\x1b\[[0-9;:]*\b(?:3[0-7]|4[0-7]|38|48|9[0-7]|10[0-7])[;:m
 class Terminal:
     """A terminal of 80 columns and 24 lines."""
 
-    def __init__(self, folder: str, environment: dict[str, str]) -> None:
+    def __init__(self, folder, environment):
         self._tmux = ["tmux", "-S", os.path.join(folder, "socket"), "-f", os.devnull]
         self._environment = environment
 
-    def call(self, *arguments: str) -> str:
+    def call(self, *arguments):
         done = subprocess.run(
             [*self._tmux, *arguments],
             env=self._environment,
@@ -42,13 +39,13 @@ class Terminal:
         )
         return done.stdout
 
-    def press(self, *keys: str) -> None:
+    def press(self, *keys):
         self.call("send-keys", *keys)
 
-    def screen(self, *, colours: bool = False) -> str:
+    def screen(self, *, colours=False):
         return self.call("capture-pane", "-p", *(["-e"] if colours else []))
 
-    def wait(self, *words: str, gone: str = "\0") -> str:
+    def wait(self, *words, gone="\0"):
         """Return the screen as soon as it shows all words, and not ``gone``."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
@@ -60,7 +57,7 @@ class Terminal:
 
 
 @pytest.fixture
-def start(root: pathlib.Path) -> Iterator[Callable[..., Terminal]]:
+def start(root):
     folder = tempfile.mkdtemp(prefix="tmux-")  # a socket's path has 107 bytes
     environment = {
         **os.environ,
@@ -72,9 +69,9 @@ def start(root: pathlib.Path) -> Iterator[Callable[..., Terminal]]:
     }
     for name in ("TMUX", "NO_COLOR"):
         environment.pop(name, None)
-    opened: list[Terminal] = []
+    opened = []
 
-    def begin(**more: str) -> Terminal:
+    def begin(**more):
         terminal = Terminal(folder, {**environment, **more})
         command = [sys.executable, "-m", "lessons_kb.cli.main", "manage", "--brain", str(root)]
         line = f"{shlex.join(command)}; echo left with $?; sleep 60"
@@ -89,7 +86,7 @@ def start(root: pathlib.Path) -> Iterator[Callable[..., Terminal]]:
 
 
 @pytest.fixture
-def editor_line(tmp_path: pathlib.Path) -> str:
+def editor_line(tmp_path):
     """An editor that waits for enter on the terminal before it changes the file."""
     script = tmp_path / "editor"
     script.write_text(
@@ -101,9 +98,7 @@ def editor_line(tmp_path: pathlib.Path) -> str:
     return str(script)
 
 
-def test_every_kind_of_key(
-    start: Callable[..., Terminal], root: pathlib.Path, editor_line: str
-) -> None:
+def test_every_kind_of_key(start, root, editor_line):
     file = root / TELEGRAM
     before = file.read_bytes()
     terminal = start(EDITOR=editor_line)
@@ -157,7 +152,7 @@ def test_every_kind_of_key(
     terminal.wait("left with 0", gone="[Cards")
 
 
-def test_without_colour_the_cursor_is_still_seen(start: Callable[..., Terminal]) -> None:
+def test_without_colour_the_cursor_is_still_seen(start):
     terminal = start(NO_COLOR="1")
     terminal.wait("[Cards 20]", "by last")
     terminal.press("Down")

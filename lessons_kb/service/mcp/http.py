@@ -9,9 +9,11 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+import uvicorn
 from h11 import IDLE, SEND_BODY
 from mcp.server import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lessons_kb.errors import InputError
@@ -87,8 +89,6 @@ def serve_http(
     ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
     had, one beyond this machine without a token, or a token too short.
     """
-    import uvicorn
-
     app = build_app(server, host=host, token=token)
     config = uvicorn.Config(
         app, host=host, port=port, http=TimedProtocol, log_level="warning", lifespan="on"
@@ -114,8 +114,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 def build_app(server: MCPServer, *, host: str, token: str = "") -> App:
     """Return the ASGI application that ``serve_http`` runs; errors as there."""
-    from mcp.server.transport_security import TransportSecuritySettings
-
     local = host in LOOPBACK
     if not local and not token:
         raise InputError(
@@ -161,8 +159,6 @@ def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSession
     Whoever calls it has checked names of hosts, origins and tokens. There are no sessions of the
     protocol, so that none can be used with another token than it was opened with.
     """
-    from mcp.server.transport_security import TransportSecuritySettings
-
     checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.streamable_http_app(
         stateless_http=True,

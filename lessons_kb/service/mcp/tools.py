@@ -7,6 +7,7 @@ import datetime as dt
 import hashlib
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
@@ -24,7 +25,8 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
-from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit, Pattern
+from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit
+from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
 
@@ -280,17 +282,7 @@ def show_block(data: dict[str, Any]) -> Block:
 
 def show_hit(hit: dict[str, Any]) -> Found:
     """Return a rendered hit in the tool's shape."""
-    return Found(
-        id=hit["id"],
-        kind=hit["kind"],
-        title=hit["title"],
-        severity=hit["severity"],
-        occurrences=hit["occurrences"],
-        score=hit["score"],
-        confidence=hit["confidence"],
-        passed=hit["passed"],
-        reason=hit["reason"],
-    )
+    return cast(Found, {field: hit[field] for field in Found.__annotations__})
 
 
 def _tell_skipped(brain: Brain) -> str:
@@ -308,6 +300,15 @@ _show_line = lru_cache(maxsize=10_000)(defang_line)  # of cards: each is shown a
 def show_match(hit: Hit) -> Matched:
     """Return a lesson in the shape of a client that merges it with its own."""
     card = hit.card
+    patterns = [
+        {
+            one.kind: one.text,
+            "files": list(one.files),
+            "language": one.language,
+            "unless": one.unless,
+        }
+        for one in card.detect
+    ]
     return Matched(
         id=card.id,
         kind=card.kind,
@@ -320,21 +321,10 @@ def show_match(hit: Hit) -> Matched:
         conditional=card.conditional,
         paths=list(card.paths),
         gate=card.gate,
-        detect=[_show_pattern(pattern) for pattern in card.detect],
+        detect=[{key: value for key, value in one.items() if value} for one in patterns],
         score=hit.score,
         confidence=hit.confidence,
     )
-
-
-def _show_pattern(pattern: Pattern) -> dict[str, Any]:
-    """Return a pattern as a card's header writes it."""
-    told = {
-        pattern.kind: pattern.text,
-        "files": list(pattern.files),
-        "language": pattern.language,
-        "unless": pattern.unless,
-    }
-    return {key: value for key, value in told.items() if value}
 
 
 def read_card(brain: Brain, name: str) -> tuple[Card, str]:
@@ -500,11 +490,18 @@ class Tools:
                 found["skipped"] = skipped
             return found
 
-    def lessons_get(self, id: CardId, directory: str | None = None) -> CardText:  # noqa: A002
+    def lessons_get(
+        self,
+        id: CardId,  # noqa: A002
+        context: Context[Any],
+        directory: str | None = None,
+    ) -> CardText:
         """Read one whole card."""
         with _said():
             brain = self._workspace.find(directory)
             card, text = read_card(brain, id)
+            found = brain.cards.find(id)
+            note_shown(brain, session_of_call(context, None), found, at=time.time())
             return CardText(
                 id=defang_line(card.id),
                 kind=card.kind,

@@ -9,11 +9,11 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send, find_refusal, is_same_site
-from lessons_kb.service.web.callers import CALLER, Caller, Tokens
-from lessons_kb.service.web.shared import Buckets
+from lessons_kb.service.web.callers import CALLER, Buckets, Caller, Tokens
 from lessons_kb.store.settings import METRICS
 
 OPEN = ("/health", "/ready", "/openapi.json")
@@ -25,6 +25,7 @@ NOT_FOUND = "not found"
 _UNAUTHORISED, _FORBIDDEN, _TOO_LARGE, _TOO_MANY = 401, 403, 413, 429
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Guard:
     """The ASGI application that lets a request through to another one, on behalf of a caller.
 
@@ -33,72 +34,61 @@ class Guard:
     people look at is left to ``pages``, which has a guard of its own.
     """
 
-    def __init__(
-        self,
-        app: App,
-        *,
-        brains: Collection[str],
-        tokens: Tokens,
-        buckets: Buckets,
-        max_body: int,
-        local: bool,
-        pages: App,
-    ) -> None:
-        self._app = app
-        self._pages = pages
-        self._brains = frozenset(brains)
-        self._tokens = tokens
-        self._buckets = buckets
-        self._max_body = max_body
-        self._local = local
+    app: App
+    brains: Collection[str]
+    tokens: Tokens
+    buckets: Buckets
+    max_body: int
+    local: bool
+    pages: App
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or say why not."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         if scope["type"] != "http":  # nothing here speaks over web sockets
             await send({"type": "websocket.close", "code": 1000})
             return
         headers = {name.lower(): value for name, value in scope["headers"]}
-        if refused := find_refusal(scope, headers, local=self._local):
+        if refused := find_refusal(scope, headers, local=self.local):
             await refuse(send, *refused, {"connection": "close"})
             return
         if PAGE_PATH.fullmatch(scope["path"]):
-            await self._pages(scope, receive, send)
+            await self.pages(scope, receive, send)
             return
         if not is_same_site(headers):
             await refuse(send, _FORBIDDEN, "requests from web pages of other sites are refused")
             return
         path = scope["path"]
         if path in OPEN:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        caller = self._tokens.find_caller(headers.get(b"authorization", b""))
+        caller = self.tokens.find_caller(headers.get(b"authorization", b""))
         if caller is None:
             told = "unauthorised; send `Authorization: Bearer` with a token of this server"
             await refuse(send, _UNAUTHORISED, told, {"www-authenticate": "Bearer"})
             return
-        if wait := self._buckets.take(caller.name):
+        if wait := self.buckets.take(caller.name):
             later = {"retry-after": str(math.ceil(wait))}
             await refuse(send, _TOO_MANY, "too many requests; wait a moment", later)
             return
         brain = BRAIN_PATH.fullmatch(path)
-        known = brain is not None and brain[1] in self._brains and caller.may_ask(brain[1])
+        known = brain is not None and brain[1] in self.brains and caller.may_ask(brain[1])
         if path == METRICS_PATH and METRICS not in caller.may:
             await refuse(send, _FORBIDDEN, "this token may not read metrics")
             return
         if path != METRICS_PATH and not known:
             await refuse_unknown(send)
             return
-        body = await read_body(receive, headers, self._max_body)
+        body = await read_body(receive, headers, self.max_body)
         if body is None:
-            told = f"the body is too large; at most {self._max_body:,} bytes are read"
+            told = f"the body is too large; at most {self.max_body:,} bytes are read"
             await refuse(send, _TOO_LARGE, told, {"connection": "close"})
             return
         CALLER.set(caller)
         scope.setdefault("state", {})["body"] = body
-        await self._app(scope, replay_body(body, receive), _tell_stale(send, caller))
+        await self.app(scope, replay_body(body, receive), _tell_stale(send, caller))
 
 
 async def read_body(receive: Receive, headers: Mapping[bytes, bytes], most: int) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from prometheus_client import (
@@ -22,8 +22,6 @@ from lessons_kb.service.mcp.http import App, Receive, Scope, Send
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""Names the folder in which several processes keep their figures, for the library to add up."""
 _RUNNING = "gauge_livesum_"
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _STALE = b"lessons-stale"
@@ -32,12 +30,15 @@ _STALE = b"lessons-stale"
 class Metered:
     """Counts and times the requests that another application answers."""
 
-    def __init__(self, app: App, routes: MutableMapping[str, str]) -> None:
-        """``routes`` maps the last parts of a brain's address to the names of routes."""
+    def __init__(self, app: App, routes: Mapping[str, str], *, folder: str = "") -> None:
+        """``routes`` maps the last parts of a brain's address to the names of routes.
+
+        ``folder`` is where several processes keep their figures, which are summed.
+        """
         self._app = app
         self._routes = routes
         self._registry = CollectorRegistry()
-        self._folder = os.environ.get(FOLDER_VARIABLE, "")
+        self._folder = folder
         if self._folder:
             self._forget_dead()
         else:
@@ -69,7 +70,7 @@ class Metered:
         if not self._folder:
             return generate_latest(self._registry)
         everybody = CollectorRegistry()
-        multiprocess.MultiProcessCollector(everybody, self._folder)
+        multiprocess.MultiProcessCollector(everybody, self._folder)  # type: ignore[no-untyped-call]
         return generate_latest(everybody)
 
     def _forget_dead(self) -> None:
@@ -81,7 +82,8 @@ class Metered:
             except ValueError:
                 continue  # another figure's file
             except ProcessLookupError:
-                multiprocess.mark_process_dead(int(pid), self._folder)
+                dead = int(pid)
+                multiprocess.mark_process_dead(dead, self._folder)  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""

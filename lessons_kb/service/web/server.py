@@ -38,7 +38,7 @@ from lessons_kb.service.mcp.http import (
 from lessons_kb.service.mcp.server import build_server
 from lessons_kb.service.mcp.tools import ToolError, Tools
 from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Guard
-from lessons_kb.service.web.callers import CALLER, Tokens
+from lessons_kb.service.web.callers import CALLER, Buckets, Logins, Shared, Tokens
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
 from lessons_kb.service.web.pages.guard import PageGuard, show_message
 from lessons_kb.service.web.pages.site import Site
@@ -50,7 +50,6 @@ from lessons_kb.service.web.permissions import (
 )
 from lessons_kb.service.web.routes import ROUTES, Route, describe
 from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
-from lessons_kb.service.web.shared import Buckets, Shared
 from lessons_kb.service.web.workers import end_with_parent, run_workers
 from lessons_kb.store.settings import (
     PROPOSE,
@@ -108,7 +107,12 @@ class Server:
     """The answers to each route of the table, over some brains."""
 
     def __init__(
-        self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str = BRANCH
+        self,
+        brains: Mapping[str, ServedBrain],
+        *,
+        max_body: int,
+        branch: str = BRANCH,
+        metrics: str = "",
     ) -> None:
         self._brains = brains
         self._threads = AnswerThreads()
@@ -120,7 +124,8 @@ class Server:
             for name, brain in brains.items()
         }
         self._description = json.dumps(describe()).encode()
-        self.metered = Metered(self._routed(), {_short(one.path): one.name for one in ROUTES})
+        names = {one.path.removeprefix("/v1/brains/{brain}/"): one.name for one in ROUTES}
+        self.metered = Metered(self._routed(), names, folder=metrics)
 
     def _routed(self) -> Starlette:
         others: Mapping[str, Callable[..., Any]] = {
@@ -270,10 +275,6 @@ async def _not_found(request: Request, _missing: Exception) -> Response:
     return _error(404, NOT_FOUND)
 
 
-def _short(path: str) -> str:
-    return path.removeprefix("/v1/brains/{brain}/")
-
-
 def _error(status: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"error": why}, status_code=status, headers=headers)
 
@@ -348,26 +349,16 @@ def build_app(
     """
     watched, shared = shared is None, shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
-    app = Server(brains, max_body=max_body, branch=branch).metered
+    app = Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics).metered
     tokens, buckets = Tokens(shared, required=not local), Buckets(rate, shared)
-    pages = PageGuard(
-        app,
-        brains=brains,
-        tokens=tokens,
-        own=shared.secret,
-        buckets=buckets,
-        max_body=max_body,
-        secure=secure,
-    )
-    return Guard(
-        app,
-        brains=brains,
-        tokens=tokens,
-        buckets=buckets,
-        max_body=max_body,
-        local=local,
-        pages=pages,
-    )
+    common: dict[str, Any] = {
+        "app": app,
+        "brains": brains,
+        "buckets": buckets,
+        "max_body": max_body,
+    }
+    pages = PageGuard(**common, logins=Logins(tokens, own=shared.secret), secure=secure)
+    return Guard(**common, tokens=tokens, local=local, pages=pages)
 
 
 def serve(
@@ -389,6 +380,7 @@ def serve(
     """
     address.check(read_tokens())
     address.check_certificate()
+    shared = Shared()
     config = uvicorn.Config(
         partial(
             build_app,
@@ -398,7 +390,7 @@ def serve(
             rate=rate,
             max_body=max_body,
             branch=branch,
-            shared=Shared() if workers > 1 else None,
+            shared=shared if workers > 1 else None,
         ),
         factory=True,
         workers=workers,
@@ -417,7 +409,7 @@ def serve(
     with listen(address.host, address.port) as listening:
         ready()
         if workers > 1:
-            run_workers(config, listening, roots)
+            run_workers(config, listening, roots, shared)
             return
         # uvicorn ends well, then sends itself the signal once more, which would kill the process.
         signal.signal(signal.SIGTERM, lambda *_: None)

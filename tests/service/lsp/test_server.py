@@ -1,7 +1,5 @@
 """The server as a process, driven by a client over its standard input and output."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
@@ -10,16 +8,14 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.service.lsp.server import build_server
+from tests.kit import Workspace
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
 from .test_text import PIECES, Units
@@ -32,7 +28,7 @@ pytestmark = pytest.mark.slow
 class Client(BaseLanguageClient):
     """What the server said, and an editor's answers to what it asks."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__("test", "1")
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self.messages: list[str] = []
@@ -58,10 +54,10 @@ class Client(BaseLanguageClient):
             self.edits.append(params.edit)
             return types.ApplyWorkspaceEditResult(applied=True)
 
-    def report_server_error(self, error: Exception, source: Any) -> None:  # noqa: ARG002
+    def report_server_error(self, error, source):  # noqa: ARG002
         self.errors.append(error)
 
-    def open(self, path: pathlib.Path, text: str | None = None, version: int = 1) -> str:
+    def open(self, path, text=None, version=1):
         text = path.read_bytes().decode() if text is None else text
         item = types.TextDocumentItem(
             uri=path.as_uri(), language_id="text", version=version, text=text
@@ -69,13 +65,11 @@ class Client(BaseLanguageClient):
         self.text_document_did_open(types.DidOpenTextDocumentParams(item))
         return path.as_uri()
 
-    def change(self, uri: str, version: int, *changes: Any) -> None:
+    def change(self, uri, version, *changes):
         identifier = types.VersionedTextDocumentIdentifier(uri=uri, version=version)
         self.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
 
-    async def diagnostics(
-        self, uri: str, *, version: int = 1, until: Callable[[list], bool] = bool
-    ) -> list[types.Diagnostic]:
+    async def diagnostics(self, uri, *, version=1, until=bool):
         """Return the first diagnostics of a version for which ``until`` holds."""
         end = time.monotonic() + HANG
         while time.monotonic() < end:
@@ -86,13 +80,13 @@ class Client(BaseLanguageClient):
         raise AssertionError(self.published.get(uri))
 
     @property
-    def process(self) -> asyncio.subprocess.Process:
+    def process(self):
         assert self._server is not None
         return self._server
 
 
 @asynccontextmanager
-async def connected(root: pathlib.Path, **options: Any) -> AsyncIterator[Client]:
+async def connected(root, **options):
     client = Client()
     await client.start_io(*COMMAND, cwd=root)
     edits = types.WorkspaceEditClientCapabilities(
@@ -121,25 +115,25 @@ async def connected(root: pathlib.Path, **options: Any) -> AsyncIterator[Client]
     assert client.errors == []
 
 
-def drive(body: Coroutine[Any, Any, None]) -> None:
+def drive(body):
     asyncio.run(body)
 
 
-def log_of_troubles() -> str:
+def log_of_troubles():
     home = pathlib.Path(os.environ["HOME"]) / ".local" / "state" / "lessons-kb" / "hook.log"
     return home.read_text() if home.exists() else ""
 
 
-def at(line: int, character: int) -> types.Position:
+def at(line, character):
     return types.Position(line, character)
 
 
-def replaced(start: types.Position, end: types.Position, text: str) -> Any:
+def replaced(start, end, text):
     return types.TextDocumentContentChangePartial(range=types.Range(start, end), text=text)
 
 
-def test_a_session_from_diagnostics_to_a_rename(project: pathlib.Path) -> None:
-    async def body() -> None:
+def test_a_session_from_diagnostics_to_a_rename(project):
+    async def body():
         async with connected(project) as client:
             code = client.open(project / "src" / "run.py")
             (mark,) = await client.diagnostics(code)
@@ -188,8 +182,8 @@ def test_a_session_from_diagnostics_to_a_rename(project: pathlib.Path) -> None:
     assert log_of_troubles() == ""
 
 
-def test_both_halves_can_be_turned_off(project: pathlib.Path) -> None:
-    async def body() -> None:
+def test_both_halves_can_be_turned_off(project):
+    async def body():
         async with connected(project, detect=False, guards=False) as client:
             uri = client.open(project / "src" / "run.py")
             assert await client.diagnostics(uri, until=lambda _found: True) == []
@@ -201,8 +195,8 @@ def test_both_halves_can_be_turned_off(project: pathlib.Path) -> None:
     drive(body())
 
 
-def test_a_card_that_is_saved_changes_what_is_marked(project: pathlib.Path) -> None:
-    async def body() -> None:
+def test_a_card_that_is_saved_changes_what_is_marked(project):
+    async def body():
         async with connected(project) as client:
             code = client.open(project / "src" / "run.py")
             await client.diagnostics(code)
@@ -217,10 +211,8 @@ def test_a_card_that_is_saved_changes_what_is_marked(project: pathlib.Path) -> N
     drive(body())
 
 
-def test_a_file_that_changes_on_the_disk_below_an_open_buffer_keeps_both(
-    project: pathlib.Path,
-) -> None:
-    async def body() -> None:
+def test_a_file_that_changes_on_the_disk_below_an_open_buffer_keeps_both(project):
+    async def body():
         async with connected(project) as client:
             mine = SHELL.replace("Pass the", "Hand over the")
             card = client.open(project / SHELL_ID, mine)
@@ -252,8 +244,8 @@ HOSTILE = [
 ]
 
 
-def test_half_written_and_hostile_cards_are_answered(project: pathlib.Path) -> None:
-    async def body() -> None:
+def test_half_written_and_hostile_cards_are_answered(project):
+    async def body():
         async with connected(project) as client:
             for number, text in enumerate(HOSTILE):
                 uri = client.open(project / "lessons" / f"new-{number}.md", text)
@@ -283,8 +275,8 @@ def test_half_written_and_hostile_cards_are_answered(project: pathlib.Path) -> N
     assert log_of_troubles() == ""
 
 
-def test_ten_megabytes_are_answered(project: pathlib.Path) -> None:
-    async def body() -> None:
+def test_ten_megabytes_are_answered(project):
+    async def body():
         async with connected(project) as client:
             big = "# Big\n" + "한글 and words 😀\n" * 500_000
             uri = client.open(project / "lessons" / "big.md", big)
@@ -318,8 +310,8 @@ NO_MESSAGES = [
 ]
 
 
-def test_messages_that_are_none_are_passed_over(project: pathlib.Path) -> None:
-    async def body() -> None:
+def test_messages_that_are_none_are_passed_over(project):
+    async def body():
         async with connected(project) as client:
             writer = client.protocol.writer
             for message in NO_MESSAGES:
@@ -334,7 +326,7 @@ def test_messages_that_are_none_are_passed_over(project: pathlib.Path) -> None:
     drive(body())
 
 
-def test_a_client_that_dies_leaves_no_orphan(project: pathlib.Path) -> None:
+def test_a_client_that_dies_leaves_no_orphan(project):
     """The client's process ends; its end of the pipe lives on in a process that it started."""
     hello = {
         "jsonrpc": "2.0",
@@ -373,12 +365,12 @@ def test_a_client_that_dies_leaves_no_orphan(project: pathlib.Path) -> None:
         os.kill(keeper, 9)
 
 
-def test_an_end_of_input_ends_the_server(project: pathlib.Path) -> None:
+def test_an_end_of_input_ends_the_server(project):
     done = subprocess.run(COMMAND, input=b"", capture_output=True, cwd=project, timeout=HANG)
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-def ends(process: int) -> bool:
+def ends(process):
     end = time.monotonic() + 30
     while time.monotonic() < end:
         try:
@@ -391,26 +383,24 @@ def ends(process: int) -> bool:
     return False
 
 
-def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(
-    project: pathlib.Path,
-) -> None:
+def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(project):
     """Each goes through the protocol as bytes; cards are checked and answered for meanwhile."""
-    sent: list[dict[str, Any]] = []
+    sent = []
 
     class Writer:
-        def write(self, data: bytes) -> None:
+        def write(self, data):
             sent.append(json.loads(data.partition(b"\r\n\r\n")[2]))
 
-        def close(self) -> None:
+        def close(self):
             pass
 
-    async def body() -> None:
+    async def body():
         chance = random.Random(7)
         workspace = Workspace(str(project), watched=False)
         server = build_server(workspace)
         server.protocol.set_writer(Writer())
 
-        def say(method: str, params: Any, **more: Any) -> None:
+        def say(method, params, **more):
             data = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more})
             message = json.loads(data.encode(), object_hook=server.protocol.structure_message)
             server.protocol.handle_message(message)
@@ -462,7 +452,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(
     assert log_of_troubles() == ""
 
 
-async def until(done: Callable[[], bool]) -> None:
+async def until(done):
     end = time.monotonic() + HANG
     while not done():
         assert time.monotonic() < end

@@ -1,8 +1,5 @@
 """What an editor is told where code is written: the same as `lessons detect`."""
 
-from __future__ import annotations
-
-import pathlib
 import shutil
 from types import SimpleNamespace
 
@@ -16,7 +13,7 @@ from lsprotocol.types import (
     TextDocumentContentChangePartial,
 )
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
 from lessons_kb.service.lsp import actions as commands
 from lessons_kb.service.lsp.actions import COMMANDS, find_actions, find_lenses
@@ -24,19 +21,17 @@ from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.store import scan as trust
 
-from .conftest import CODE, SHELL_ID, Editor
+from .conftest import CODE, SHELL_ID
 
 START = Position(0, 0)
 
 
-def found(editor: Editor, name: str, text: str | None = None) -> list[Range]:
+def found(editor, name, text=None):
     document = editor.open(name, text)
     return [one.range for one in diagnose(editor.files, document, detect=True, whole=False)[0]]
 
 
-def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(editor, project):
     document = editor.open("src/run.py")
     (one,) = diagnose(editor.files, document, detect=True, whole=False)[0]
     assert one.severity == DiagnosticSeverity.Warning
@@ -50,7 +45,7 @@ def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_lines_are_those_of_detect(editor: Editor, project: pathlib.Path, eol: str) -> None:
+def test_lines_are_those_of_detect(editor, project, eol):
     text = (CODE * 3).replace("\n", eol)
     (project / "src" / "run.py").write_bytes(text.encode())
     with Brain.open(project, directory=project) as brain:
@@ -60,24 +55,22 @@ def test_lines_are_those_of_detect(editor: Editor, project: pathlib.Path, eol: s
     assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
 
 
-def test_a_lone_carriage_return_ends_a_line_for_the_editor(editor: Editor) -> None:
+def test_a_lone_carriage_return_ends_a_line_for_the_editor(editor):
     (where,) = found(editor, "src/run.py", "x = 1\ry = 2\r\nz(shell=True)\n")
     assert where == Range(start=Position(2, 2), end=Position(2, 12))
 
 
-def test_what_is_typed_counts_and_not_what_is_on_the_disk(editor: Editor) -> None:
+def test_what_is_typed_counts_and_not_what_is_on_the_disk(editor):
     assert found(editor, "src/run.py", "pass\n") == []
     assert len(found(editor, "src/new.py", CODE)) == 1
 
 
 @pytest.mark.parametrize("text", ["\0" + CODE, "x" * 1_000_001 + CODE, "한" * 400_000 + CODE])
-def test_a_binary_or_huge_file_is_left_alone(editor: Editor, text: str) -> None:
+def test_a_binary_or_huge_file_is_left_alone(editor, text):
     assert found(editor, "src/run.py", text) == []
 
 
-def test_files_outside_of_a_project_are_nobodys_business(
-    editor: Editor, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_outside_of_a_project_are_nobodys_business(editor, tmp_path, monkeypatch):
     other = tmp_path.resolve() / "library"
     other.mkdir()
     monkeypatch.setenv("LESSONS_BRAIN", str(editor.root))  # which holds everywhere
@@ -87,7 +80,7 @@ def test_files_outside_of_a_project_are_nobodys_business(
     assert len(found(editor, str(other / "run.py"), CODE)) == 1
 
 
-def test_the_folders_of_a_project_share_one_brain(editor: Editor, project: pathlib.Path) -> None:
+def test_the_folders_of_a_project_share_one_brain(editor, project):
     (project / "src" / "deep").mkdir()
     folders = [str(project), str(project / "src"), str(project / "src" / "deep")]
     first, *others = [editor.files.brain_of(folder) for folder in folders]
@@ -100,7 +93,7 @@ def test_the_folders_of_a_project_share_one_brain(editor: Editor, project: pathl
     assert len(found(editor, "src/deep/run.py", CODE)) == 1
 
 
-def test_a_lens_counts_the_lessons_that_guard_a_file(editor: Editor) -> None:
+def test_a_lens_counts_the_lessons_that_guard_a_file(editor):
     document = editor.open("src/run.py")
     (lens,) = editor.ask(find_lenses, document, START)
     assert lens.command.title == "1 lesson guards this file"
@@ -115,9 +108,7 @@ def test_a_lens_counts_the_lessons_that_guard_a_file(editor: Editor) -> None:
     assert editor.ask(hover, document, START) is None
 
 
-def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(
-    editor: Editor, project: pathlib.Path
-) -> None:
+def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(editor, project):
     document = editor.open("src/run.py")
     at = editor.at(document, "shell=True")
     assert editor.ask(hover, document, at) is None
@@ -146,7 +137,7 @@ EDITS = st.lists(
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(edits=EDITS)
-def test_looking_at_changed_lines_finds_what_the_whole_holds(editor: Editor, edits: list) -> None:
+def test_looking_at_changed_lines_finds_what_the_whole_holds(editor, edits):
     """Of a pattern that stays within a line."""
     document = editor.open("src/run.py", CODE * 3)
     diagnose(editor.files, document, detect=True, whole=True)

@@ -1,7 +1,5 @@
 """Edits and positions in UTF-16 code units, beside a text that is kept in UTF-16."""
 
-from __future__ import annotations
-
 import random
 
 import pytest
@@ -32,15 +30,15 @@ PIECES = (
 class Units:
     """The oracle: a text as a list of code units, looked through from the start each time."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         data = text.encode("utf-16-le")
         self.units = [data[i : i + 2] for i in range(0, len(data), 2)]
 
     @property
-    def text(self) -> str:
+    def text(self):
         return b"".join(self.units).decode("utf-16-le")
 
-    def starts(self) -> list[int]:
+    def starts(self):
         found, at = [0], 0
         while at < len(self.units):
             if self.units[at] == b"\r\0" and self.units[at + 1 : at + 2] == [b"\n\0"]:
@@ -52,7 +50,7 @@ class Units:
             found.append(at)
         return found
 
-    def place(self, line: int, character: int) -> int:
+    def place(self, line, character):
         starts = self.starts()
         if line >= len(starts):
             return len(self.units)
@@ -63,50 +61,38 @@ class Units:
         inside = starts[line] < at < len(self.units) and 0xDC <= self.units[at][1] <= 0xDF
         return at - 1 if inside else at
 
-    def replace(self, start: tuple[int, int], end: tuple[int, int], text: str) -> None:
+    def replace(self, start, end, text):
         first, last = sorted((self.place(*start), self.place(*end)))
         self.units[first:last] = Units(text).units
 
 
-def check_same(text: Text, units: Units) -> None:
+def check_same(text, units):
     assert text.whole == units.text
     assert len(text.lines) == len(units.starts())
 
 
-def edit_at_random(rounds: int, seed: int) -> None:
-    chance = random.Random(seed)
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_thousand_random_edits(seed):
+    chance = random.Random(seed + 100)
     text, units = Text(""), Units("")
-    for number in range(rounds):
+    for number in range(1_000):
         start, end = ((chance.randrange(12), chance.randrange(14)) for _ in range(2))
         if chance.random() < 0.5:
             end = start
         new = "".join(chance.choices(PIECES, k=chance.randrange(6)))
         if len(units.units) > 400:
             start, end, new = (0, 0), (8, 3), ""
-        where = Range(start=Position(*start), end=Position(*end))
-        text = text.replace(where, new)
+        text = text.replace(Range(start=Position(*start), end=Position(*end)), new)
         units.replace(start, end, new)
         check_same(text, units)
         if number % 7 == 0:
             at = Position(chance.randrange(12), chance.randrange(14))
-            offset = text.offset(at)
-            place = units.place(at.line, at.character)
-            assert text.whole[:offset] == Units("").text + b"".join(units.units[:place]).decode(
-                "utf-16-le"
-            )
+            offset, place = text.offset(at), units.place(at.line, at.character)
+            before = b"".join(units.units[:place]).decode("utf-16-le")
+            assert text.whole[:offset] == before
             back = text.position_at(offset)
             assert units.place(back.line, back.character) == place
-
-
-@pytest.mark.slow
-def test_two_thousand_random_edits() -> None:
-    edit_at_random(2_000, 1)
-
-
-@pytest.mark.slow
-def test_twenty_thousand_random_edits() -> None:
-    for seed in range(20):
-        edit_at_random(1_000, seed + 100)
 
 
 words = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
@@ -115,7 +101,7 @@ places = st.tuples(st.integers(0, 6), st.integers(0, 12))
 
 @pytest.mark.slow
 @given(text=words, edits=st.lists(st.tuples(places, places, words), max_size=5))
-def test_any_edit_leaves_what_a_client_that_counts_units_has(text: str, edits: list) -> None:
+def test_any_edit_leaves_what_a_client_that_counts_units_has(text, edits):
     ours, units = Text(text), Units(text)
     for start, end, new in edits:
         ours = ours.replace(Range(start=Position(*start), end=Position(*end)), new)
@@ -125,7 +111,7 @@ def test_any_edit_leaves_what_a_client_that_counts_units_has(text: str, edits: l
 
 @pytest.mark.slow
 @given(text=words, at=places)
-def test_a_position_is_where_its_offset_is(text: str, at: tuple[int, int]) -> None:
+def test_a_position_is_where_its_offset_is(text, at):
     ours, units = Text(text), Units(text)
     place = units.place(*at)
     assert ours.whole[: ours.offset(Position(*at))] == b"".join(units.units[:place]).decode(
@@ -133,7 +119,7 @@ def test_a_position_is_where_its_offset_is(text: str, at: tuple[int, int]) -> No
     )
 
 
-def test_the_column_of_an_emoji_counts_twice() -> None:
+def test_the_column_of_an_emoji_counts_twice():
     text = Text("x😀y\n한글\n")
     assert text.position(0, 2) == Position(0, 3)
     assert text.column(Position(0, 3)) == 2

@@ -1,19 +1,16 @@
 """Who gets in, to what, how often and with how much."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import socket
 import stat
-from typing import Any
 
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.service.mcp.http import listen
+from lessons_kb.service.web.callers import Buckets, Shared
 from lessons_kb.service.web.server import Address
-from lessons_kb.service.web.shared import Buckets, Shared
 from lessons_kb.store.settings import (
     add_token,
     find_token,
@@ -27,11 +24,11 @@ pytestmark = pytest.mark.slow  # a server with its brains
 QUERY = {"query": "telegram"}
 
 
-def search(client: Any, brain: str = "shop", **how: Any) -> Any:
+def search(client, brain="shop", **how):
     return client.post(f"/v1/brains/{brain}/search", json=QUERY, **how)
 
 
-def test_a_secret_is_kept_nowhere() -> None:
+def test_a_secret_is_kept_nowhere():
     secret = add_token("alice", brains=["shop"], may=["read"])
     assert len(secret) > 40
     path = pathlib.Path(tokens_path())
@@ -55,13 +52,13 @@ def test_a_secret_is_kept_nowhere() -> None:
         ("a", ["b"], ["write"]),
     ],
 )
-def test_a_token_that_cannot_be(name: str, brains: list[str], may: list[str]) -> None:
+def test_a_token_that_cannot_be(name, brains, may):
     with pytest.raises(InputError):
         add_token(name, brains=brains, may=may)
     assert read_tokens() == ()
 
 
-def test_a_name_is_given_once_and_taken_back() -> None:
+def test_a_name_is_given_once_and_taken_back():
     add_token("alice", brains=["shop"], may=["read"])
     with pytest.raises(InputError, match="exists"):
         add_token("alice", brains=["vault"], may=["read"])
@@ -70,18 +67,18 @@ def test_a_name_is_given_once_and_taken_back() -> None:
         remove_token("alice")
 
 
-def test_tokens_that_others_can_read_open_nothing() -> None:
+def test_tokens_that_others_can_read_open_nothing():
     add_token("alice", brains=["shop"], may=["read"])
     os.chmod(tokens_path(), 0o644)
     with pytest.raises(StorageError, match="chmod 600"):
         read_tokens()
 
 
-def test_without_tokens_this_machine_may_ask(connect) -> None:
+def test_without_tokens_this_machine_may_ask(connect):
     assert search(connect()).json()["hits"]
 
 
-def test_with_tokens_nobody_asks_without_one(connect, tokens) -> None:
+def test_with_tokens_nobody_asks_without_one(connect, tokens):
     client = connect()
     refused = search(client)
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
@@ -98,7 +95,7 @@ def test_with_tokens_nobody_asks_without_one(connect, tokens) -> None:
     assert search(client, headers={"authorization": f"bearer {tokens['shop']}"}).status_code == 200
 
 
-def test_metrics_take_a_scope_of_their_own(connect, tokens) -> None:
+def test_metrics_take_a_scope_of_their_own(connect, tokens):
     client = connect(tokens["shop"])
     assert client.get("/metrics").status_code == 403
     prometheus = add_token("prometheus", brains=["shop"], may=["metrics"])
@@ -107,7 +104,7 @@ def test_metrics_take_a_scope_of_their_own(connect, tokens) -> None:
     assert search(client).status_code == 403
 
 
-def test_a_token_works_from_the_moment_it_is_made_until_it_is_removed(connect) -> None:
+def test_a_token_works_from_the_moment_it_is_made_until_it_is_removed(connect):
     client = connect()
     assert search(client).status_code == 200
     secret = add_token("alice", brains=["shop"], may=["read"])
@@ -120,7 +117,7 @@ def test_a_token_works_from_the_moment_it_is_made_until_it_is_removed(connect) -
     assert search(client).status_code == 401, "a server does not become open again"
 
 
-def test_a_damaged_file_of_tokens_lets_nobody_in(connect, tokens) -> None:
+def test_a_damaged_file_of_tokens_lets_nobody_in(connect, tokens):
     client = connect(tokens["shop"])
     assert search(client).status_code == 200
     for damage in ("[", "[1]", '[{"name": 1}]', "{}x"):
@@ -128,7 +125,7 @@ def test_a_damaged_file_of_tokens_lets_nobody_in(connect, tokens) -> None:
         assert search(client).status_code == 401, damage
 
 
-def test_a_brain_of_others_is_a_brain_that_is_not_there(connect, tokens) -> None:
+def test_a_brain_of_others_is_a_brain_that_is_not_there(connect, tokens):
     client = connect(tokens["shop"])
     theirs, none = search(client, "vault"), search(client, "no-such-brain")
     assert (theirs.status_code, theirs.content) == (none.status_code, none.content)
@@ -137,7 +134,7 @@ def test_a_brain_of_others_is_a_brain_that_is_not_there(connect, tokens) -> None
         assert client.post(path).status_code == 404
 
 
-def test_names_of_other_machines_are_refused_on_loopback(connect) -> None:
+def test_names_of_other_machines_are_refused_on_loopback(connect):
     client = connect()
     for host in (
         *(
@@ -169,14 +166,14 @@ OTHER_ORIGINS = (
 
 
 @pytest.mark.parametrize("origin", OTHER_ORIGINS)
-def test_web_pages_of_other_origins_are_refused(connect, origin: str) -> None:
+def test_web_pages_of_other_origins_are_refused(connect, origin):
     client = connect()
     assert search(client, headers={"origin": origin}).status_code == 403
     sent = client.post("/login", data={"token": "x"}, headers={"origin": origin})
     assert (sent.status_code, "not sent by a page" in sent.text) == (403, True)
 
 
-def test_a_web_page_of_this_server_may_ask_it(connect) -> None:
+def test_a_web_page_of_this_server_may_ask_it(connect):
     client = connect()
     assert search(client, headers={"origin": "http://127.0.0.1:8766"}).status_code == 200
     named = {"origin": "http://LocalHost:99", "host": "localhost:99"}
@@ -184,13 +181,13 @@ def test_a_web_page_of_this_server_may_ask_it(connect) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/brains/shop/search", "/login", "/health"])
-def test_a_request_of_two_lengths_is_refused(connect, path: str) -> None:
+def test_a_request_of_two_lengths_is_refused(connect, path):
     both = {"content-length": "2", "transfer-encoding": "chunked"}
     refused = connect().post(path, content=iter([b"{}"]), headers=both)
     assert (refused.status_code, refused.headers["connection"]) == (400, "close")
 
 
-def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens) -> None:
+def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens):
     client = connect(tokens["shop"], local=False)
     assert search(client, headers={"host": "lessons.example"}).status_code == 200
     remove_token("alice")
@@ -198,7 +195,7 @@ def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, toke
     assert search(client, headers={"host": "lessons.example"}).status_code == 401
 
 
-def test_each_token_has_a_bucket_of_requests(connect, tokens) -> None:
+def test_each_token_has_a_bucket_of_requests(connect, tokens):
     client = connect(tokens["shop"], rate=0.2)  # one at once, the next after five seconds
     assert search(client).status_code == 200
     refused = search(client)
@@ -208,7 +205,7 @@ def test_each_token_has_a_bucket_of_requests(connect, tokens) -> None:
     assert search(client, "vault", headers=other).status_code == 200
 
 
-def test_a_bucket_fills_with_time() -> None:
+def test_a_bucket_fills_with_time():
     now = 0.0
     buckets = Buckets(2.0, Shared(), clock=lambda: now)
     assert [buckets.take("a") for _ in range(10)] == [0.0] * 10
@@ -220,11 +217,11 @@ def test_a_bucket_fills_with_time() -> None:
     assert [bool(buckets.take("a")) for _ in range(11)] == [False] * 10 + [True]
 
 
-def test_a_body_is_read_no_further_than_allowed(connect) -> None:
+def test_a_body_is_read_no_further_than_allowed(connect):
     client = connect(max_body=1_000)
     sent = 0
 
-    def endless() -> Any:
+    def endless():
         nonlocal sent
         while sent < 1_000:
             sent += 1
@@ -243,7 +240,7 @@ def test_a_body_is_read_no_further_than_allowed(connect) -> None:
 
 
 @pytest.mark.parametrize("path", ["/health", "/v1/brains/shop/search", "/v1/brains/vault/search"])
-def test_other_methods_find_nothing(connect, tokens, path: str) -> None:
+def test_other_methods_find_nothing(connect, tokens, path):
     client = connect(tokens["shop"])
     told = client.put(path, content=b"{}")
     assert told.status_code == (404 if "vault" in path else 405)
@@ -257,7 +254,7 @@ def test_other_methods_find_nothing(connect, tokens, path: str) -> None:
         ({"host": "127.0.0.1", "tls_key": "k"}, "belong together"),
     ],
 )
-def test_what_others_can_reach_needs_encryption(tokens, address: Any, told: str) -> None:
+def test_what_others_can_reach_needs_encryption(tokens, address, told):
     with pytest.raises(InputError, match=told):
         Address(port=0, **address).check(read_tokens())
 
@@ -270,14 +267,14 @@ def test_what_others_can_reach_needs_encryption(tokens, address: Any, told: str)
         {"host": "10.0.0.1", "tls_cert": "c", "tls_key": "k"},
     ],
 )
-def test_what_others_can_reach_needs_tokens(address: Any) -> None:
+def test_what_others_can_reach_needs_tokens(address):
     with pytest.raises(InputError, match="serve token add"):
         Address(port=0, **address).check(())
     add_token("alice", brains=["shop"], may=["read"])
     Address(port=0, **address).check(read_tokens())
 
 
-def test_no_answer_waits_for_the_client_to_acknowledge_a_part_of_it() -> None:
+def test_no_answer_waits_for_the_client_to_acknowledge_a_part_of_it():
     with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         accepted, _ = listening.accept()
         with accepted:

@@ -1,11 +1,8 @@
 """Control characters in addresses, forms and arguments: refused or read, never a failure of ours."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -20,7 +17,7 @@ ADDRESSES = (
     *("/brains/shop?status={}&page={}", "/brains/shop/inbox/{}", "/brains/shop/inbox/{}/edit"),
     *("/brains/shop/inbox?done={}", "/brains/shop/report?{}={}"),
 )
-TEXTS: dict[str, dict[str, Any]] = {
+TEXTS = {
     "preflight": {"prompt": "telegram", "paths": ["a"], "stage": "DEV", "session": "s"},
     "match": {"prompt": "telegram", "directory": "/x"},
     "search": {"query": "telegram", "stage": "DEV", "paths": ["a"], "directory": "/x"},
@@ -45,7 +42,7 @@ TEXTS: dict[str, dict[str, Any]] = {
 MCP = {"accept": "application/json, text/event-stream"}
 
 
-def put(argument: Any, control: str) -> Any:
+def put(argument, control):
     """Return an argument with another text in the place of its own."""
     if isinstance(argument, list):
         return [put(one, control) for one in argument]
@@ -53,14 +50,14 @@ def put(argument: Any, control: str) -> Any:
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_in_an_address(rita, control: str) -> None:
+def test_in_an_address(rita, control):
     for address in ADDRESSES:
         status = rita.get(address.replace("{}", quote(control))).status_code
         assert status == 400 if "\0" in control else status < 500, address
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_in_a_form(rita, propose, field, send, control: str) -> None:
+def test_in_a_form(rita, propose, field, send, control):
     path = f"/brains/shop/inbox/{propose()}"
     refused = 400 if "\0" in control else 422
     assert send(rita, path, do="merge", other=control).status_code == refused
@@ -76,7 +73,7 @@ def test_in_a_form(rita, propose, field, send, control: str) -> None:
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_in_an_argument(connect, control: str) -> None:
+def test_in_an_argument(connect, control):
     client = connect(rate=1_000_000)
     for tool, given in TEXTS.items():
         for name, usual in given.items():
@@ -96,7 +93,7 @@ def test_in_an_argument(connect, control: str) -> None:
 @pytest.mark.parametrize(
     "name", ["a b", "50%", "#1?&;=", "'\"<>`", "ü한", "a\\b", "a..b", "a:b", "+"]
 )
-def test_a_card_of_an_odd_name_opens(rita, shop, wait_for, name: str) -> None:
+def test_a_card_of_an_odd_name_opens(rita, shop, wait_for, name):
     card = pathlib.Path(shop, "lessons", f"{name}.md")
     card.write_text("---\ntype: lesson\ntitle: Quokka in the cellar\n---\n\n## Root Cause\n\nx\n")
     page = wait_for(rita, "/brains/shop?q=quokka", "Quokka in the cellar")
@@ -105,7 +102,7 @@ def test_a_card_of_an_odd_name_opens(rita, shop, wait_for, name: str) -> None:
     assert "Quokka in the cellar" in rita.get(address).text
 
 
-def test_a_card_whose_name_holds_a_line_break_is_not_served(rita, shop, wait_for) -> None:
+def test_a_card_whose_name_holds_a_line_break_is_not_served(rita, shop, wait_for):
     """Such a name could break out of a line: it is refused by the scan, as `lessons lint` says."""
     text = "---\ntype: lesson\ntitle: Quokka {}\n---\n\n## Root Cause\n\nx\n"
     pathlib.Path(shop, "lessons", "a\nb.md").write_text(text.format("broken"))

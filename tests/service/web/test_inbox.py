@@ -1,14 +1,13 @@
 """From a proposal to a commit on the pages: accept, edit, merge, discard."""
 
-from __future__ import annotations
-
 import pathlib
 import re
-from typing import Any
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.store.settings import add_token
+from tests.kit import git
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -19,9 +18,7 @@ SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
 TITLE = "Charged a customer twice because the form was sent twice"
 
 
-def test_a_proposal_sent_by_an_agent_becomes_a_commit(
-    rita, connect, send, wait_for, git, shop
-) -> None:
+def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_for, shop):
     agent = connect(add_token("ci", brains=["shop"], may=["propose"]))
     proposal = {
         "title": TITLE,
@@ -53,7 +50,7 @@ def test_a_proposal_sent_by_an_agent_becomes_a_commit(
     assert "Waiting to be merged" not in rita.get(INBOX).text
 
 
-def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, git, shop) -> None:
+def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, shop):
     name = propose(sections={}, prevention=())
     page = rita.get(f"{INBOX}/{name}").text
     assert "Before it can be accepted it needs" in page
@@ -75,7 +72,7 @@ def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, gi
     assert "\r" not in committed
 
 
-def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, send, field) -> None:
+def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, send, field):
     name = propose()
     path = f"{INBOX}/{name}/edit"
     early = {key: field(rita.get(path).text, key) for key in ("mark", "seen")}
@@ -91,7 +88,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, s
     assert "The first one to save" in rita.get(f"{INBOX}/{name}").text
 
 
-def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, git, shop) -> None:
+def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
     name = propose("Telegram remote execution must require an allowlist")
     page = rita.get(f"{INBOX}/{name}").text
     first = re.search(r'<input type="radio"[^>]*value="([^"]+)" checked>', page)
@@ -108,7 +105,7 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, git, shop) ->
     assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
 
 
-def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, git, shop) -> None:
+def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, shop):
     name = propose()
     nothing = send(rita, f"{INBOX}/{name}", do="merge")
     assert (nothing.status_code, "Choose the card" in nothing.text) == (422, True)
@@ -126,7 +123,7 @@ def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, git, shop) 
         ({"do": "discard"}, "already discarded."),
     ],
 )
-def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision, told) -> None:
+def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision, told):
     address = f"{INBOX}/{(name := propose())}"
     mark = re.search(r'name="mark" value="([^"]+)"', rita.get(address).text)
     assert mark is not None
@@ -143,7 +140,7 @@ def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision
     assert name not in rita.get(INBOX).text
 
 
-def test_a_discarded_draft_is_gone(rita, propose, send, git, shop) -> None:
+def test_a_discarded_draft_is_gone(rita, propose, send, shop):
     name = propose()
     done = send(rita, f"{INBOX}/{name}", do="discard")
     assert "Discarded" in done.text
@@ -153,8 +150,8 @@ def test_a_discarded_draft_is_gone(rita, propose, send, git, shop) -> None:
 
 
 def test_the_main_branch_is_written_to_where_the_server_is_told_so(
-    connect, reviewer, log_in, propose, send, wait_for, git, shop
-) -> None:
+    connect, reviewer, log_in, propose, send, wait_for, shop
+):
     client = connect(branch="main")
     log_in(client, reviewer)
     name = propose()
@@ -164,11 +161,7 @@ def test_the_main_branch_is_written_to_where_the_server_is_told_so(
     wait_for(client, "/brains/shop", TITLE)
 
 
-def test_without_a_repository_the_page_says_what_is_missing(
-    connect, roots, log_in, send, tokens
-) -> None:
-    from lessons_kb.brain.brain import Brain
-
+def test_without_a_repository_the_page_says_what_is_missing(connect, roots, log_in, send, tokens):
     with Brain.open(roots["vault"]) as brain:
         name = brain.drafts.propose("Something of mine that went wrong").id
     token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")
@@ -185,6 +178,6 @@ def test_without_a_repository_the_page_says_what_is_missing(
 
 
 @pytest.mark.parametrize("path", ["/inbox/no-such", "/inbox/no-such/edit", "/nothing"])
-def test_what_is_not_there(rita, path: str) -> None:
-    answer: Any = rita.get(f"/brains/shop{path}")
+def test_what_is_not_there(rita, path):
+    answer = rita.get(f"/brains/shop{path}")
     assert (answer.status_code, "There is no such page." in answer.text) == (404, True)

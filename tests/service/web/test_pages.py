@@ -1,14 +1,12 @@
 """The pages for people: who gets in, what is shown, what a form may do."""
 
-from __future__ import annotations
-
 import html
 import pathlib
 import re
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.store.settings import remove_token
 
 pytestmark = pytest.mark.slow  # a server with its brains
@@ -20,7 +18,7 @@ EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
 TITLE = "Charged a customer twice because the form was sent twice"
 
 
-def test_nobody_sees_a_page_before_logging_in(connect, tokens) -> None:
+def test_nobody_sees_a_page_before_logging_in(connect, tokens):
     client = connect()
     for path in ("/", "/brains/shop", "/brains/no-such", f"/brains/shop/cards/{CARD}"):
         sent = client.get(path, follow_redirects=False)
@@ -30,7 +28,7 @@ def test_nobody_sees_a_page_before_logging_in(connect, tokens) -> None:
     assert client.get("/style.css").headers["content-type"].startswith("text/css")
 
 
-def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens, log_in) -> None:
+def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens, log_in):
     client = connect()
     done = log_in(client, f" {tokens['shop']}\n")
     cookie = done.headers["set-cookie"]
@@ -42,22 +40,20 @@ def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens,
     assert "Telegram remote execution must require an allowlist" in page.text
 
 
-def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in) -> None:
+def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in):
     cookie = log_in(connect(secure=True), tokens["shop"]).headers["set-cookie"]
     assert cookie.startswith("__Host-lessons=")
     assert "Secure" in cookie
 
 
-def test_a_wrong_token_is_told_so(connect, tokens, log_in) -> None:
+def test_a_wrong_token_is_told_so(connect, tokens, log_in):
     client = connect()
     done = log_in(client, "lsn_wrong")
     assert (done.status_code, "none of the server" in done.text) == (403, True)
     assert "set-cookie" not in done.headers
 
 
-def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(
-    connect, tokens, field
-) -> None:
+def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens, field):
     client = connect()
     address = f"/brains/shop/cards/{CARD}"
     assert field(client.get(address).text, "next") == address
@@ -73,8 +69,8 @@ def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(
 
 
 def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
-    connect, tokens, monkeypatch: pytest.MonkeyPatch, log_in, field
-) -> None:
+    connect, tokens, monkeypatch, log_in, field
+):
     client = connect()
     log_in(client, tokens["shop"])
     cookie = {"cookie": f"lessons={client.cookies['lessons']}"}
@@ -96,7 +92,7 @@ def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
     assert client.get("/brains/vault", headers=cookie).url.path == "/login"
 
 
-def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in) -> None:
+def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in):
     client = connect()
     log_in(client, tokens["shop"])
     name, until, nonce, signature = client.cookies["lessons"].split(":")
@@ -115,7 +111,7 @@ def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in) -> None
         assert client.get("/brains/shop", headers=headers).url.path == "/login", made_up
 
 
-def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, send) -> None:
+def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, send):
     client = connect()
     log_in(client, tokens["shop"])
     for rest in ("", "/cards/lessons/zebrafish.md", "/why", "/report", "/inbox", "/inbox/x"):
@@ -133,7 +129,7 @@ def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, 
     assert "Vaduz" not in sent.text
 
 
-def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, field) -> None:
+def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, field):
     name = propose()
     client = connect()
     log_in(client, tokens["shop"])
@@ -147,9 +143,7 @@ def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, fi
     assert client.post(f"/brains/shop/inbox/{name}", data=done, headers=OWN).status_code == 403
 
 
-def test_without_tokens_this_machine_reads_and_reviews_nothing(
-    connect, shop, propose, send
-) -> None:
+def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose, send):
     name = propose()
     client = connect()
     assert "Telegram remote" in client.get("/brains/shop").text
@@ -159,7 +153,7 @@ def test_without_tokens_this_machine_reads_and_reviews_nothing(
 
 def test_a_form_counts_only_from_a_page_of_this_server(
     rita, propose, connect, tokens, log_in, field
-) -> None:
+):
     name = propose()
     path = f"/brains/shop/inbox/{name}"
     page = rita.get(path).text
@@ -184,10 +178,10 @@ def test_a_form_counts_only_from_a_page_of_this_server(
     assert rita.post("/login", data={"token": "x"}).status_code == 403
     assert rita.get(path).status_code == 200, "it still waits"
     assert rita.post(path, data=given, headers={"origin": HERE}).is_success, "an older browser"
-    assert rita.get(path).status_code == 404
+    assert rita.get(path).status_code == 409, "it says what was decided"
 
 
-def test_every_page_forbids_the_browser_everything_else(rita, propose) -> None:
+def test_every_page_forbids_the_browser_everything_else(rita, propose):
     name = propose()
     pages = ["/login", "/", "/brains/shop", f"/brains/shop/cards/{CARD}", "/brains/shop/why"]
     pages += [
@@ -211,8 +205,8 @@ def test_every_page_forbids_the_browser_everything_else(rita, propose) -> None:
         assert not re.search(r"\sstyle=|\son\w+=", answer.text)
 
 
-def test_cards_are_found_listed_and_filtered(rita, shop) -> None:
-    def titles(query: str) -> list[str]:
+def test_cards_are_found_listed_and_filtered(rita, shop):
+    def titles(query):
         page = rita.get(f"/brains/shop{query}").text
         return re.findall(r'<h2><a href="/brains/shop/cards/([^"]+)">', page)
 
@@ -234,7 +228,7 @@ def test_cards_are_found_listed_and_filtered(rita, shop) -> None:
         assert rita.get(f"/brains/shop{odd}").status_code == 200
 
 
-def test_a_card_of_a_project_is_found_without_naming_it(rita, shop, wait_for) -> None:
+def test_a_card_of_a_project_is_found_without_naming_it(rita, shop, wait_for):
     (pathlib.Path(shop) / "lessons/quagga.md").write_text(
         "---\ntype: lesson\nproject: savanna\ntitle: The quagga index was rebuilt at noon\n---\n\n"
         "## Prevention Checklist\n\n- Rebuild the quagga index at night\n"
@@ -242,7 +236,7 @@ def test_a_card_of_a_project_is_found_without_naming_it(rita, shop, wait_for) ->
     wait_for(rita, "/brains/shop?q=quagga+index", "The quagga index was rebuilt at noon")
 
 
-def test_a_long_list_has_pages(rita, shop, wait_for) -> None:
+def test_a_long_list_has_pages(rita, shop, wait_for):
     for number in range(60):
         (pathlib.Path(shop) / f"lessons/n{number}.md").write_text(
             f"# Mistake {number}\n\n## Fix\n\n- Do\n"
@@ -255,7 +249,7 @@ def test_a_long_list_has_pages(rita, shop, wait_for) -> None:
     assert 'rel="next"' not in second
 
 
-def test_a_card_is_rendered(rita) -> None:
+def test_a_card_is_rendered(rita):
     page = rita.get(f"/brains/shop/cards/{CARD}").text
     assert "<h1>Telegram remote execution must require an allowlist</h1>" in page
     assert "<h2>Root Cause</h2>" in page
@@ -269,7 +263,7 @@ def test_a_card_is_rendered(rita) -> None:
     )
 
 
-def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path: pathlib.Path, send) -> None:
+def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path, send):
     prompt = "Add a Telegram command that runs a shell script for mister Wolpertinger"
     told = send(rita, "/brains/shop/why", prompt=prompt).text
     assert "1 lesson injected" in told
@@ -290,7 +284,7 @@ def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path: pathlib.Path, 
     assert not [one for one in kept if b"wolpertinger" in one.read_bytes().lower()]
 
 
-def test_the_report_leads_to_the_cards(rita) -> None:
+def test_the_report_leads_to_the_cards(rita):
     page = rita.get("/brains/shop/report")
     assert "<title>Lessons of shop</title>" in page.text
     links = re.findall(r'<a href="(/[^"]+)"', page.text)
@@ -302,9 +296,7 @@ def test_the_report_leads_to_the_cards(rita) -> None:
     assert style[1] in page.text.replace("&#39;", "'")
 
 
-def test_what_others_wrote_is_text_wherever_it_is_shown(
-    rita, shop, propose, send, wait_for
-) -> None:
+def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose, send, wait_for):
     body = (
         f"# {EVIL}\n\n<script>alert(3)</script>\n\n## {EVIL}\n\n[a](javascript:alert(4)) "
         f"[b](data:text/html,x) ![c](http://evil.example/p.png) <b onclick=alert(5)>\n\n"
@@ -336,7 +328,7 @@ def test_what_others_wrote_is_text_wherever_it_is_shown(
     assert "evil.example/p.png" not in pages[3]
 
 
-def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose) -> None:
+def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose):
     name = propose(
         sections={"Root Cause": "the \u202eresu\u202c was \u200btrusted, as the form said"}
     )
@@ -345,7 +337,7 @@ def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose) -> None:
     assert "\\u202e" in page
 
 
-def test_limits_hold_for_pages(connect, tokens, log_in, field) -> None:
+def test_limits_hold_for_pages(connect, tokens, log_in, field):
     client = connect(max_body=10_000)
     log_in(client, tokens["shop"])
     mark = field(client.get("/brains/shop/why").text, "mark")
@@ -361,7 +353,7 @@ def test_limits_hold_for_pages(connect, tokens, log_in, field) -> None:
     assert answers[1].headers["retry-after"] == "5"
 
 
-def test_pages_are_counted_and_not_described(connect) -> None:
+def test_pages_are_counted_and_not_described(connect):
     client = connect()
     client.get("/brains/shop")
     assert 'route="page"' in client.get("/metrics").text

@@ -3,8 +3,6 @@
 LESSONS_SHOTS names a folder that takes a picture of each page.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -12,8 +10,6 @@ import pathlib
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 import uvicorn
@@ -22,6 +18,7 @@ from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.server import build_app
 from lessons_kb.store.settings import add_token
 from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
+from tests.kit import git
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")
 pytestmark = IN_BROWSER
@@ -65,7 +62,7 @@ EVIL = "'\"><script>document.title='owned'</script><img src=http://evil.example/
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
+def chromium():
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -73,7 +70,7 @@ def chromium() -> Iterator[Any]:
 
 
 @pytest.fixture
-def url(roots, shop: str) -> Iterator[str]:
+def url(roots, shop):
     """The address of a server that has read its brains."""
     (pathlib.Path(shop) / "lessons" / "wide.md").write_text(WIDE_CARD)
     with listen("127.0.0.1", 0) as listening:
@@ -91,11 +88,11 @@ def url(roots, shop: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def open_page(chromium: Any, url: str) -> Iterator[Callable[..., Any]]:
+def open_page(chromium, url):
     """Return a tab of a browser of its own: ``open_page(token, **how the browser is set)``."""
     with contextlib.ExitStack() as stack:
 
-        def open_page(token: str = "", **how: Any) -> Any:
+        def open_page(token="", **how):
             context = chromium.new_context(**how)
             stack.callback(context.close)
             page = context.new_page()
@@ -116,14 +113,14 @@ def open_page(chromium: Any, url: str) -> Iterator[Callable[..., Any]]:
         yield open_page
 
 
-def wait_until_ready(page: Any, url: str) -> None:
+def wait_until_ready(page, url):
     until = time.monotonic() + 30
     while page.request.get(f"{url}/ready").status != 200:
         assert time.monotonic() < until, "the brains are never ready"
         time.sleep(0.05)
 
 
-def press(page: Any, name: str, role: str = "button") -> None:
+def press(page, name, role="button"):
     """Reach something with the tab key alone, and press enter."""
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -134,9 +131,7 @@ def press(page: Any, name: str, role: str = "button") -> None:
     raise AssertionError(f"no {role} {name!r} can be reached with the keyboard")
 
 
-def test_a_review_from_draft_to_commit_with_the_keyboard_alone(
-    open_page, reviewer: str, propose, git, shop: str
-) -> None:
+def test_a_review_from_draft_to_commit_with_the_keyboard_alone(open_page, reviewer, propose, shop):
     propose(prevention=())
     page = open_page()
     page.keyboard.press("Tab")
@@ -170,14 +165,12 @@ def test_a_review_from_draft_to_commit_with_the_keyboard_alone(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
-def test_every_page_is_accessible_and_fits(
-    open_page, url: str, reviewer: str, propose, width: int, scheme: str
-) -> None:
+def test_every_page_is_accessible_and_fits(open_page, url, reviewer, propose, width, scheme):
     script, found = read_axe(), {}
     page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     shots = os.environ.get("LESSONS_SHOTS")
 
-    def look(name: str) -> None:
+    def look(name):
         page.evaluate(script)
         told = page.evaluate("tags => axe.run({runOnly: tags, resultTypes: ['violations']})", TAGS)
         assert told["passes"]
@@ -230,7 +223,7 @@ def test_every_page_is_accessible_and_fits(
     assert {one.split("/")[2] for one in page.asked if not one.startswith("data:")} == {url[7:]}
 
 
-def test_what_others_wrote_does_nothing(open_page, url: str, reviewer: str, propose, shop) -> None:
+def test_what_others_wrote_does_nothing(open_page, url, reviewer, propose, shop):
     body = f"# {EVIL}\n\n{EVIL}\n\n[a](javascript:alert(1)) ![b](http://evil.example/i)\n\n```\n{EVIL}\n```\n"
     header = f"---\ntype: lesson\ntitle: {json.dumps(EVIL)}\nproject: {json.dumps(EVIL)}\n---\n\n"
     (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
@@ -252,7 +245,7 @@ def test_what_others_wrote_does_nothing(open_page, url: str, reviewer: str, prop
     assert page.said == []
 
 
-def test_the_policy_stops_what_would_slip_through(open_page, url: str, reviewer: str) -> None:
+def test_the_policy_stops_what_would_slip_through(open_page, url, reviewer):
     page = open_page(reviewer)
     page.evaluate("document.body.append(document.createElement('script'))")
     page.evaluate(
@@ -267,9 +260,7 @@ def test_the_policy_stops_what_would_slip_through(open_page, url: str, reviewer:
     assert "violates" in " ".join(one for one in page.said if "evil.example" in one)
 
 
-def test_another_site_can_neither_send_forms_nor_frame_a_page(
-    open_page, url: str, reviewer: str, propose
-) -> None:
+def test_another_site_can_neither_send_forms_nor_frame_a_page(open_page, url, reviewer, propose):
     name = propose()
     page = open_page(reviewer)
     page.goto(f"{url}/brains/shop/inbox/{name}")
@@ -292,7 +283,7 @@ def test_another_site_can_neither_send_forms_nor_frame_a_page(
     assert page.get_by_role("heading", name=TITLE).count(), "it still waits"
 
 
-def test_a_link_from_elsewhere_is_followed_after_one_click(open_page, url: str, reviewer) -> None:
+def test_a_link_from_elsewhere_is_followed_after_one_click(open_page, url, reviewer):
     page = open_page(reviewer)
     link = f"<a href='{url}/brains/shop/cards/{CARD}'>See</a>"
     page.route("http://chat.example/**", lambda r: r.fulfill(body=link, content_type="text/html"))
@@ -302,7 +293,7 @@ def test_a_link_from_elsewhere_is_followed_after_one_click(open_page, url: str, 
     page.get_by_role("heading", name="Telegram remote execution").wait_for()
 
 
-def test_the_token_of_another_brain_sees_none_of_it(open_page, url: str, tokens, propose) -> None:
+def test_the_token_of_another_brain_sees_none_of_it(open_page, url, tokens, propose):
     name = propose()
     token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")
     page = open_page(token)

@@ -1,17 +1,13 @@
 """What a client posts is data: nothing in it is looked up on the server."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import os
 import pathlib
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -37,13 +33,13 @@ Two writers raced.
 
 
 @pytest.fixture
-def touched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def touched(tmp_path, monkeypatch):
     """Return the paths below the client's folder, or with its name, that anything looked at."""
     client = str(tmp_path / "client")
-    seen: list[str] = []
+    seen = []
 
-    def watched(function: Callable[..., Any]) -> Callable[..., Any]:
-        def look(path: Any = ".", *rest: Any, **how: Any) -> Any:
+    def watched(function):
+        def look(path=".", *rest, **how):
             if isinstance(path, (str, bytes)) and client in os.fsdecode(path):
                 seen.append(os.fsdecode(path))
             return function(path, *rest, **how)
@@ -58,19 +54,19 @@ def touched(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[str
     return seen
 
 
-def post(client: Any, **event: Any) -> str:
+def post(client, **event):
     sent = {"session_id": "s", **event}
     return str(client.post("/v1/brains/shop/hooks/claude-code", json=sent).text)
 
 
-def whole_session(client: Any, folder: str) -> dict[str, str]:
+def whole_session(client, folder):
     """Post all that happens in a session of Claude Code that stands in ``folder``."""
     place = {"cwd": f"{folder}/src", "transcript_path": f"{folder}/record.jsonl"}
     path = f"{folder}/src/ledger/rows.py"
     edit = {"file_path": path, "old_string": "queue(row)", "new_string": "write_row(row)"}
     remove = {"command": f"rm -rf {folder}/src/ledg* ~/x && python {path} && sed -i s/a/b/ *.py"}
 
-    def tool(name: str, kind: str, arguments: dict[str, Any], call: str, **more: Any) -> str:
+    def tool(name, kind, arguments, call, **more):
         return post(
             client, hook_event_name=kind, tool_name=name, tool_input=arguments,
             tool_use_id=call, permission_mode="default", **place, **more,
@@ -94,13 +90,13 @@ def whole_session(client: Any, folder: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def client(connect, roots) -> Any:
+def client(connect, roots):
     (pathlib.Path(roots["shop"]) / "lessons/ledger.md").write_text(CARD)
     return connect()
 
 
 @pytest.fixture
-def folder(tmp_path: pathlib.Path) -> str:
+def folder(tmp_path):
     """Return a folder of the server that has the name of the client's."""
     ledger = tmp_path / "client" / "shop" / "src" / "ledger"
     ledger.mkdir(parents=True)
@@ -111,13 +107,13 @@ def folder(tmp_path: pathlib.Path) -> str:
     return str(tmp_path / "client" / "shop")
 
 
-def test_no_path_of_a_session_is_looked_at(client, folder: str, touched: list[str]) -> None:
+def test_no_path_of_a_session_is_looked_at(client, folder, touched):
     told = whole_session(client, folder)
     assert "Reject every chat id" in told["prompt"]
     assert touched == []
 
 
-def test_what_is_there_changes_no_answer(client, folder: str, tmp_path: pathlib.Path) -> None:
+def test_what_is_there_changes_no_answer(client, folder, tmp_path):
     there = whole_session(client, folder)
     assert any(there.values())
     other = folder.replace("client", "cl1ent")  # of the same length, and not there
@@ -126,14 +122,14 @@ def test_what_is_there_changes_no_answer(client, folder: str, tmp_path: pathlib.
     assert renamed == there
 
 
-def _of_another(client: Any, folder: str) -> dict[str, str]:
+def _of_another(client, folder):
     from lessons_kb.store.settings import add_token
 
     client.headers["authorization"] = f"Bearer {add_token('x', brains=['shop'], may=['read'])}"
     return whole_session(client, folder)
 
 
-def test_the_project_is_known_and_its_paths_guarded(client) -> None:
+def test_the_project_is_known_and_its_paths_guarded(client):
     edit = {"file_path": "/home/dev/shop/src/ledger/rows.py", "old_string": "", "new_string": "x"}
     event = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": edit}
     told = json.loads(post(client, **event, tool_use_id="c", cwd="/home/dev/shop"))
@@ -142,7 +138,7 @@ def test_the_project_is_known_and_its_paths_guarded(client) -> None:
     assert "permissionDecision" not in said, "a server holds nobody up"
 
 
-def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots) -> None:
+def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots):
     path = r"C:\dev\shop\src\main.py"
     edit = {"file_path": path, "old_string": "", "new_string": "write_row(1)"}
     event = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": edit}
@@ -152,7 +148,7 @@ def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots) ->
     assert os.path.dirname(roots["shop"]) not in told
 
 
-def test_the_sessions_of_two_tokens_are_two(connect, tokens) -> None:
+def test_the_sessions_of_two_tokens_are_two(connect, tokens):
     from lessons_kb.store.settings import add_token
 
     carol = add_token("carol", brains=["shop"], may=["read"])
@@ -164,31 +160,27 @@ def test_the_sessions_of_two_tokens_are_two(connect, tokens) -> None:
     assert "Reject every" in post(client, **asked)
 
 
-def test_what_a_session_did_elsewhere_orders_no_drafts_here(
-    client, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[Any] = []
+def test_what_a_session_did_elsewhere_orders_no_drafts_here(client, folder, monkeypatch):
+    started = []
 
-    def note(*arguments: Any, **_options: Any) -> None:
+    def note(*arguments, **_options):
         started.append(arguments)
 
-    for place in ("process.detached.start_index", "session.waiting_drafts.start_drafts"):
+    for place in ("brain.layers.start_index", "session.outcomes.start_drafts"):
         monkeypatch.setattr(f"lessons_kb.{place}", note)
     whole_session(client, folder)
     assert started == []
 
 
-def test_a_review_runs_no_git_where_a_client_stood(
-    client, roots, folder: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_review_runs_no_git_where_a_client_stood(client, roots, folder, monkeypatch):
     whole_session(client, folder)
     post(
         client, hook_event_name="UserPromptSubmit", cwd=folder, prompt="it broke again, regression"
     )
-    places: list[str] = []
+    places = []
     run = __import__("subprocess").Popen.__init__
 
-    def seen(self: Any, *a: Any, **k: Any) -> None:
+    def seen(self, *a, **k):
         places.append(str(k.get("cwd")) + str(a))
         run(self, *a, **k)
 

@@ -1,23 +1,18 @@
 """What each address answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import pathlib
 import shutil
 import threading
 import time
-from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.service.hook_event import answer_event
-from lessons_kb.service.web.routes import ROUTES
-from lessons_kb.service.web.served_brain import ServedBrain
+from lessons_kb import Brain
 from lessons_kb.store.user_state import user_settings_path
+from tests.kit import answer_event
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -32,11 +27,11 @@ PROPOSAL = {
 MCP = {"accept": "application/json, text/event-stream"}
 
 
-def ask(client: Any, what: str, **body: Any) -> Any:
+def ask(client, what, **body):
     return client.post(f"/v1/brains/shop/{what}", json=body)
 
 
-def call(client: Any, tool: str, **arguments: Any) -> Any:
+def call(client, tool, **arguments):
     asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     asked["params"] = {"name": tool, "arguments": arguments}
     result = client.post("/v1/brains/shop/mcp", json=asked, headers=MCP).json()["result"]
@@ -44,12 +39,12 @@ def call(client: Any, tool: str, **arguments: Any) -> Any:
     return text if result.get("isError") else result.get("structuredContent", text)
 
 
-def prompt_event(**more: str) -> dict[str, str]:
+def prompt_event(**more):
     event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
     return {**event, "session_id": "s", "cwd": "/home/dev/shop", **more}
 
 
-def test_preflight_gives_the_block_once_a_session(connect) -> None:
+def test_preflight_gives_the_block_once_a_session(connect):
     client = connect()
     first = ask(client, "preflight", prompt=PROMPT, session="s")
     assert first.json()["block"].startswith("[ACTIVE LESSONS — verify before finalizing]\n1. Tele")
@@ -60,7 +55,7 @@ def test_preflight_gives_the_block_once_a_session(connect) -> None:
     assert ask(client, "preflight", prompt="what is the weather like").json()["block"] == ""
 
 
-def test_search_check_and_their_mistakes(connect) -> None:
+def test_search_check_and_their_mistakes(connect):
     client = connect()
     hits = ask(client, "search", query="telegram allowlist", kinds=["lesson"], limit=2).json()
     assert [hits["hits"][0]["id"], len(hits["hits"])] == [CARD, 2]
@@ -74,7 +69,7 @@ def test_search_check_and_their_mistakes(connect) -> None:
         assert client.post("/v1/brains/shop/search", content=body).status_code == 422
 
 
-def test_the_last_preflight_of_a_session_is_checked(connect) -> None:
+def test_the_last_preflight_of_a_session_is_checked(connect):
     client = connect()
     ask(client, "preflight", prompt=PROMPT, session="s")
     assert ask(client, "check", answer="done", session="s").json()["checked"] == 2
@@ -83,7 +78,7 @@ def test_the_last_preflight_of_a_session_is_checked(connect) -> None:
 
 def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
     connect, tokens, roots
-) -> None:
+):
     client = connect(tokens["shop"])
     answers = [ask(client, "propose", **PROPOSAL).json() for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
@@ -95,7 +90,7 @@ def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
         assert not any(card.title == draft.title for card in brain.cards.all())
 
 
-def test_nobody_writes_over_the_proposal_of_another(connect, tokens, roots) -> None:
+def test_nobody_writes_over_the_proposal_of_another(connect, tokens, roots):
     from lessons_kb.store.settings import add_token
 
     carol = add_token("carol", brains=["shop"], may=["propose"])
@@ -112,7 +107,7 @@ def test_nobody_writes_over_the_proposal_of_another(connect, tokens, roots) -> N
     assert "the client repeated it" in told["alice"]
 
 
-def test_a_full_inbox_takes_no_more(connect, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_inbox_takes_no_more(connect, monkeypatch):
     monkeypatch.setattr("lessons_kb.service.web.served_brain.MAX_INBOX", 1)
     client = connect()
     assert ask(client, "propose", **PROPOSAL).status_code == 200
@@ -121,10 +116,8 @@ def test_a_full_inbox_takes_no_more(connect, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "gemini-cli", "opencode"])
-def test_a_posted_hook_is_answered_as_the_hook_program_answers(
-    connect, roots, tmp_path: pathlib.Path, agent: str
-) -> None:
-    event: dict[str, str] = {
+def test_a_posted_hook_is_answered_as_the_hook_program_answers(connect, roots, tmp_path, agent):
+    event = {
         "claude-code": prompt_event(),
         "gemini-cli": prompt_event(hook_event_name="BeforeAgent"),
         "opencode": {"event": "prompt", "sessionID": "s", "text": PROMPT, "cwd": "/home/dev/x"},
@@ -139,7 +132,7 @@ def test_a_posted_hook_is_answered_as_the_hook_program_answers(
     assert "Reject every chat id" in posted.text
 
 
-def test_a_hook_that_has_nothing_to_say(connect) -> None:
+def test_a_hook_that_has_nothing_to_say(connect):
     client = connect()
     quiet = ask(client, "hooks/claude-code", **prompt_event(prompt="thanks"))
     assert (quiet.status_code, quiet.content) == (204, b"")
@@ -150,10 +143,10 @@ def test_a_hook_that_has_nothing_to_say(connect) -> None:
     assert ask(client, "hooks/no-such-agent", **prompt_event()).status_code == 404
 
 
-def test_mcp_serves_what_a_token_allows(connect, tokens) -> None:
+def test_mcp_serves_what_a_token_allows(connect, tokens):
     from lessons_kb.store.settings import add_token
 
-    def offered(client: Any) -> set[str]:
+    def offered(client):
         asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         answer = client.post("/v1/brains/shop/mcp", json=asked, headers=MCP).json()
         return {tool["name"] for tool in answer["result"]["tools"]}
@@ -181,13 +174,12 @@ def test_mcp_serves_what_a_token_allows(connect, tokens) -> None:
     assert "Reject every" not in client.post("/v1/brains/shop/mcp", json=read, headers=MCP).text
 
 
-def test_the_description_is_that_of_the_routes(connect) -> None:
+def test_the_description_is_that_of_what_is_answered(connect):
     client = connect()
     described = client.get("/openapi.json").json()
-    assert set(described["paths"]) == {route.path for route in ROUTES}
     schemas = described["components"]["schemas"]
 
-    def check(what: str, data: Any) -> None:
+    def check(what, data):
         schema = {**schemas[what], "components": {"schemas": schemas}}
         Draft202012Validator(schema).validate(data)
 
@@ -199,7 +191,7 @@ def test_the_description_is_that_of_the_routes(connect) -> None:
     check("Error", ask(client, "search").json())
 
 
-def test_health_readiness_and_figures(connect) -> None:
+def test_health_readiness_and_figures(connect):
     client = connect()
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/ready").json() == {"ready": True}
@@ -212,7 +204,7 @@ def test_health_readiness_and_figures(connect) -> None:
     assert "shop" not in told
 
 
-def test_a_brain_that_is_gone_is_silence_with_a_reason(connect, roots) -> None:
+def test_a_brain_that_is_gone_is_silence_with_a_reason(connect, roots):
     client = connect()
     assert ask(client, "search", query="telegram").json()["hits"]
     shutil.rmtree(roots["shop"])
@@ -225,7 +217,7 @@ def test_a_brain_that_is_gone_is_silence_with_a_reason(connect, roots) -> None:
     assert client.get("/ready").status_code == 503
 
 
-def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots) -> None:
+def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots):
     (pathlib.Path(roots["shop"]) / "lessons.toml").write_text("no such = setting\n")
     client = connect(ready=False)
     found = ask(client, "preflight", prompt=PROMPT)
@@ -236,9 +228,7 @@ def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots) 
     assert roots["shop"] not in refused.text
 
 
-def test_an_index_that_takes_too_long_is_silence_with_a_reason(
-    connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypatch):
     from lessons_kb.brain.layers import Layers
 
     client = connect()
@@ -258,7 +248,7 @@ def test_an_index_that_takes_too_long_is_silence_with_a_reason(
     go_on.set()
 
 
-def test_an_index_that_was_taken_away_is_built_again(connect, roots, until_ready) -> None:
+def test_an_index_that_was_taken_away_is_built_again(connect, roots, until_ready):
     client = connect()
     before = ask(client, "search", query="telegram").json()
     with Brain.open(roots["shop"]) as brain:
@@ -268,7 +258,7 @@ def test_an_index_that_was_taken_away_is_built_again(connect, roots, until_ready
     assert [hit["id"] for hit in after["hits"]] == [hit["id"] for hit in before["hits"]]
 
 
-def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots) -> None:
+def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots):
     client = connect()
     lessons = ask(client, "match", prompt=PROMPT, directory="/shop").json()["lessons"]
     found = lessons[0]
@@ -284,10 +274,12 @@ def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots) -> None
 
 
 @pytest.mark.parametrize("what", ["tool", "card"])
-def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what) -> None:
+def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what):
     client, ended = connect(), threading.Event()
     monkeypatch.setattr("lessons_kb.service.web.permissions.READ_SECONDS", 0.05)
-    monkeypatch.setattr(ServedBrain, "find", lambda *_: ended.wait(60))
+    monkeypatch.setattr(
+        "lessons_kb.service.web.served_brain.ServedBrain.find", lambda *_: ended.wait(60)
+    )
     try:
         if what == "tool":
             told = call(client, "lessons_search", query="telegram")
@@ -300,7 +292,7 @@ def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what) -> No
     assert "no answer within 0.05 s" in told
 
 
-def test_a_cluster_that_does_not_answer_is_told(connect, roots) -> None:
+def test_a_cluster_that_does_not_answer_is_told(connect, roots):
     with (pathlib.Path(roots["shop"]) / "lessons.toml").open("a") as file:
         file.write('\n[index]\nengine = "qdrant"\ncollection = "shop"\n')
     settings = pathlib.Path(user_settings_path())
@@ -344,7 +336,7 @@ The quokka {end} likes the cellar.
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_no_field_of_a_card_ends_the_block(connect, roots, end: str) -> None:
+def test_no_field_of_a_card_ends_the_block(connect, roots, end):
     pathlib.Path(roots["shop"], "lessons", "quokka.md").write_text(HOSTILE_CARD.format(end=end))
     client = connect()
     prompt = "the quokka ate the cellar cable, cellar noise"

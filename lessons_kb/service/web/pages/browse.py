@@ -1,21 +1,25 @@
-"""Search the cards, leaf through them, read one."""
+"""Search the cards, read one, see why a prompt draws what it draws, and the report."""
 
 from __future__ import annotations
 
 import datetime as dt
 import posixpath
 from collections.abc import Iterable, Sequence
+from typing import Any
 from urllib.parse import unquote
 
 from markupsafe import Markup
 from starlette.responses import Response
 
+from lessons_kb.brain import why
 from lessons_kb.brain.cards import names_project
 from lessons_kb.cards.sections import render_html
 from lessons_kb.errors import CardNotFound
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
-from lessons_kb.render import age, words_by_term
-from lessons_kb.service.web.pages.view import View
+from lessons_kb.render import age, in_words, words_by_term
+from lessons_kb.report import build_page, style_hash
+from lessons_kb.service.web.pages.view import View, show_html
+from lessons_kb.store.card_files import read_template
 from lessons_kb.text.sanitize import clean_line
 
 _MOST_HITS = 50
@@ -129,7 +133,8 @@ def find_facts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
         ("Symptoms", card.symptoms),
         ("Not for", card.not_for),
         ("Detects", tuple(f"{one.kind}: {one.text}" for one in card.detect)),
-        ("Asks first", () if card.gate == "none" else ("before a matching change",)),
+        ("Asks first", ("before a matching change",) if card.gate == "ask" else ()),
+        ("Refuses once", ("a matching change",) if card.gate == "once" else ()),
         ("Evidence", (card.evidence,) if card.evidence else ()),
         ("Happened in", card.examples),
         ("Source", ("auto",) if card.source == "auto" else ()),
@@ -147,3 +152,53 @@ def _about(card: Card, today: dt.date) -> str:
     parts += [card.project] if card.project else []
     parts += [card.status] if card.status != "active" else []
     return " · ".join(parts)
+
+
+MAX_PROMPT = 100_000
+"""Characters of a prompt that are looked at."""
+
+
+def explain_prompt(view: View) -> Response:
+    """Show what a prompt would be given and what held the other lessons back; it is not kept."""
+    form = view.form
+    prompt, paths = form.get("prompt", "")[:MAX_PROMPT], form.get("paths", "").split()
+    stage, project = (form.get(name, "").strip() for name in ("stage", "project"))
+    brain = view.served.find(f"/{project}")
+    asked: dict[str, Any] = {"prompt": prompt, "paths": " ".join(paths), "stage": stage}
+    asked |= {"project": project, "projects": find_projects(brain.cards.all())}
+    if not prompt.strip():
+        problem = "Paste a prompt to explain." if "prompt" in form else ""
+        return view.show("why.html", problem=problem, told=False, **asked)
+    told = why.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
+    words = words_by_term(prompt)
+    given, held = (
+        [
+            {
+                "id": one.id,
+                "title": one.title,
+                "confidence": "" if one.confidence is None else f"{one.confidence:.2f}",
+                "reason": in_words(clean_line(one.reason), words).removeprefix("suppressed: "),
+                "rule": one.rule,
+            }
+            for one in told.verdicts
+            if one.given == was_given
+        ]
+        for was_given in (True, False)
+    )
+    return view.show(
+        "why.html", problem="", told=True, given=given, held=held, tokens=told.tokens, **asked
+    )
+
+
+def show_report(view: View) -> Response:
+    """Show the report of ``lessons report``, its links leading to the pages of the cards."""
+    template = read_template("report.html")
+    page = build_page(
+        view.served.find().stats.overview(),
+        template=template,
+        brain=view.served.name,
+        made=dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        link=lambda effect: view.address("cards", effect.card.id),
+        home=view.address(),
+    )
+    return show_html(page, style=f"'sha256-{style_hash(template)}'")

@@ -9,6 +9,7 @@ import hmac
 import math
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote
 
 from starlette.requests import Request
@@ -17,10 +18,15 @@ from starlette.responses import Response
 from lessons_kb.errors import StorageError
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send, is_own_origin
 from lessons_kb.service.web.access import PAGE_PATH, read_body
-from lessons_kb.service.web.callers import CALLER, Caller, Tokens
-from lessons_kb.service.web.pages.html_response import send_to, show
-from lessons_kb.service.web.pages.logins import LOGIN_SECONDS, Login, Logins
-from lessons_kb.service.web.shared import Buckets
+from lessons_kb.service.web.callers import (
+    CALLER,
+    LOGIN_SECONDS,
+    Buckets,
+    Caller,
+    Login,
+    Logins,
+)
+from lessons_kb.service.web.pages.view import send_to, show
 from lessons_kb.store.user_state import log_trouble
 
 LOGIN, LOGOUT, STYLE, HOME = "/login", "/logout", "/style.css", "/"
@@ -40,6 +46,7 @@ _MESSAGES = {
 }
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PageGuard:
     """The ASGI application that lets a browser through to the pages, on behalf of a login.
 
@@ -47,39 +54,32 @@ class PageGuard:
     through holds the ``login``, the ``brains`` that it may see and the ``form`` that was sent.
     """
 
-    def __init__(
-        self,
-        app: App,
-        *,
-        brains: Collection[str],
-        tokens: Tokens,
-        own: str,
-        buckets: Buckets,
-        max_body: int,
-        secure: bool,
-    ) -> None:
-        self._app = app
-        self._brains = sorted(brains)
-        self._logins = Logins(tokens, own=own)
-        self._buckets = buckets
-        self._max_body = max_body
-        self._secure = secure
-        self._cookie = "__Host-lessons" if secure else "lessons"
+    app: App
+    brains: Collection[str]
+    logins: Logins
+    buckets: Buckets
+    max_body: int
+    secure: bool
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie of a login."""
+        return "__Host-lessons" if self.secure else "lessons"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or say why not."""
         request = Request(scope)
         headers = {name.lower(): value for name, value in scope["headers"]}
-        path, cookie = scope["path"], request.cookies.get(self._cookie, "")
+        path, cookie = scope["path"], request.cookies.get(self.cookie, "")
         refused: Response | None
         if path == STYLE:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
-        login = self._logins.find(cookie)
+        login = self.logins.find(cookie)
         form: dict[str, str] = {}
         posted = request.method == "POST"
         if posted:
-            most = self._max_body if login else min(self._max_body, _LOGIN_BYTES)
+            most = self.max_body if login else min(self.max_body, _LOGIN_BYTES)
             body = await read_body(receive, headers, most) if is_own_page(headers) else b""
             form = _read_form(body or b"")
             refused = self._check_form(headers, body, form, path, login)
@@ -92,7 +92,7 @@ class PageGuard:
         CALLER.set(login.caller)
         visible = self._find_visible(login.caller)
         scope.setdefault("state", {}).update(form=form, login=login, brains=visible)
-        await self._app(scope, receive, send)
+        await self.app(scope, receive, send)
 
     def _check_form(
         self,
@@ -121,11 +121,11 @@ class PageGuard:
         if path == LOGIN:
             return self._log_in(request, form)
         if login is None:
-            lost = request.method == "POST" or self._cookie in request.cookies
+            lost = request.method == "POST" or self.cookie in request.cookies
             query = f"?{request.url.query}" if request.url.query else ""
             after = f"{quote(path)}{query}" if request.method != "POST" else ""
             return send_to(f"{LOGIN}?next={quote(after, safe='')}{'&lost=1' if lost else ''}")
-        if wait := self._buckets.take(login.caller.name):
+        if wait := self.buckets.take(login.caller.name):
             return show_message(429, login, headers={"retry-after": str(math.ceil(wait))})
         if path == LOGOUT:
             return self._log_out(cookie) if request.method == "POST" else show_message(405, login)
@@ -135,7 +135,7 @@ class PageGuard:
         return None
 
     def _find_visible(self, caller: Caller) -> list[str]:
-        return [name for name in self._brains if caller.may_ask(name)]
+        return [name for name in sorted(self.brains) if caller.may_ask(name)]
 
     def _log_in(self, request: Request, form: Mapping[str, str]) -> Response:
         query = request.query_params
@@ -143,7 +143,7 @@ class PageGuard:
         after = after if _NEXT.fullmatch(after) else ""
         wrong = ""
         if request.method == "POST":
-            if cookie := self._logins.begin(form.get("token", "")):
+            if cookie := self.logins.begin(form.get("token", "")):
                 answer = send_to(after or HOME)
                 self._set_cookie(answer, cookie, LOGIN_SECONDS)
                 return answer
@@ -155,21 +155,21 @@ class PageGuard:
 
     def _log_out(self, cookie: str) -> Response:
         try:
-            self._logins.end(cookie)
+            self.logins.end(cookie)
         except StorageError as error:
             log_trouble("server", "logout", str(error))
-            return show_message(503, self._logins.find(cookie))
+            return show_message(503, self.logins.find(cookie))
         answer = send_to(LOGIN)
         self._set_cookie(answer, "", 0)
         return answer
 
     def _set_cookie(self, answer: Response, value: str, seconds: int) -> None:
         answer.set_cookie(
-            self._cookie,
+            self.cookie,
             value,
             max_age=seconds,
             path="/",
-            secure=self._secure,
+            secure=self.secure,
             httponly=True,
             samesite="strict",
         )

@@ -18,13 +18,10 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
-from lessons_kb.service.web.pages.browse import show_card, show_cards
-from lessons_kb.service.web.pages.explain import explain_prompt
+from lessons_kb.service.web.pages.browse import explain_prompt, show_card, show_cards, show_report
 from lessons_kb.service.web.pages.guard import HOME, STYLE, show_message
-from lessons_kb.service.web.pages.html_response import send_to, show, show_style
 from lessons_kb.service.web.pages.inbox import edit_draft, show_draft, show_inbox, tell_outcome
-from lessons_kb.service.web.pages.report import show_report
-from lessons_kb.service.web.pages.view import View, say
+from lessons_kb.service.web.pages.view import View, say, send_to, show, show_style
 from lessons_kb.service.web.permissions import Forbidden, require_scope
 from lessons_kb.service.web.served_brain import ServedBrain, explain
 from lessons_kb.store.settings import READ, REVIEW

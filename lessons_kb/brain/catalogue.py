@@ -1,0 +1,126 @@
+"""The catalogue: the titles of a brain's cards, each with its file, at the start of a context."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+
+from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.retrieve import find_harmful
+from lessons_kb.guards.file_names import relative_path, show_path
+from lessons_kb.preflight.block import SMALL_MODEL_PART
+from lessons_kb.store.catalogue import Title
+from lessons_kb.text.sanitize import defang_line, shorten
+from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
+
+CATALOGUE_OPEN = "[LESSON_TITLES]"
+CATALOGUE_CLOSE = "[/LESSON_TITLES]"
+_HEAD = (
+    "{} of earlier work here, by file. Before you change anything, ask of each title: does it"
+    " concern the task, yes or no? Open the file of every yes and keep to it."
+)
+_SHORTEST = 12
+"""Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
+_MAX_TITLE = 160
+
+
+def build_catalogue(
+    brain: Layers,
+    directory: str,
+    *,
+    outside: bool,
+    most: int,
+    counter: TokenCounter = estimate_tokens,
+) -> str:
+    """Return the titles of the cards that an agent in ``directory`` can read, "" without any.
+
+    Those of a brain that lies elsewhere are among them if the agent reads ``outside`` as well.
+    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. The last
+    commit is looked at as it is.
+    """
+    settings = brain.layers[0].settings
+    budget = min(settings.hooks.catalogue_tokens, most)
+    if window := settings.preflight.model_context:
+        budget = min(budget, window // SMALL_MODEL_PART)
+    here = os.path.realpath(directory)
+    titles: dict[str, tuple[Title, int]] = {}
+    total = 0
+    for layer in brain.layers if budget > 0 else ():
+        if not outside and not f"{layer.root}{os.sep}".startswith(here.rstrip(os.sep) + os.sep):
+            continue
+        injected = layer.session_journal.injections.latest(most=budget // _SHORTEST)
+        found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
+        total += count
+        folder = relative_path(layer.root, here)
+        for one in found:
+            place = f"{folder}/{one.path}" if folder else one.path
+            titles.setdefault(place, (one, injected.get(one.path, 0)))
+    return format_catalogue(order_by_use(titles), total=total, budget=budget, counter=counter)
+
+
+def _read_titles(
+    layer: Layer, project: str | None, most: int, injected: Collection[str]
+) -> tuple[list[Title], int]:
+    """Return the titles that may be given, the most used of many, and how many there are."""
+
+    def search(one: Layer) -> tuple[list[Title], int]:
+        titles = one.catalogue.titles(project, most=most, paths=injected)
+        return titles, one.catalogue.count_titles(project)
+
+    found, count = layer.read(search)
+    if not layer.settings.effect.withhold_harmful:
+        return found, count
+    harmful = find_harmful(layer, find_cards(layer, {one.path for one in found}))
+    return [one for one in found if one.path not in harmful], count - len(harmful)
+
+
+def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str]]:
+    """Return (file, title) of cards, the most used first; ``titles``: file → it, and injections.
+
+    A mistake that came back and a card that was given of late count alike; of equals the latest is
+    first.
+    """
+
+    def use(place: str) -> tuple[int, str]:
+        title, injections = titles[place]
+        return title.occurrences + injections, title.seen
+
+    return [(place, titles[place][0].title) for place in sorted(titles, key=use, reverse=True)]
+
+
+@lru_cache(maxsize=2048)
+def _format_line(place: str, title: str) -> tuple[str, int]:
+    """Return a card's line, made harmless, and about what it costs."""
+    line = f"{show_path(place)}: {shorten(defang_line(title), _MAX_TITLE)}"
+    return line, estimate_tokens(f"{line}\n")
+
+
+def format_catalogue(
+    titles: Sequence[tuple[str, str]], *, total: int, budget: int, counter: TokenCounter
+) -> str:
+    """Return the text of (file, title) in their order, as many as the budget holds.
+
+    It says of how many they are, if not of all ``total``; "" where the budget holds none.
+    """
+
+    def text(lines: Sequence[str]) -> str:
+        if len(lines) < total:
+            what = f"The {len(lines)} most used of {total} lessons"
+        else:
+            what = "The lessons"
+        return "\n".join((CATALOGUE_OPEN, _HEAD.format(what), *lines, CATALOGUE_CLOSE))
+
+    lines: list[str] = []
+    spent = counter(text(())) if titles else 0
+    for place, title in titles:
+        line, tokens = _format_line(place, title)
+        spent += tokens
+        if spent > budget:
+            break
+        lines.append(line)
+    while lines and counter(text(lines)) > budget:
+        lines.pop()
+    return text(lines) if lines else ""

@@ -1,0 +1,243 @@
+"""A lesson is said again at the act that it is about, and ``gate: once`` refuses that act once."""
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.text.token_estimate import estimate_tokens
+from tests.kit import Claude, write
+
+ONCE = r"""
+---
+type: lesson
+title: Retries of the payment client charged customers twice
+gate: once
+paths: ["pay/client.py"]
+detect:
+  - regex: 'retry\s*=\s*True'
+    files: ["*.py"]
+  - command: '\bpay-cli\s+replay\b'
+---
+
+## Root Cause
+
+The gateway takes each request without a key for a new charge.
+
+## Prevention Checklist
+
+- Send an idempotency key with each charge
+- Test that a retried charge is one charge
+"""
+LINE = "charge(order, retry=True)"
+PROMPT = "Let the payment client retry a charge when the gateway times out"
+TELEGRAM = "Add a Telegram command that runs a shell script on the server"
+ITEM = "Send an idempotency key with each charge"
+BLOCK = "[ACTIVE LESSONS"
+
+
+@pytest.fixture(autouse=True)
+def once(project):
+    write(project, "lessons/charged-twice.md", ONCE)
+    for name in ("pay/client.py", "pay/other.py", "bot/app.py", "bot/more.py", "migrations/1.sql"):
+        write(project, name, "x = 1\n")
+    (project / "transcript.jsonl").touch()
+    with Brain.open(project, directory=project) as brain:
+        brain.refresh()
+    return project
+
+
+@pytest.fixture(params=["claude-code", "codex"])
+def either(request, project):
+    return Claude(project, agent=request.param)
+
+
+def edit(claude, file, number=1, new="x = 2", **fields):
+    return claude.edit(file, number, new=new, old="x = 1", **fields)
+
+
+def test_what_came_with_the_prompt_is_said_again_before_the_change(either):
+    assert BLOCK in either.prompt(TELEGRAM).context
+    said = edit(either, "bot/app.py").context
+    assert said == (
+        "Before this, once more: “Telegram remote execution must require an allowlist” "
+        "(lessons/telegram-allowlist.md)\n"
+        "- [ ] Reject every chat id that is not on the allowlist\n"
+        "- [ ] Cover the rejection with a test"
+    )
+    assert estimate_tokens(said) <= 60
+    assert edit(either, "bot/app.py", 2) == {}
+
+
+@pytest.mark.parametrize("word", ["identifier-", "식별자를 보낸다 "])
+def test_what_is_long_is_cut(claude, project, word):
+    path = project / "lessons/telegram-allowlist.md"
+    text = path.read_text().replace("execution must require an allowlist", f"execution {word * 30}")
+    path.write_text(text.replace("Reject every", f"Reject {word * 30}"))
+    claude.prompt(TELEGRAM)
+    said = edit(claude, "bot/app.py").context
+    assert "- [ ] Reject" in said
+    assert estimate_tokens(said) <= 60
+
+
+def test_gemini_is_reminded_with_the_result(project, fire):
+    common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-22T10:00:00Z"}
+    fire("gemini-cli", {**common, "hook_event_name": "BeforeAgent", "prompt": TELEGRAM})
+    change = {"file_path": str(project / "bot/app.py"), "old_string": "1", "new_string": "2"}
+    call = {**common, "tool_name": "replace", "tool_input": change}
+    assert fire("gemini-cli", {**call, "hook_event_name": "BeforeTool"}) == {}
+    done = {**call, "hook_event_name": "AfterTool", "tool_response": {"llmContent": "ok"}}
+    assert fire("gemini-cli", done).context.startswith("Before this, once more: “Telegram")
+
+
+def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
+    claude.prompt(TELEGRAM)
+    assert edit(claude, "bot/app.py", 1).context
+    assert edit(claude, "bot/more.py", 2) == {}
+    path = project / "lessons/telegram-allowlist.md"
+    path.write_text(path.read_text().replace("bot/**", "bot/*.py"))
+    assert edit(claude, "bot/app.py", 3, session_id="s2").context
+    assert edit(claude, "bot/more.py", 4, session_id="s2").context
+
+
+@pytest.mark.parametrize("turns", [3, 4])
+def test_after_four_turns_once_more(claude, turns):
+    claude.prompt(TELEGRAM)
+    assert edit(claude, "bot/app.py", 1).context
+    for number in range(2, 2 + turns):
+        claude.prompt(f"now the changelog, part {number}", number)
+    said = edit(claude, "bot/app.py", 2).context
+    assert said.startswith("Before this, once more:") == (turns == 4)
+
+
+def test_after_a_compaction_once_more(claude):
+    claude.prompt(TELEGRAM)
+    assert edit(claude, "bot/app.py", 1).context
+    claude.say("SessionStart", source="compact")
+    assert edit(claude, "bot/app.py", 2).context.startswith("Before this, once more:")
+
+
+def test_an_item_that_was_done_is_not_among_the_open_ones(claude, project):
+    path = project / "lessons/telegram-allowlist.md"
+    shown = "the allowlist <!-- shown-by: allow -->\n- Cover"
+    path.write_text(path.read_text().replace("the allowlist\n- Cover", shown))
+    claude.prompt(TELEGRAM)
+    edit(claude, "src.py", 1, "if chat not in allowed: return", when="Post", tool_response={})
+    said = edit(claude, "bot/app.py", 2).context
+    assert "Cover the rejection" in said
+    assert "Reject every" not in said
+
+
+def test_a_detect_match_brings_the_checklist_of_a_card_that_is_known(claude, project):
+    write(project, "lessons/charged-twice.md", ONCE.replace("gate: once\n", ""))
+    assert BLOCK in claude.prompt(PROMPT).context
+    said = edit(claude, "pay/other.py", 1, LINE).context
+    assert f"pay/other.py:1: `{LINE}` — lessons/charged-twice.md" in said
+    assert f"- [ ] {ITEM}" in said
+    assert BLOCK not in said
+
+
+@pytest.mark.parametrize(
+    ("file", "new"), [("pay/client.py", "x = 2"), ("pay/other.py", LINE)], ids=["paths", "detect"]
+)
+def test_the_first_matching_change_is_refused_once(either, file, new):
+    first = edit(either, file, 1, new)
+    assert first.refused.startswith("A lesson holds this back once, before ")
+    assert "It will pass when you propose it again" in first.refused
+    assert BLOCK in first.refused
+    assert ITEM in first.refused
+    assert first.context == ""
+    assert edit(either, file, 1, new, environment={"LESSONS_HOOK_AGAIN": "1"}) == first
+    assert edit(either, file, 2, new) == {}
+    assert not edit(either, file, 3, f"{new}  # and now").refused
+    assert edit(either, file, 4, new, session_id="s2").refused
+
+
+def test_a_command_is_refused_once(either):
+    assert "`pay-cli replay" in either.run("pay-cli replay --since yesterday").refused
+    assert either.run("pay-cli replay --since yesterday", 2) == {}
+
+
+def test_what_is_refused_brings_the_lesson_that_is_known_in_short(claude):
+    claude.prompt(PROMPT)
+    said = edit(claude, "pay/client.py").refused
+    assert f"- [ ] {ITEM}" in said
+    assert BLOCK not in said
+
+
+def test_reading_and_other_files_are_not_refused(claude, project):
+    assert claude.call("Pre", "Read", {"file_path": str(project / "pay/client.py")}) == {}
+    assert claude.run("cat pay/client.py", 2) == {}
+    assert edit(claude, "pay/other.py", 3) == {}
+
+
+def test_an_agent_that_cannot_refuse_is_given_the_card(project, fire):
+    arguments = {"filePath": str(project / "pay/client.py"), "oldString": "1", "newString": "2"}
+    call = {"sessionID": "s1", "cwd": str(project), "callID": "c1", "tool": "edit"}
+    said = fire("opencode", {**call, "event": "before", "args": arguments})
+    assert ITEM in said["context"]
+    assert set(said) <= {"context", "message"}
+
+
+REFUSING = [
+    ("gemini-cli", "BeforeTool", "replace", "decision", "reason"),
+    ("copilot-cli", "PreToolUse", "edit", "permissionDecision", "permissionDecisionReason"),
+    ("cursor", "preToolUse", "Write", "permission", "agent_message"),
+]
+
+
+@pytest.mark.parametrize(("agent", "name", "tool", "key", "reason"), REFUSING)
+def test_each_agent_is_refused_in_its_own_words(project, fire, agent, name, tool, key, reason):
+    def propose(number):
+        change = {"file_path": str(project / "pay/client.py"), "content": "x = 2\n"}
+        ids = {"session_id": "s1", "conversation_id": "s1", "tool_use_id": f"c{number}"}
+        ids |= {"generation_id": "g1", "cursor_version": "3"} if agent == "cursor" else {}
+        time = {"timestamp": f"2026-11-22T10:00:0{number}Z"}
+        call = {"tool_name": tool, "tool_input": change, "cwd": str(project)}
+        return fire(agent, {"hook_event_name": name, **ids, **time, **call})
+
+    first = propose(1)
+    assert first[key] == "deny"
+    assert ITEM in first[reason]
+    assert key not in propose(2)
+
+
+def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
+    claude.prompt("go on")
+    text = f"PreToolUse:Edit hook error: {edit(claude, 'pay/client.py').refused}"
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "x"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
+    claude.record(
+        {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
+        {
+            "type": "user",
+            "message": {"role": "user", "content": [result]},
+            "toolDenialKind": "permission-rule",
+        },
+    )
+    claude.prompt("and on", 2)
+    claude.stop()
+    drafted()
+    with Brain.discover(project) as brain:
+        kinds = [one.kind for one in brain.journal.events(session="s1")]
+        assert kinds == ["prompt", "prompt", "answer"]
+        assert brain.drafts.all() == []
+
+
+def test_a_dialog_that_shows_no_reason_comes_after_it(claude):
+    first = edit(claude, "migrations/1.sql", 1)
+    assert (
+        "A lesson asks for your permission before migrations/1.sql is changed or run: “Never "
+        "drop a column in the release that stops writing it” (lessons/drop-column.md)."
+    ) in first.line
+    assert "Drop the column one release later" in first.refused
+    assert "The user is asked when you propose it again" in first.refused
+    assert edit(claude, "migrations/1.sql", 2).asked
+    assert edit(claude, "migrations/1.sql", 3) == {}
+
+
+@pytest.mark.parametrize(("new", "asks"), [("-- release 2", False), ("drop column", True)])
+def test_what_does_as_the_card_says_is_not_asked_about(claude, project, new, asks):
+    path = project / "lessons/drop-column.md"
+    path.write_text(path.read_text().rstrip() + " <!-- shown-by: release \\d -->\n")
+    said = claude.run(f"cat > migrations/2.sql <<'EOF'\n{new}\nEOF")
+    assert bool(said.asked) == asks
+    assert said.context

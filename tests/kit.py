@@ -1,0 +1,156 @@
+"""What tests of every room share: files, git, hooks and what this process opens and starts."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+from lessons_kb.brain.brain import Workspace
+from lessons_kb.brain.init import make_brain, trust_brain
+from lessons_kb.service.hook_event import answer_event
+from lessons_kb.store.user_state import read_troubles, state_dir
+
+__all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
+
+
+def write(folder, name, text):
+    """Write a file and the folders above it; return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return path
+
+
+def git(folder, *words, when=""):
+    """Run git as somebody, at a time of ISO 8601 or now; return what it prints."""
+    who = {"NAME": "Ada", "EMAIL": "ada@example.org", **({"DATE": when} if when else {})}
+    roles = {f"GIT_{role}_{k}": v for role in ("AUTHOR", "COMMITTER") for k, v in who.items()}
+    command = ["git", "-c", "protocol.file.allow=always", *words]
+    environment = {**os.environ, **roles}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, check=True, capture_output=True, text=True
+    )
+    return done.stdout
+
+
+def commit(folder, subject="change", when="", **files):
+    """Write files and commit all that there is, in a repository of its own; return the commit."""
+    for name, text in files.items():
+        write(folder, name, text)
+    if not (folder / ".git").exists():
+        git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", subject, when=when)
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def read_output(printed):
+    """Return what an agent reads: the object, and under "progress" the messages in front of it."""
+    objects = [json.loads(line) for line in printed.splitlines() if line.strip()]
+    shown = [one["message"] for one in objects if one.get("type") == "progress"]
+    outputs = [one for one in objects if one.get("type") != "progress"]
+    assert len(outputs) <= 1
+    return {**(outputs[0] if outputs else {}), **({"progress": "\n".join(shown)} if shown else {})}
+
+
+class Said(dict):
+    """What a hook answered, as an agent reads it; {} for silence."""
+
+    @property
+    def context(self):
+        return self.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+    @property
+    def asked(self):
+        """Why the user is asked before a call, "" where nobody is asked."""
+        return self._decided("ask")
+
+    @property
+    def refused(self):
+        """Why a call is refused, "" where it is not."""
+        return self._decided("deny")
+
+    def _decided(self, decision):
+        specific = self.get("hookSpecificOutput", {})
+        assert specific.get("permissionDecision") in (None, "ask", "deny")
+        decides = specific.get("permissionDecision") == decision
+        return specific["permissionDecisionReason"] if decides else ""
+
+    @property
+    def line(self):
+        """What the user is shown."""
+        return self.get("systemMessage") or self.get("message") or ""
+
+
+def answer(agent, event, environment=None, **how):
+    """Answer one hook event in this process."""
+    data = event if isinstance(event, (bytes, str)) else json.dumps(event)
+    return Said(read_output(answer_event(agent, data, environment or {}, **how)[0]))
+
+
+class Claude:
+    """A session of Claude Code: each event of it, and what is answered."""
+
+    def __init__(self, project, session="s1", agent="claude-code", **how):
+        self.project, self.session, self.agent, self.how = project, session, agent, how
+        self.transcript = project / "transcript.jsonl"
+
+    def event(self, name, **fields):
+        return {
+            "session_id": self.session, "transcript_path": str(self.transcript),
+            "cwd": str(self.project), "permission_mode": "default", "hook_event_name": name,
+            **fields,
+        }  # fmt: skip
+
+    def say(self, name, environment=None, **fields):
+        return answer(self.agent, self.event(name, **fields), environment, **self.how)
+
+    def prompt(self, text, number=1, **fields):
+        turn = "turn_id" if self.agent == "codex" else "prompt_id"
+        return self.say("UserPromptSubmit", prompt=text, **{turn: f"p{number}", **fields})
+
+    def call(self, when, tool, arguments, number=1, **fields):
+        """Tell of a call: "Pre", "Post" or, with its error, "Failed"."""
+        name = f"{when}ToolUse" if when != "Failed" else "PostToolUseFailure"
+        named = {"tool_name": tool, "tool_use_id": f"toolu_{number}", "tool_input": arguments}
+        return self.say(name, **{**named, **fields})
+
+    def run(self, command, number=1, when="Pre", **fields):
+        return self.call(when, "Bash", {"command": command}, number, **fields)
+
+    def edit(self, path, number=1, when="Pre", new="b", old="a", **fields):
+        change = {"file_path": str(self.project / path), "old_string": old, "new_string": new}
+        return self.call(when, "Edit", change, number, **fields)
+
+    def stop(self, text="finished", **fields):
+        return self.say("Stop", last_assistant_message=text, **fields)
+
+    def record(self, *lines):
+        """Write to the transcript what the agent writes there."""
+        with self.transcript.open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+
+
+_watching = []
+
+
+def _see(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir", "subprocess.Popen"):
+        for seen in _watching:
+            seen.append((event, str(arguments[1 if event == "subprocess.Popen" else 0])))
+
+
+@contextlib.contextmanager
+def watched():
+    """Collect the files that this process opens and the programs that it starts."""
+    if not hasattr(_see, "added"):
+        sys.addaudithook(_see)
+        _see.added = True
+    seen = []
+    _watching.append(seen)
+    try:
+        yield seen
+    finally:
+        _watching.remove(seen)
