@@ -12,10 +12,10 @@ from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_age
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.exchange import Exchange
 from lessons_kb.brain.injected import find_given
-from lessons_kb.brain.journal import Journal
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
 from lessons_kb.brain.post_check import check_last, judge
+from lessons_kb.brain.session_journal import SessionJournal
 from lessons_kb.brain.stats import Stats
 from lessons_kb.check.item_states import check_items, read_texts
 from lessons_kb.model import Card, Check, DetectedLine, Evidence, Finding
@@ -46,9 +46,9 @@ class Brain(Layers):
         return Exchange(self)
 
     @property
-    def journal(self) -> Journal:
+    def journal(self) -> SessionJournal:
         """Note what happens in a session, and look it up."""
-        return Journal(self)
+        return SessionJournal(self)
 
     @property
     def stats(self) -> Stats:

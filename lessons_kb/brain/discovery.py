@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-import pwd
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -22,6 +22,9 @@ from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.settings import find_named
 from lessons_kb.store.user_state import list_marked
 from lessons_kb.text.sanitize import counted, shell_word
+
+with contextlib.suppress(ImportError):  # not on Windows
+    import pwd
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
@@ -153,7 +156,7 @@ def account_home() -> str:
     """Return the home of this account, whatever variables say."""
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
-    except (ImportError, KeyError):
+    except (NameError, KeyError):
         return os.path.expanduser("~")
 
 

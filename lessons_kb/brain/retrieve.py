@@ -10,7 +10,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.learn.lesson_effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
-from lessons_kb.relevance.gate import Evidence, judge
+from lessons_kb.relevance.gate import GateEvidence, judge
 from lessons_kb.search.engine_protocol import Reader, count_phrases, count_terms, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
@@ -31,7 +31,7 @@ SUPPRESSED = "suppressed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Retrieved:
     """What one brain answers to a query."""
 
     hits: tuple[Hit, ...]
@@ -42,11 +42,11 @@ class Found:
     """Documents in the index."""
 
 
-NOTHING = Found(hits=(), frequencies={}, size=0)
+NOTHING = Retrieved(hits=(), frequencies={}, size=0)
 STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
-def find(layer: Layer, query: Query) -> Found:
+def find(layer: Layer, query: Query) -> Retrieved:
     """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
     engine, state = layer.reader, layer.state
     if engine is None or state is None or not (size := engine.size()):
@@ -56,7 +56,7 @@ def find(layer: Layer, query: Query) -> Found:
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)
     if not (state.cards and cards_too) and not (state.notes and notes):
-        return Found(hits=(), frequencies=frequencies, size=size)
+        return Retrieved(hits=(), frequencies=frequencies, size=size)
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     # ``body`` holds what every other field holds: most words of a log stand in no card at all.
     in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
@@ -92,7 +92,7 @@ def find(layer: Layer, query: Query) -> Found:
         engine, held, in_cards, _find_pairs(query.text, guessed)
     )
     backgrounds = layer.backgrounds(held)
-    evidence = Evidence(
+    evidence = GateEvidence(
         terms=reduced,
         guessed=guessed,
         frequencies=frequencies,
@@ -121,7 +121,7 @@ def find(layer: Layer, query: Query) -> Found:
     for place, hit in enumerate(judged):
         if hit.passed and hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
-    return Found(hits=tuple(judged), frequencies=frequencies, size=size)
+    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
 def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -181,7 +181,7 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
 
 
 def merge_hits(
-    found: Sequence[tuple[Layer, Found]], served: Sequence[Hit] = ()
+    found: Sequence[tuple[Layer, Retrieved]], served: Sequence[Hit] = ()
 ) -> list[tuple[Layer, Hit]]:
     """Put the hits of several brains, nearest first, into one order.
 

@@ -12,7 +12,7 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import names_stage
 from lessons_kb.brain.post_check import read_change
-from lessons_kb.brain.why import find_least_budget, is_too_small
+from lessons_kb.brain.verdicts import find_least_budget, is_too_small
 from lessons_kb.cli.options import (
     Paths,
     Revision,

@@ -13,7 +13,7 @@ from typer import Argument, Option
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import tell_prompt
-from lessons_kb.brain.why import (
+from lessons_kb.brain.verdicts import (
     UNNOTED,
     NearMiss,
     Verdict,

@@ -121,7 +121,7 @@ _NONE: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class GateEvidence:
     """What the gate is told about a query and the cards found for it."""
 
     terms: Mapping[str, float]
@@ -146,7 +146,7 @@ class Evidence:
     """Term → share, in cards of other languages than the table's; see `guess_shares`."""
 
 
-def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
+def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     """Return the hits, in their order, with ``matched``, ``confidence``, ``passed``, ``reason``.
 
     The confidence is a probability of "this card is about this query", 0.5 where the gate was
@@ -194,7 +194,7 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
 class _Query:
     """What is the same for every hit of a query in a language."""
 
-    def __init__(self, evidence: Evidence, guessed: Mapping[str, float]) -> None:
+    def __init__(self, evidence: GateEvidence, guessed: Mapping[str, float]) -> None:
         self.evidence = evidence
         self.guessed = guessed
         self.absences: dict[str, float] = {}

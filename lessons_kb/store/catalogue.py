@@ -139,7 +139,7 @@ class Title:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
     path: str
@@ -271,7 +271,7 @@ class Catalogue:
         self,
         state: State,
         *,
-        entries: Sequence[tuple[int, Entry]] = (),
+        entries: Sequence[tuple[int, CatalogueEntry]] = (),
         removed: Collection[int] = (),
         afresh: bool = False,
     ) -> State:
@@ -504,7 +504,7 @@ def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
-def _rows_of(entries: Sequence[tuple[int, Entry]]) -> dict[str, list[tuple[Any, ...]]]:
+def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
     """Return table → the rows of some entries, without their checksums."""
     return {
         "docs": [

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
+import re2
+
 from lessons_kb.errors import InputError
 
 _SYNTAX = "https://github.com/google/re2/wiki/Syntax"
@@ -20,8 +22,6 @@ def compile_regex(
     ``max_memory`` bounds, in bytes, the program and what is kept while it searches. Raises
     InputError with the reason and where the syntax is described.
     """
-    import re2
-
     options = _options(max_memory)
     options.case_sensitive = not any_case
     options.never_capture = not captures
@@ -45,8 +45,6 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
     """
     if not patterns:
         return lambda _text: []
-    import re2
-
     found = re2.Set.SearchSet(_options(max_memory))
     for pattern in patterns:
         found.Add(pattern.encode())
@@ -63,8 +61,6 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
 
 
 def _options(max_memory: int) -> Any:
-    import re2  # settings without a pattern of their own need none
-
     options = re2.Options()
     options.log_errors = False
     options.max_mem = max_memory

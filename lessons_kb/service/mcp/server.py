@@ -64,7 +64,7 @@ class _Server(MCPServer):
         try:
             self.admission.admit_reading()
             return await _within(self.admission.seconds(""), super().read_resource(uri, context))
-        except Exception as error:
+        except Exception as error:  # whatever it is, its text may be for us alone
             if told := self.admission.conceal(error):
                 raise ResourceNotFoundError(told) from None
             raise

@@ -204,7 +204,7 @@ class Marked(TypedDict):
     times: int
 
 
-class Row(TypedDict):
+class SessionEvent(TypedDict):
     """One thing that happened in a session."""
 
     at: float
@@ -220,7 +220,7 @@ class History(TypedDict):
     """Events of a session, oldest first."""
 
     session: str
-    events: list[Row]
+    events: list[SessionEvent]
 
 
 _SYSTEM_ROWS = ("compaction", "stage", "preflight")
@@ -333,7 +333,7 @@ def read_card(brain: Brain, name: str) -> tuple[Card, str]:
     return card, defang(clean(brain.cards.read(name)[1].body)).strip()
 
 
-def read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Row]:
+def read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[SessionEvent]:
     """Return the newest rows of a session, or of one chat of it, oldest first."""
     kinds = [kind for kind in EVENTS if kind not in _SYSTEM_ROWS]
     most = None if chat else limit
@@ -347,8 +347,8 @@ def _chats(event: Event) -> tuple[object, ...]:
     return event.record.get("chat"), event.record.get("part")
 
 
-def _row(event: Event) -> Row:
-    return Row(
+def _row(event: Event) -> SessionEvent:
+    return SessionEvent(
         at=event.at,
         kind=event.kind,
         tool=event.tool,
@@ -359,7 +359,7 @@ def _row(event: Event) -> Row:
     )
 
 
-def show_row(row: Row) -> str:
+def show_row(row: SessionEvent) -> str:
     """Return a row as one line."""
     words = (row["kind"], row["tool"], ", ".join(row["targets"][:3]), row["outcome"])
     told = " · ".join(word for word in words if word and word != "ok")
@@ -690,7 +690,7 @@ class Tools:
         session_id: Annotated[str, Field(description="Your session's id; adds its journal.")] = "",
     ) -> str:
         """Look back on a session and propose the lessons that it taught."""
-        rows: list[Row] = []
+        rows: list[SessionEvent] = []
         if session_id:
             with suppress(LessonsError):  # without a journal it is still a good question
                 rows = read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)

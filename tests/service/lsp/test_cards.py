@@ -8,8 +8,8 @@ from lsprotocol.types import CodeActionKind, Position, Range
 
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.service.lsp import actions as commands
-from lessons_kb.service.lsp.actions import (
+from lessons_kb.service.lsp import code_actions as commands
+from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
     find_actions,
     find_lenses,

@@ -14,7 +14,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
-from lessons_kb.service.lsp.server import build_server
+from lessons_kb.service.lsp.language_server import build_server
 from tests.kit import Workspace
 
 from .conftest import CODE, SHELL, SHELL_ID, apply

@@ -15,8 +15,8 @@ from lsprotocol.types import (
 
 from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
-from lessons_kb.service.lsp import actions as commands
-from lessons_kb.service.lsp.actions import COMMANDS, find_actions, find_lenses
+from lessons_kb.service.lsp import code_actions as commands
+from lessons_kb.service.lsp.code_actions import COMMANDS, find_actions, find_lenses
 from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.store import scan as trust

@@ -16,10 +16,10 @@ from pygls.protocol.language_server import lsp_method
 
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.lsp.actions import (
+from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
     KINDS,
-    Outcome,
+    CommandResult,
     find_actions,
     find_lenses,
     find_references,
@@ -49,7 +49,7 @@ Work = Callable[[Files, OpenDocument, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
+class EditorOptions:
     """What an editor may set in its initialization options."""
 
     detect: bool = True
@@ -58,7 +58,7 @@ class Options:
     """Say above a source file how many lessons guard it."""
 
     @classmethod
-    def read(cls, given: object) -> Options:
+    def read(cls, given: object) -> EditorOptions:
         """Return the options that an editor sent; what it did not send, or sent wrong, is on."""
         values = given if isinstance(given, Mapping) else {}
         return cls(
@@ -110,7 +110,7 @@ class LessonsServer(LanguageServer):
         )
         self.documents = Documents()
         self.files = Files(workspace, self.documents, tell=self.tell_once)
-        self.options = Options()
+        self.options = EditorOptions()
         self._told: set[str] = set()
         self._due: dict[str, bool] = {}
         """Documents whose diagnostics are to be made, and whether with a look at the project."""
@@ -128,7 +128,7 @@ class LessonsServer(LanguageServer):
         """Take over what the editor says of itself."""
         self._loop = asyncio.get_running_loop()
         self._refreshing = self._loop.create_task(self._keep_fresh())
-        self.options = Options.read(params.initialization_options)
+        self.options = EditorOptions.read(params.initialization_options)
         uris = [folder.uri for folder in params.workspace_folders or ()]
         self.files.show_guards = self.options.guards
         edits = params.capabilities.workspace and params.capabilities.workspace.workspace_edit
@@ -180,11 +180,11 @@ class LessonsServer(LanguageServer):
                 self.show(str(error), types.MessageType.Warning)
             else:
                 self.tell_once(str(error))
-        except Exception as error:
+        except Exception as error:  # one answer is lost; the editor keeps its server
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
 
-    async def carry_out(self, what: str, outcome: Outcome) -> Any:
+    async def carry_out(self, what: str, outcome: CommandResult) -> Any:
         """Have the editor do what a command came to; return the command's result."""
         if outcome.edit is not None:
             edit = types.WorkspaceEdit(document_changes=[outcome.edit])
@@ -380,10 +380,10 @@ def _answering(server: LessonsServer, method: str, work: Work) -> Callable[[Any]
 
 
 def _running(
-    server: LessonsServer, name: str, command: Callable[..., Outcome]
+    server: LessonsServer, name: str, command: Callable[..., CommandResult]
 ) -> Callable[..., Any]:
     async def run(*arguments: Any) -> Any:
-        outcome: Outcome | None = await server.run(
+        outcome: CommandResult | None = await server.run(
             name, lambda: command(server.files, server.documents, *arguments), asked=True
         )
         return None if outcome is None else await server.carry_out(name, outcome)

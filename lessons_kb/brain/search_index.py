@@ -27,7 +27,14 @@ from lessons_kb.search.engine_registry import (
     open_engine,
 )
 from lessons_kb.store.card_files import read_bytes
-from lessons_kb.store.catalogue import FORMAT, Catalogue, Detector, Entry, State, is_disk_trouble
+from lessons_kb.store.catalogue import (
+    FORMAT,
+    Catalogue,
+    CatalogueEntry,
+    Detector,
+    State,
+    is_disk_trouble,
+)
 from lessons_kb.store.file_watcher import GENERATION_NAME, measure_folder
 from lessons_kb.store.files import identify_file, read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
@@ -37,7 +44,7 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__
 
 
-def digest_files(root: str, paths: list[str], settings: Settings) -> list[Entry]:
+def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
     """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
     return [_digest_file(root, path, settings) for path in paths]
 
@@ -73,20 +80,20 @@ def build_detectors(card: Card) -> tuple[Detector, ...]:
     )
 
 
-def _digest_file(root: str, path: str, settings: Settings) -> Entry:
+def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
-        return Entry(
+        return CatalogueEntry(
             path=path, digest="", card=None, terms={}, findings=(report_unreadable(path, error),)
         )
     card, bad = document.card, check_globs(document)
     findings = (*document.findings, *bad)
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if card is None:
-        return Entry(path=path, digest=digest, card=None, terms={}, findings=findings)
+        return CatalogueEntry(path=path, digest=digest, card=None, terms={}, findings=findings)
     terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
-    return Entry(
+    return CatalogueEntry(
         path=path,
         digest=digest,
         card=card,
@@ -123,7 +130,7 @@ _CACHED_CARDS = 20_000
 """Cards kept in memory by a process that asks again and again."""
 
 
-class Index:
+class SearchIndex:
     """Catalogue and engine of one brain, at the last commit of any process."""
 
     def __init__(self, root: str, *, cache: str) -> None:
@@ -157,7 +164,7 @@ class Index:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
-        self._edited: dict[int, Entry] = {}
+        self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
 
     @property
@@ -260,12 +267,12 @@ class Index:
             return elsewhere(engine) if elsewhere and clustered else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
-    def show(self, entries: Iterable[Entry]) -> None:
+    def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
 
         What is not an edited card of this commit is left out.
         """
-        edited: dict[int, Entry] = {}
+        edited: dict[int, CatalogueEntry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)

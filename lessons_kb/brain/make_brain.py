@@ -14,9 +14,9 @@ from lessons_kb.brain.discovery import (
     tell_below,
     untrusted_hint,
 )
-from lessons_kb.brain.index import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.brain.search_index import read_document
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE

@@ -31,9 +31,9 @@ from lsprotocol.types import (
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record, read_file
+from lessons_kb.cards.check_card import find_quick_fixes
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
-from lessons_kb.cards.lint import find_quick_fixes
 from lessons_kb.cards.sections import normal_newlines
 from lessons_kb.errors import CardNotFound, EditRefused, InputError
 from lessons_kb.model import NOTE
@@ -76,7 +76,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class CommandResult:
     """What the editor shall do."""
 
     message: str = ""
@@ -90,34 +90,34 @@ class Outcome:
     result: Any = None
 
 
-def _bump(files: Files, documents: Documents, uri: str) -> Outcome:
+def _bump(files: Files, documents: Documents, uri: str) -> CommandResult:
     file, document = _card(files, uri), documents.at(path_of(uri))
     cards = file.brain.cards
     if document is None:
         card = cards.bump(file.name)[0]
-        return Outcome(message=f"{card.id} seen {card.occurrences}×")
+        return CommandResult(message=f"{card.id} seen {card.occurrences}×")
     new = cards.bump_text(file.layer, file.id, document.text.whole)
-    return Outcome(
+    return CommandResult(
         edit=edit_document(document, [edit_to(document.text, new)]),
         then=lambda: cards.note_bump(file.layer, file.id),
     )
 
 
-def _set_status(files: Files, documents: Documents, uri: str, status: str) -> Outcome:
+def _set_status(files: Files, documents: Documents, uri: str, status: str) -> CommandResult:
     file, document = _card(files, uri), documents.at(path_of(uri))
     if document is None:
         file.brain.cards.set_status(status, file.name)
-        return Outcome(message=f"{file.id} is {status} now")
+        return CommandResult(message=f"{file.id} is {status} now")
     new = edit_header(document.text.whole, {"status": status})
-    return Outcome(edit=edit_document(document, [edit_to(document.text, new)]))
+    return CommandResult(edit=edit_document(document, [edit_to(document.text, new)]))
 
 
-def _show_stats(files: Files, _documents: Documents, uri: str) -> Outcome:
+def _show_stats(files: Files, _documents: Documents, uri: str) -> CommandResult:
     file = _card(files, uri)
-    return Outcome(message="\n".join(describe_effect(file.brain.stats.recorded(file.name))))
+    return CommandResult(message="\n".join(describe_effect(file.brain.stats.recorded(file.name))))
 
 
-def _test_pattern(files: Files, documents: Documents, uri: str, line: int) -> Outcome:
+def _test_pattern(files: Files, documents: Documents, uri: str, line: int) -> CommandResult:
     path = path_of(uri)
     file, document = files.find(path), documents.at(path)
     if document is None or not isinstance(file, CardFile | DraftFile):
@@ -129,28 +129,28 @@ def _test_pattern(files: Files, documents: Documents, uri: str, line: int) -> Ou
     ]
     more = ["…"] if len(places) > _SHOWN else []
     told = counted(len(places), "match", "matches")
-    return Outcome(message=": ".join((told, ", ".join(shown + more))), result=places)
+    return CommandResult(message=": ".join((told, ", ".join(shown + more))), result=places)
 
 
-def _show_guards(files: Files, _documents: Documents, uri: str) -> Outcome:
+def _show_guards(files: Files, _documents: Documents, uri: str) -> CommandResult:
     file = files.find(path_of(uri))
     cards = file.brain.find_guarding(file.path) if isinstance(file, SourceFile) else []
-    return Outcome(message="\n".join(describe_cards(card for _layer, card in cards)).strip())
+    return CommandResult(message="\n".join(describe_cards(card for _layer, card in cards)).strip())
 
 
-def _open_card(_files: Files, _documents: Documents, uri: str) -> Outcome:
-    return Outcome(show=path_of(uri))
+def _open_card(_files: Files, _documents: Documents, uri: str) -> CommandResult:
+    return CommandResult(show=path_of(uri))
 
 
-def _accept(files: Files, documents: Documents, uri: str) -> Outcome:
+def _accept(files: Files, documents: Documents, uri: str) -> CommandResult:
     file = _draft(files, documents, uri)
     card = file.brain.drafts.accept(file.id)
-    return Outcome(message=f"accepted as {card.id}", show=f"{file.layer.root}/{card.id}")
+    return CommandResult(message=f"accepted as {card.id}", show=f"{file.layer.root}/{card.id}")
 
 
-def _discard(files: Files, documents: Documents, uri: str) -> Outcome:
+def _discard(files: Files, documents: Documents, uri: str) -> CommandResult:
     file = _draft(files, documents, uri)
-    return Outcome(message=f"discarded {file.brain.drafts.discard(file.id).title}")
+    return CommandResult(message=f"discarded {file.brain.drafts.discard(file.id).title}")
 
 
 def _card(files: Files, uri: str) -> CardFile:
@@ -171,7 +171,7 @@ def _draft(files: Files, documents: Documents, uri: str) -> DraftFile:
     return file
 
 
-COMMANDS: Mapping[str, Callable[..., Outcome]] = {
+COMMANDS: Mapping[str, Callable[..., CommandResult]] = {
     BUMP: _bump,
     STATUS: _set_status,
     STATS: _show_stats,
