@@ -22,12 +22,7 @@ from lessons_kb.store.catalogue import CatalogueEntry, is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.scan import (
-    cache_dir,
-    count_files,
-    find_signature,
-    tell_beyond,
-)
+from lessons_kb.store.scan import cache_dir, count_files, find_signature, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
 
@@ -206,9 +201,7 @@ class Layer(SearchIndex):
 
     def _read_edited(self, edited: Collection[str]) -> Refresh | None:
         state = self.state
-        if state is None or self._touched:
-            return None
-        if not (self._knows_settings(state) and self.current):
+        if state is None or self._touched or not (self.current and self._knows_settings(state)):
             return None
         read: dict[str, tuple[str, CatalogueEntry]] = {}
         for path in edited:
@@ -256,11 +249,9 @@ class Layer(SearchIndex):
         """
 
         def again() -> T:
-            state = self.state
-            if state is None:
+            if self.state is None:
                 self.refresh() if self._limit is None else self.refresh_some()
-                state = self.state
-            if state is None:
+            if self._state is None:
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment: all of one work sees one commit.
             outer, self._reading = self._reading, True

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from lessons_kb.brain.discovery import (
     NO_VARIABLES,
     count_cards_below,
+    follow,
     look,
     tell_below,
     untrusted_hint,
@@ -21,11 +22,7 @@ from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrust
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.store import scan as trusts
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.settings import (
-    follow,
-    read_ignored,
-    read_settings,
-)
+from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,

@@ -11,12 +11,7 @@ from lessons_kb.learn.lesson_effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
-from lessons_kb.search.engine_protocol import (
-    Reader,
-    count_phrases,
-    count_terms,
-    find_terms,
-)
+from lessons_kb.search.engine_protocol import Reader, count_phrases, count_terms, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
@@ -92,11 +87,11 @@ def find(layer: Layer, query: Query) -> Retrieved:
     sentences = split_sentences(query.text)
     at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
     guessed = guess_shares(query.text, dict.fromkeys(terms))
-    held = {hit.card.id: numbers[hit.card.id] for hit in hits}
+    held = {numbers[hit.card.id]: hit.card for hit in hits}
     found, lengths, phrases = _read_documents(
         engine, held, in_cards, _find_pairs(query.text, guessed)
     )
-    backgrounds = layer.backgrounds(held.values())
+    backgrounds = layer.backgrounds(held)
     evidence = GateEvidence(
         terms=reduced,
         guessed=guessed,
@@ -105,7 +100,7 @@ def find(layer: Layer, query: Query) -> Retrieved:
         found=found,
         lengths=lengths,
         phrases=phrases,
-        background={card: backgrounds[n] for card, n in held.items() if n in backgrounds},
+        background={card.id: backgrounds[n] for n, card in held.items() if n in backgrounds},
         parts=[
             frozenset(analyze(" ".join(sentences[start : start + at_once])))
             for start in range(0, len(sentences), at_once)
@@ -143,19 +138,22 @@ def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]
 
 def _read_documents(
     engine: Reader,
-    numbers: Mapping[str, int],
+    cards: Mapping[int, Card],
     terms: Iterable[str],
     pairs: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
     """Return id → the terms found by field, the lengths of fields, how many pairs stand there."""
-    documents = engine.documents(numbers.values())
-    asked = [(term, term) for term in terms]  # without white space: the analyzer leaves none
+    documents = engine.documents(cards)
+    spaced = [(term, f" {term} ") for term in terms]  # the analyzer leaves no white space in them
     found, lengths, phrases = {}, {}, {}
-    for card, number in numbers.items():
-        if (document := documents.get(number)) is not None:
-            found[card] = find_terms(document, asked)
-            lengths[card] = count_terms(document)
-            phrases[card] = count_phrases(document, pairs)
+    for number, document in documents.items():
+        body, card = document.get("body", ""), cards[number]
+        here = tuple([term for term, word in spaced if word in body])
+        found[card.id] = {"body": here}
+        if card.symptoms:  # of others it does not matter in what part of them a term stands
+            found[card.id] = find_terms(document, zip(here, here, strict=True))
+        lengths[card.id] = count_terms(document)
+        phrases[card.id] = count_phrases(document, pairs)
     return found, lengths, phrases
 
 

@@ -241,8 +241,8 @@ def _read_shown(journal: Journal, session: str) -> list[str]:
     except ValueError:
         return []
     shown = state.get("shown") if isinstance(state, dict) else None
-    pairs = shown if isinstance(shown, list) else []
-    return [str(pair[-1]) for pair in pairs if isinstance(pair, list) and pair]
+    known = shown if isinstance(shown, list) else []
+    return [str(one[1]) for one in known if isinstance(one, list) and len(one) > 1]
 
 
 def find_prompt(brain: Layers, card: Card) -> str:

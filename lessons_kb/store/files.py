@@ -184,6 +184,15 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
         return _read_all(file.fileno(), limit, name)
 
 
+def identify_file(path: str) -> tuple[int, int] | None:
+    """Return what tells a file or folder from another that takes its name; None without any."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
+
+
 def open_regular(full: str, *, name: str = "") -> BinaryIO:
     """Open a regular file to be read; never waits for a FIFO, starts no device.
 

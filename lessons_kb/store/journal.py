@@ -104,14 +104,10 @@ class Events:
         It is found by its session, kind and time; ``told`` is plain JSON data.
         """
         clean = json.dumps(prepare_record({what: told}), ensure_ascii=False)
+        clean = clean.encode("utf-8", "replace").decode()
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
-            (
-                clean.encode("utf-8", "replace").decode(),
-                event.session[:_MAX_NAME_CHARS],
-                event.at,
-                event.kind,
-            ),
+            (clean, event.session[:_MAX_NAME_CHARS], event.at, event.kind),
         )
 
     def find(self, **filters: Unpack[EventFilters]) -> list[Event]:

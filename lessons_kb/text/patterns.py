@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import re2
 
@@ -34,7 +34,11 @@ def compile_regex(
         ) from None
 
 
-def compile_set(patterns: Sequence[str], *, max_memory: int) -> Callable[[bytes], list[int]]:
+FindPatterns = Callable[[bytes], Sequence[int] | None]
+"""Text in UTF-8 → places of the patterns that it holds, None or empty without any."""
+
+
+def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
     """Return what tells which of some valid patterns are found in a UTF-8 text, by their places.
 
     One pass over the text answers for all of them, or a few where they do not fit in memory.
@@ -52,8 +56,8 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> Callable[[bytes]
             raise InputError(f"{patterns[0][:80]!r} is too large; use smaller bounds") from error
         first = compile_set(patterns[:half], max_memory=max_memory)
         second = compile_set(patterns[half:], max_memory=max_memory)
-        return lambda text: first(text) + [half + place for place in second(text)]
-    return lambda text: found.Match(text) or []  # None where there are none
+        return lambda text: [*(first(text) or ()), *(half + n for n in second(text) or ())]
+    return cast("FindPatterns", found.Match)
 
 
 def _options(max_memory: int) -> Any:
