@@ -1,6 +1,6 @@
 """A simulated history: does `lessons stats` recover which lessons help, do nothing, or harm?
 
-Sessions of a coding agent are played through the hooks' own entry (`brain.turn.respond`) into a
+Sessions of a coding agent are played through the hooks' own entry (`session.dispatch.respond`) into a
 copy of the example brain. Dice of a known bias decide whether a mistake is made in a session on its
 subject. Of twelve mistakes each becomes a lesson half-way, after it was made once more; the bias of
 the dice is then another, the same or a worse one. `stats` sees the journal only.

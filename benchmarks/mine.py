@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError
-from lessons_kb.brain.mine import SPECSTORY, Source, extract, parse_sighting
+from lessons_kb.brain.mine_project import SPECSTORY, Source, extract, parse_sighting
 from lessons_kb.learn.mining import (
     CommitFacts,
     choose,

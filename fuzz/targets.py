@@ -13,9 +13,9 @@ from fuzz import seeds
 from fuzz.agents import agent_settings, payload
 from fuzz.lines import check_one_line
 from fuzz.sharing import attributes, merge
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import edit_header, new_card
 from lessons_kb.cards.links import slug
-from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
 from lessons_kb.errors import EditRefused, LessonsError

@@ -162,11 +162,6 @@ class Hit:
     brain: str = ""
     """Alias of the brain; set only where several are searched."""
 
-    @property
-    def matches_path(self) -> bool:
-        """Whether the card's globs match a file at hand, whatever the words of the prompt."""
-        return "path" in dict(self.factors)
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Preflight:

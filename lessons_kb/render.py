@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lessons_kb.data import read_mapping
 from lessons_kb.model import (
     ANSWER,
     COMMAND,
@@ -24,12 +23,10 @@ from lessons_kb.model import (
     Hit,
     Preflight,
 )
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.preflight.block import WORDS, footer, shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line
 
-_WORDS = read_mapping("user_phrases.txt")
-"""Language → name → words."""
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", SHOWN: "✓"}
 """State of a checklist item → its mark; what is wrong comes first."""
 _MAX_PARTS = 5
@@ -53,17 +50,6 @@ def age(date: str, today: dt.date) -> str:
     return f"{max(days, 0)}d"
 
 
-def scope_footer(block: Preflight, language: str = "en") -> str:
-    """Return one line that names the lessons of a block, "" if it has none."""
-    return footer([shown_name(hit) for hit in block.lessons], language) if block.lessons else ""
-
-
-def footer(names: Sequence[str], language: str = "en") -> str:
-    """Return one line that says how many lessons were given, and which."""
-    ids = ", ".join(clean_line(name) for name in names)
-    return _WORDS[language]["footer"].format(count=len(names), ids=ids)
-
-
 def format_warnings(
     cards: Sequence[Card], *, stage: str | None = None, language: str = "en"
 ) -> str:
@@ -74,7 +60,7 @@ def format_warnings(
     """
     if not cards:
         return ""
-    words = _WORDS[language]
+    words = WORDS[language]
     lines = [words["mistakes at"].format(stage=clean_line(stage)) if stage else words["mistakes"]]
     for number, card in enumerate(cards, 1):
         seen = words["once" if card.occurrences == 1 else "often"].format(count=card.occurrences)
@@ -92,7 +78,7 @@ def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
     return {
         "block": block.text,
         "tokens": block.tokens,
-        "footer": scope_footer(block, language),
+        "footer": footer([shown_name(hit) for hit in block.lessons], language),
         "lessons": [hit_data(hit) for hit in block.lessons],
         "context": [hit_data(hit) for hit in block.notes],
         "withheld": [hit_data(hit) for hit in block.withheld],
@@ -158,7 +144,7 @@ def _name_terms(terms: Iterable[str], words: Mapping[str, str]) -> str:
 
 def check_text(check: Check, language: str = "en") -> str:
     """Return the post-check as lines, the first one its verdict: what is wrong comes first."""
-    words = _WORDS[language]
+    words = WORDS[language]
     if not check.checked:
         return words["nothing"]
     counts = Counter(item.state for item in check.items)
@@ -191,7 +177,7 @@ def check_line(check: Check, language: str = "en") -> str:
     is wrong in several is told more shortly: it is one line in a terminal, and the rest stands in
     `lessons check --last`.
     """
-    words = _WORDS[language]
+    words = WORDS[language]
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
     unseen = [item for item in check.items if item.state == OPEN]
     named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else []
@@ -260,7 +246,7 @@ def checked_message(item: CheckedItem) -> str:
     name = f"{defang_line(item.item)} ({defang_line(item.card.title)})"
     if item.state == OPEN:
         return f"Not seen in this change: {name}"
-    reason = f" ({_because(item, _WORDS['en'])})" if item.reason else ""
+    reason = f" ({_because(item, WORDS['en'])})" if item.reason else ""
     return f"{item.state.capitalize()}: {name}: {_shorten(item.quote)}{reason}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import DEFAULTS
 from lessons_kb.model import KINDS, NOTE

@@ -1,6 +1,9 @@
 """The reference is what the code says, and guides name nothing that does not exist."""
 
+import contextlib
+import importlib
 import importlib.util
+import pkgutil
 import re
 import sys
 from pathlib import Path
@@ -9,7 +12,10 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
+import lessons_kb
 from lessons_kb.cli.main import COMMANDS
+from lessons_kb.config import DEFAULTS
+from lessons_kb.store.settings import JudgeSettings
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -68,6 +74,45 @@ def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+ROOMS = "|".join(one.name for one in pkgutil.iter_modules(lessons_kb.__path__))
+DOTTED = re.compile(rf"`(?:lessons_kb\.)?((?:{ROOMS})(?:\.\w+)+)[`(]")
+PACKAGE = Path(lessons_kb.__file__).parent
+
+
+def holds(value, names):
+    return not names or (hasattr(value, names[0]) and holds(getattr(value, names[0]), names[1:]))
+
+
+def is_ours(name):
+    """Whether a module has it, a brain (``brain.journal``) or the settings (``check.seconds``)."""
+    names = name.split(".")
+    others = {"brain": lessons_kb.Brain, "check": JudgeSettings}
+    found = [holds(DEFAULTS, names), holds(others.get(names[0]), names[1:])]
+    for end in range(1, len(names) + 1):
+        with contextlib.suppress(ModuleNotFoundError):
+            module = importlib.import_module(".".join(["lessons_kb", *names[:end]]))
+            found.append(holds(module, names[end:]))
+    return any(found)
+
+
+def test_what_is_named_in_backticks_exists():
+    read = [*PAGES, ROOT / "SECURITY.md", ROOT / "pyproject.toml"]
+    read += [
+        path for folder in (PACKAGE, DOCS, ROOT / "benchmarks") for path in folder.rglob("*.py")
+    ]
+    named = {(path.name, name) for path in read for name in DOTTED.findall(path.read_text("utf-8"))}
+    assert len(named) > 10
+    assert {(file, name) for file, name in named if not is_ours(name)} == set()
+
+
+@pytest.mark.parametrize("page", sorted(PACKAGE.glob("data/*.txt")), ids=lambda page: page.name)
+def test_a_table_of_data_says_who_reads_it(page):
+    head = page.read_text("utf-8")[:500].replace("\n# ", " ").partition("Read by ")[2]
+    for name in re.findall(r"[a-z_]+(?:/[a-z_]+)+\.py", head):
+        reader = (PACKAGE / name.removeprefix("lessons_kb/")).read_text("utf-8")
+        assert f'"{page.stem}' in reader, name
 
 
 def glossary_terms():

@@ -22,9 +22,8 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from mcp import Client, MCPError, StdioServerParameters
 
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp import build_server
 from lessons_kb.service.mcp.http import build_app
-from lessons_kb.service.mcp.server import INSTRUCTIONS
+from lessons_kb.service.mcp.server import INSTRUCTIONS, build_server
 from tests.kit import Workspace, trust_brain
 
 pytestmark = pytest.mark.slow
@@ -692,7 +691,7 @@ def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected
 
 
 def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace):
-    from lessons_kb.service.mcp import serve_http
+    from lessons_kb.service.mcp.http import serve_http
 
     said = []
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -42,8 +42,8 @@ ctypes.CDLL = no_library
 WALK = """
 import json, os, pathlib
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import check_health
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.health import check_health
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.errors import DuplicateCard
 
 make_brain("shop")

@@ -6,8 +6,8 @@ from pathlib import Path
 import frontmatter
 import pytest
 
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import new_card
-from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, flat_settings, parse_settings
 from lessons_kb.model import KINDS

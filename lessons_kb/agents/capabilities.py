@@ -16,7 +16,7 @@ from typing import Any
 
 from lessons_kb import render
 from lessons_kb.hook_client import SILENT
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.preflight.block import footer, shown_name
 from lessons_kb.session.state import Answer
 from lessons_kb.text.sanitize import visible
 from lessons_kb.text.times import read_time
@@ -526,7 +526,7 @@ def format_message(answer: Answer) -> str:
     lines = list(answer.lines)
     given = answer.block.lessons if answer.block is not None else ()
     if answer.footer and (names := [*answer.named, *map(shown_name, given)]):
-        lines.append(render.footer(names, answer.language))
+        lines.append(footer(names, answer.language))
     if answer.check is not None:
         lines.append(render.check_line(answer.check, answer.language))
     # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.

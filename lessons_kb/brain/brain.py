@@ -12,13 +12,14 @@ from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_age
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.exchange import Exchange
 from lessons_kb.brain.injected import find_given
-from lessons_kb.brain.journal import Journal
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.lint import lint
 from lessons_kb.brain.post_check import check_last, judge
+from lessons_kb.brain.session_journal import SessionJournal
 from lessons_kb.brain.stats import Stats
 from lessons_kb.check.item_states import check_items, read_texts
 from lessons_kb.model import Card, Check, DetectedLine, Evidence, Finding
+from lessons_kb.store.files import identify_file
 from lessons_kb.store.user_state import identify
 
 
@@ -45,9 +46,9 @@ class Brain(Layers):
         return Exchange(self)
 
     @property
-    def journal(self) -> Journal:
+    def journal(self) -> SessionJournal:
         """Note what happens in a session, and look it up."""
-        return Journal(self)
+        return SessionJournal(self)
 
     @property
     def stats(self) -> Stats:
@@ -153,11 +154,10 @@ class Workspace:
         BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
-        roots = self._roots
-        if not roots:
-            found = look_in_agent(where, environment) if found is None else found
-            roots = tuple(require(found).trusted)
-        key, identities = (where, roots), tuple(identify(root).key for root in roots)
+        found = self.look(where, environment) if found is None else found
+        roots = self._roots or tuple(require(found).trusted)
+        key = where, roots
+        identities = tuple([found.keys.get(root) or identify(root).key for root in roots])
         with self._lock:
             known, brain = self._open.get(key, ((), None))
             if brain is not None:
@@ -203,14 +203,6 @@ class Workspace:
             brain.close()
 
 
-def _caches(brain: Brain) -> list[tuple[int, int]]:
+def _caches(brain: Brain) -> list[tuple[int, int] | None]:
     """Return what tells the cache folders of a brain from others at their place."""
-    found = []
-    for layer in brain.layers:
-        try:
-            info = os.stat(layer.cache)
-        except OSError:
-            found.append((0, 0))
-        else:
-            found.append((info.st_dev, info.st_ino))
-    return found
+    return [identify_file(layer.cache) for layer in brain.layers]

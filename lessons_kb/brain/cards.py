@@ -16,14 +16,14 @@ from itertools import islice
 from typing import Any
 
 from lessons_kb.brain.git_merge import merges_cards
-from lessons_kb.brain.index import read_document
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.search_index import read_document
+from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import normal_title, numbered_names, slug
-from lessons_kb.cards.lint import is_vague
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of

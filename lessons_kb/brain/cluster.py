@@ -7,6 +7,7 @@ does: then neither an old copy nor another brain of the same name can answer.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import queue
 import re
@@ -17,15 +18,15 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.brain.index import Index, digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import is_note
+from lessons_kb.brain.search_index import SearchIndex, digest_files
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.engine_protocol import CardTerms, Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
-from lessons_kb.store.catalogue import Entry
+from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
 from lessons_kb.store.user_state import identify
 from lessons_kb.text.server_address import parse_address
@@ -46,7 +47,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 Hits = list[tuple[int, float]]
 
 
-def open_cluster(index: Index, location: str, *, key: str = "", create: bool) -> QdrantEngine:
+def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bool) -> QdrantEngine:
     """Open the collection of a brain at ``location``, a folder or the URL of a server.
 
     ``create`` makes it where it is missing, and anew where it is of another version. Raises
@@ -111,7 +112,7 @@ class _Local:
 class ClusterSearch:
     """The cluster of one brain. Never raises: ``trouble`` says why the local index answers."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: SearchIndex) -> None:
         self._index = index
         self._settings: ClusterSettings | None = None
         self._engine: QdrantEngine | None = None
@@ -177,12 +178,11 @@ class ClusterSearch:
             finally:
                 self._asking.release()
 
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(self._asking.release)
             local = self._read_local()
             threading.Thread(target=work, name="cluster", daemon=True).start()
-        except BaseException:
-            self._asking.release()
-            raise
+            on_failure.pop_all()
         try:
             found = answers.get(timeout=settings.seconds)
         except queue.Empty:
@@ -349,7 +349,7 @@ def _labels_of(held: Mapping[int, Mapping[str, Any]], number: int) -> tuple[str,
     return (labels["id"], labels["kind"], labels["hash"]) if labels else None
 
 
-def _label(entry: Entry) -> dict[str, Any]:
+def _label(entry: CatalogueEntry) -> dict[str, Any]:
     """Return what a server may filter by."""
     card = entry.card
     if card is None:

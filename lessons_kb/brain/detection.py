@@ -214,7 +214,7 @@ def read_text(path: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class CardMatch:
     """One match with its card."""
 
     card: Card
@@ -225,7 +225,7 @@ _HEAD = 8_000
 """Characters in which a NUL tells a binary file, as git does."""
 
 
-def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[Found]:
+def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[CardMatch]:
     """Yield every match in some files, by file and line; ``paths`` start from the project root.
 
     Files that hold no text, or more than MAX_CHARS bytes of it, are passed over.
@@ -257,7 +257,7 @@ def is_binary(text: str) -> bool:
     return "\0" in text[:_HEAD]
 
 
-def detect_diff(brain: Layers, diff: str) -> list[Found]:
+def detect_diff(brain: Layers, diff: str) -> list[CardMatch]:
     """Return what a unified diff adds, by file and line; its paths start from the project root."""
     return list(flatten(find_detected(brain, _placed(brain.directory, diff))))
 
@@ -324,9 +324,9 @@ def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
                     yield path.replace(os.sep, "/")
 
 
-def flatten(detected: Iterable[Detected]) -> list[Found]:
+def flatten(detected: Iterable[Detected]) -> list[CardMatch]:
     """Return each match with its card, by file and line."""
-    found = [Found(card=one.card, match=match) for one in detected for match in one.matches]
+    found = [CardMatch(card=one.card, match=match) for one in detected for match in one.matches]
     return sorted(found, key=lambda one: (one.match.path, one.match.line, one.card.id))
 
 
@@ -357,7 +357,7 @@ Months = tuple[tuple[str, int, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class History:
+class MistakeHistory:
     """How often a card's mistake was added, by month."""
 
     brain: str
@@ -378,7 +378,7 @@ class History:
         return sum(since for _month, _before, since in self.months)
 
 
-def detect_history(brain: Layers, *, seconds: float | None = None) -> list[History]:
+def detect_history(brain: Layers, *, seconds: float | None = None) -> list[MistakeHistory]:
     """Return how often each card's mistake was added by month, over the commits up to HEAD.
 
     Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
@@ -419,12 +419,12 @@ def glance(brain: Layers) -> dict[tuple[str, str], Months]:
     return {(one.brain, one.card): one.months for one in found}
 
 
-def _histories(counts: Mapping[_Added, int]) -> list[History]:
+def _histories(counts: Mapping[_Added, int]) -> list[MistakeHistory]:
     months: dict[tuple[str, str], dict[str, list[int]]] = {}
     for (alias, card, month, since), times in sorted(counts.items()):
         months.setdefault((alias, card), {}).setdefault(month, [0, 0])[since] += times
     return [
-        History(
+        MistakeHistory(
             brain=alias,
             card=card,
             months=tuple((month, before, since) for month, (before, since) in known.items()),

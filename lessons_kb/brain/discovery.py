@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
-import pwd
 import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
 from lessons_kb.cards.parse import is_note_name
-from lessons_kb.config import KNOWN_FOLDERS
-from lessons_kb.errors import BrainNotFound, StorageError, Untrusted
+from lessons_kb.config import KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
+from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
 from lessons_kb.store import scan as trust
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.settings import follow
+from lessons_kb.store.settings import find_named
 from lessons_kb.store.user_state import list_marked
 from lessons_kb.text.sanitize import counted, shell_word
+
+with contextlib.suppress(ImportError):  # not on Windows
+    import pwd
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
@@ -36,6 +39,7 @@ PROJECT_SETTINGS = (
 """Files of a project by which it sets variables for an agent, or for the servers of one."""
 _MAX_SETTINGS_BYTES = 1_000_000
 _MAX_FOLDERS = 100
+_MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
 
 
@@ -49,8 +53,27 @@ class Discovery:
     """Roots that wait for ``lessons trust``, and folders with cards that no scan enters."""
     named: tuple[str, ...] = ()
     """Those of them that ``LESSONS_BRAIN`` names, which the project may have set."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Root → name of the state folder, of trusted ones, as far as known."""
     missing: str = ""
     """What ``LESSONS_BRAIN`` names that is no folder, and what to do; "" if all are."""
+
+
+def follow(root: str) -> str:
+    """Return the brain that ``brain`` in the ``lessons.toml`` of a folder names, else the folder.
+
+    What cannot be used names none: `read_settings` says why.
+    """
+    real = os.path.realpath(root)
+    path = os.path.join(real, locate.CONFIG_NAME)
+    try:
+        text = read_regular(path, limit=MAX_CONFIG_BYTES, name=path).decode("utf-8-sig")
+        if not _MAY_NAME.search(text):
+            return real  # the usual case needs no parser
+        named = find_named(real, parse_settings(text)[0].brain)
+    except (OSError, UnicodeDecodeError, ConfigError, StorageError):
+        return real
+    return follow(named) if named else real
 
 
 def look(
@@ -69,7 +92,7 @@ def look(
     project = locate.find_work_tree(around) or around[0]
     set_by_project = bool(named) and _is_set_around(around[0], project)
     above = [follow(root) for root in filter(locate.is_brain, around)]
-    is_trusted = cache(trust.is_trusted)  # one answer for each folder, whatever names it
+    is_trusted = cache(trust.trusted_key)  # one answer for each folder, whatever names it
     vouched = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
     trusted: list[str] = []
     untrusted: list[str] = []
@@ -119,6 +142,7 @@ def look(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
         named=doubted,
+        keys={root: is_trusted(root) for root in trusted if root in found},
         missing=_tell_missing(missing[0]) if missing else "",
     )
 
@@ -132,7 +156,7 @@ def account_home() -> str:
     """Return the home of this account, whatever variables say."""
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
-    except (ImportError, KeyError):
+    except (NameError, KeyError):
         return os.path.expanduser("~")
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.index import digest_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import HIT_LIMIT
 from lessons_kb.brain.refresh import BATCH, Refresh
+from lessons_kb.brain.search_index import digest_files
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import KINDS, NOTE, Card
@@ -22,7 +22,7 @@ from lessons_kb.relevance.evaluation_measures import (
     NDCG_DEPTH,
     Evaluation,
     Labelled,
-    Outcome,
+    PromptOutcome,
     summarise,
 )
 from lessons_kb.search.engine_protocol import Engine
@@ -94,14 +94,14 @@ def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None =
 
 def _ask(
     brain: Brain, prompt: Labelled, expected: tuple[str, ...], names: _Names
-) -> tuple[Outcome, list[Fault]]:
+) -> tuple[PromptOutcome, list[Fault]]:
     query = prompt.query
     began = time.perf_counter()
     block = brain.preflight(query, context=False, fresh=False, remember=False)
     seconds = time.perf_counter() - began
     depth = max(HIT_LIMIT, NDCG_DEPTH)
     ranked = brain.search(query, kinds=KINDS, limit=depth, fresh=False)
-    outcome = Outcome(
+    outcome = PromptOutcome(
         expected=expected,
         ranked=tuple(names.of(hit.card) for hit in ranked),
         injected=tuple(names.of(hit.card) for hit in block.lessons),

@@ -120,7 +120,7 @@ _ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
+class ImportStep:
     """What an import does, or would do, with one lesson."""
 
     action: str
@@ -137,7 +137,7 @@ class Step:
 class Plan:
     """What an import would do."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ImportStep, ...]
     notes: tuple[str, ...] = ()
     """What was not understood, one line each."""
     lessons: tuple[Incoming | None, ...] = ()
@@ -181,7 +181,7 @@ class Exchange:
         shelf = _Shelf(self._brain, near)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
-            Step(action=SKIP, title=one.title, where=one.where, reason=one.reason)
+            ImportStep(action=SKIP, title=one.title, where=one.where, reason=one.reason)
             for one in reading.passed_over
         ]
         return Plan(
@@ -192,7 +192,7 @@ class Exchange:
             known=shelf.known,
         )
 
-    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[Step, ...]:
+    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[ImportStep, ...]:
         """Write what a plan says and return its steps with the ids of the cards.
 
         A step that cannot be done becomes a skip that says why; the others go on. What the disk
@@ -280,9 +280,9 @@ class _Shelf:
         self._taken = set(self._ids)
         self.known = tuple(sorted(self._ids))
 
-    def judge(self, lesson: Incoming) -> Step:
+    def judge(self, lesson: Incoming) -> ImportStep:
         """Return what becomes of a lesson, and remember it for those that follow."""
-        step = Step(action=CREATE, title=lesson.title, where=lesson.where)
+        step = ImportStep(action=CREATE, title=lesson.title, where=lesson.where)
         origin = origin_key(lesson.origin)
         known = self._origins.get(origin, "")
         try:

@@ -150,18 +150,18 @@ class Memory:
 
     def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
         """Journal the lessons of ``block``; its tokens are shared out evenly."""
-        places = {shown_name(hit): place for place, hit in enumerate(block.lessons, 1)}
+        homes = {shown_name(hit): layer for layer, hit in hits}
         given: dict[Layer, dict[int, tuple[str, str, int]]] = {}
-        for layer, hit in hits:
-            if place := places.get(shown_name(hit)):
-                tokens = block.tokens // len(places)
-                row = (hit.card.id, card_digest(hit.card), tokens)
-                given.setdefault(layer, {})[place] = row
+        for rank, hit in enumerate(block.lessons, 1):
+            row = (hit.card.id, card_digest(hit.card), block.tokens // len(block.lessons))
+            given.setdefault(homes[shown_name(hit)], {})[rank] = row
         for layer, cards in given.items():
-            turn = self.turns.get(layer, 0)
-            ranks, rows = sorted(cards), [cards[place] for place in sorted(cards)]
             layer.session_journal.record_injections(
-                self.session or "", turn=turn, at=int(time.time()), cards=rows, ranks=ranks
+                self.session or "",
+                turn=self.turns.get(layer, 0),
+                at=int(time.time()),
+                cards=list(cards.values()),
+                ranks=list(cards),
             )
 
 
@@ -196,13 +196,3 @@ def outcome(block: Preflight) -> list[dict[str, object]]:
 def card_digest(card: Card) -> str:
     """Return what changes when the card would read differently in a block."""
     return f"{zlib.crc32(repr((card.title, card.why, card.checklist)).encode()):08x}"
-
-
-def name_cards(layers: Sequence[Layer], hits: Sequence[Hit]) -> list[list[str]]:
-    """Return [root, card id] of each hit; without an alias of each brain that may hold it."""
-    aliases = {layer.alias: layer.root for layer in layers}
-    cards: list[list[str]] = []
-    for hit in hits:
-        roots = [aliases[hit.brain]] if hit.brain in aliases else list(aliases.values())
-        cards += [[root, hit.card.id] for root in roots]
-    return cards

@@ -12,27 +12,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.index import Index, T, digest_files
 from lessons_kb.brain.refresh import Refresh, Refreshing, refresh, scan_brain
+from lessons_kb.brain.search_index import SearchIndex, T, digest_files
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
-from lessons_kb.store.catalogue import Entry, is_network
+from lessons_kb.store.catalogue import CatalogueEntry, is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.scan import (
-    cache_dir,
-    count_files,
-    find_signature,
-    tell_beyond,
-)
+from lessons_kb.store.scan import cache_dir, count_files, find_signature, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
 
 if TYPE_CHECKING:
-    from lessons_kb.brain.embeddings import Meaning
+    from lessons_kb.brain.meaning import Meaning
 
 
 REFRESHED_FILES = 64
@@ -43,9 +38,13 @@ PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
 FIRST_PATIENCE_SECONDS = 1.0
 """How long where nothing is indexed: without what the other writes there is no answer."""
+ENCODED_AT_ONCE = 32
+"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
+ENCODED_ON_THE_WAY = 2
+"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
 
 
-class Layer(Index):
+class Layer(SearchIndex):
     """One brain among those searched together: its index, kept fresh, and its journals."""
 
     def __init__(self, root: str, *, alias: str, cache: str) -> None:
@@ -62,7 +61,7 @@ class Layer(Index):
         self._touched = 0
         """Files that this process has written since the last refresh."""
         self._find_edited: Callable[[], frozenset[str] | None] | None = None
-        self._read_edits: dict[str, tuple[str, Entry]] = {}
+        self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
 
     @classmethod
@@ -110,7 +109,7 @@ class Layer(Index):
             self._meaning.close()
             self._meaning = None
         if self._meaning is None and settings.get("enabled"):
-            from lessons_kb.brain.embeddings import Meaning
+            from lessons_kb.brain.meaning import Meaning
 
             self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
@@ -202,11 +201,9 @@ class Layer(Index):
 
     def _read_edited(self, edited: Collection[str]) -> Refresh | None:
         state = self.state
-        if state is None or self._touched:
+        if state is None or self._touched or not (self.current and self._knows_settings(state)):
             return None
-        if not (self._knows_settings(state) and self.current):
-            return None
-        read: dict[str, tuple[str, Entry]] = {}
+        read: dict[str, tuple[str, CatalogueEntry]] = {}
         for path in edited:
             if signature := find_signature(self.root, path):
                 known = self._read_edits.get(path)
@@ -238,10 +235,8 @@ class Layer(Index):
         return f"{self.root}: {finding.message}; {finding.fix}"
 
     def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
-        from lessons_kb.brain.embeddings import AT_ONCE, ON_THE_WAY
-
         try:
-            left = meaning.refresh(limit=ON_THE_WAY if bounded else AT_ONCE)
+            left = meaning.refresh(limit=ENCODED_ON_THE_WAY if bounded else ENCODED_AT_ONCE)
         except StorageError as error:
             return replace(done, stale=done.stale or str(error))
         waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""
@@ -254,11 +249,9 @@ class Layer(Index):
         """
 
         def again() -> T:
-            state = self.state
-            if state is None:
+            if self.state is None:
                 self.refresh() if self._limit is None else self.refresh_some()
-                state = self.state
-            if state is None:
+            if self._state is None:
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment: all of one work sees one commit.
             outer, self._reading = self._reading, True
@@ -329,7 +322,8 @@ class Watching:
     """Refreshes each brain whenever its files change, from a thread of its own, until ``stop``.
 
     ``say`` is told each refresh that changed something, in one line. While nothing waits, searches
-    of this process are spared the scan, and if ``shared`` those of others: ``store.watcher_lease``.
+    of this process are spared the scan, and if ``shared`` those of others: see
+    ``store.file_watcher.Lease``.
     """
 
     def __init__(

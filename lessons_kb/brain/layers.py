@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Self, Unpack
 
-from lessons_kb.brain.discovery import discover, name_roots
+from lessons_kb.brain.discovery import discover, follow, name_roots
 from lessons_kb.brain.injected import Memory, note_preflight
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.brain.refresh import Refresh, Refreshing
@@ -19,7 +19,6 @@ from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import pack
 from lessons_kb.process.programs import start_index
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.settings import follow
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 _PATIENCE = 1.0

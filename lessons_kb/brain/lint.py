@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lessons_kb.brain.detection import find_in_tree
-from lessons_kb.brain.index import check_globs, read_document, report_unreadable
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
-from lessons_kb.cards.lint import check_card
+from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.detect.matcher import (
     EXTRA,

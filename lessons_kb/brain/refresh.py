@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from lessons_kb.brain.index import Index, digest_files, versions
+from lessons_kb.brain.search_index import SearchIndex, digest_files, versions
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data
@@ -21,7 +21,7 @@ from lessons_kb.process.programs import map_batches
 from lessons_kb.search.engine_protocol import Engine
 from lessons_kb.search.engine_registry import local_engine, open_engine
 from lessons_kb.store import scan as scans
-from lessons_kb.store.catalogue import Entry, State, remove_any
+from lessons_kb.store.catalogue import CatalogueEntry, State, remove_any
 from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import Scan
@@ -64,7 +64,7 @@ class Refreshing(TypedDict, total=False):
 
 
 def refresh(
-    index: Index,
+    index: SearchIndex,
     *,
     limit: int | None = None,
     patience: float = 10.0,
@@ -124,7 +124,7 @@ class _Run:
 
     def __init__(
         self,
-        index: Index,
+        index: SearchIndex,
         *,
         limit: int | None,
         workers: int,
@@ -188,16 +188,15 @@ class _Run:
             settings=as_data(settings),
         )
         directory = self.index.engine_directory(fresh)
-        try:
+        with contextlib.ExitStack() as on_failure:
+            on_failure.callback(remove_any, directory)
             os.makedirs(directory)
             with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
                 file.write(b"%d" % generation)
             with contextlib.closing(self._engine(fresh, create=True)) as engine:
                 fresh = replace(fresh, engine=engine.stamp())
             fresh = self.index.catalogue.commit(fresh, afresh=True)
-        except BaseException:
-            remove_any(directory)
-            raise
+            on_failure.pop_all()
         self.index.accept(fresh)
         for folder in find_generations(self.index.cache):
             if folder != directory:
@@ -236,7 +235,7 @@ class _Run:
             todo = todo[:most]
         if todo or gone or not named or state.manifest != seen.manifest:
             next_number = catalogue.last_number() + 1
-            entries: list[tuple[int, Entry]] = []
+            entries: list[tuple[int, CatalogueEntry]] = []
             replaced = list(gone.values())
             uncommitted = 0
             jobs = [
@@ -280,7 +279,7 @@ class _Run:
         self,
         state: State,
         seen: Scan,
-        entries: list[tuple[int, Entry]],
+        entries: list[tuple[int, CatalogueEntry]],
         removed: Iterable[int],
         done: dict[str, str],
     ) -> State:
@@ -302,6 +301,6 @@ class _Run:
         return open_engine(name, self.index.engine_directory(state), create=create)
 
 
-def is_note(entry: Entry) -> bool:
+def is_note(entry: CatalogueEntry) -> bool:
     """Tell notes, which have numbers below zero so that a search can part the two cheaply."""
     return entry.card is not None and entry.card.kind == "note"

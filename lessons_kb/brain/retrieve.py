@@ -10,13 +10,8 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.learn.lesson_effect import may_harm, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
-from lessons_kb.relevance.gate import Evidence, judge
-from lessons_kb.search.engine_protocol import (
-    Reader,
-    count_phrases,
-    count_terms,
-    find_terms,
-)
+from lessons_kb.relevance.gate import GateEvidence, judge
+from lessons_kb.search.engine_protocol import Reader, count_phrases, count_terms, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
@@ -36,7 +31,7 @@ SUPPRESSED = "suppressed"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Found:
+class Retrieved:
     """What one brain answers to a query."""
 
     hits: tuple[Hit, ...]
@@ -47,11 +42,11 @@ class Found:
     """Documents in the index."""
 
 
-NOTHING = Found(hits=(), frequencies={}, size=0)
+NOTHING = Retrieved(hits=(), frequencies={}, size=0)
 STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
-def find(layer: Layer, query: Query) -> Found:
+def find(layer: Layer, query: Query) -> Retrieved:
     """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
     engine, state = layer.reader, layer.state
     if engine is None or state is None or not (size := engine.size()):
@@ -61,7 +56,7 @@ def find(layer: Layer, query: Query) -> Found:
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)
     if not (state.cards and cards_too) and not (state.notes and notes):
-        return Found(hits=(), frequencies=frequencies, size=size)
+        return Retrieved(hits=(), frequencies=frequencies, size=size)
     reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
     # ``body`` holds what every other field holds: most words of a log stand in no card at all.
     in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
@@ -92,12 +87,12 @@ def find(layer: Layer, query: Query) -> Found:
     sentences = split_sentences(query.text)
     at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
     guessed = guess_shares(query.text, dict.fromkeys(terms))
-    held = {hit.card.id: numbers[hit.card.id] for hit in hits}
+    held = {numbers[hit.card.id]: hit.card for hit in hits}
     found, lengths, phrases = _read_documents(
         engine, held, in_cards, _find_pairs(query.text, guessed)
     )
-    backgrounds = layer.backgrounds(held.values())
-    evidence = Evidence(
+    backgrounds = layer.backgrounds(held)
+    evidence = GateEvidence(
         terms=reduced,
         guessed=guessed,
         frequencies=frequencies,
@@ -105,7 +100,7 @@ def find(layer: Layer, query: Query) -> Found:
         found=found,
         lengths=lengths,
         phrases=phrases,
-        background={card: backgrounds[n] for card, n in held.items() if n in backgrounds},
+        background={card.id: backgrounds[n] for n, card in held.items() if n in backgrounds},
         parts=[
             frozenset(analyze(" ".join(sentences[start : start + at_once])))
             for start in range(0, len(sentences), at_once)
@@ -126,7 +121,7 @@ def find(layer: Layer, query: Query) -> Found:
     for place, hit in enumerate(judged):
         if hit.passed and hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
-    return Found(hits=tuple(judged), frequencies=frequencies, size=size)
+    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
 def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]]:
@@ -143,19 +138,22 @@ def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]
 
 def _read_documents(
     engine: Reader,
-    numbers: Mapping[str, int],
+    cards: Mapping[int, Card],
     terms: Iterable[str],
     pairs: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
     """Return id → the terms found by field, the lengths of fields, how many pairs stand there."""
-    documents = engine.documents(numbers.values())
-    asked = [(term, term) for term in terms]  # without white space: the analyzer leaves none
+    documents = engine.documents(cards)
+    spaced = [(term, f" {term} ") for term in terms]  # the analyzer leaves no white space in them
     found, lengths, phrases = {}, {}, {}
-    for card, number in numbers.items():
-        if (document := documents.get(number)) is not None:
-            found[card] = find_terms(document, asked)
-            lengths[card] = count_terms(document)
-            phrases[card] = count_phrases(document, pairs)
+    for number, document in documents.items():
+        body, card = document.get("body", ""), cards[number]
+        here = tuple([term for term, word in spaced if word in body])
+        found[card.id] = {"body": here}
+        if card.symptoms:  # of others it does not matter in what part of them a term stands
+            found[card.id] = find_terms(document, zip(here, here, strict=True))
+        lengths[card.id] = count_terms(document)
+        phrases[card.id] = count_phrases(document, pairs)
     return found, lengths, phrases
 
 
@@ -183,7 +181,7 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
 
 
 def merge_hits(
-    found: Sequence[tuple[Layer, Found]], served: Sequence[Hit] = ()
+    found: Sequence[tuple[Layer, Retrieved]], served: Sequence[Hit] = ()
 ) -> list[tuple[Layer, Hit]]:
     """Put the hits of several brains, nearest first, into one order.
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from lessons_kb.cards.keys import (
     KEYS,
-    Entry,
     Header,
+    HeaderEntry,
     Split,
     canonical,
     describe_form,
@@ -48,8 +48,8 @@ def format_scalar(
 ) -> str:
     r"""Return a value as YAML on one line.
 
-    ``style`` is the letter of the scalar it replaces (see ``Entry.styles``): quotes are kept, a
-    plain text stays plain where that is safe. ``typed`` marks a number or a date, which stands
+    ``style`` is the letter of the scalar it replaces (see ``HeaderEntry.styles``): quotes are kept,
+    a plain text stays plain where that is safe. ``typed`` marks a number or a date, which stands
     without quotes unless its predecessor had some; ``flow`` a place inside brackets.
     """
     text = str(value)
@@ -178,7 +178,7 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
         raise EditRefused(f"line {header.line + own[-1].line}: {key} {what}")
 
 
-def _unlike(entry: Entry, value: Change) -> str:
+def _unlike(entry: HeaderEntry, value: Change) -> str:
     """Say why a value cannot take the place of what stands there, "" if it can."""
     known = KEYS.get(canonical(entry.key))
     form = known.form if known else "text"
@@ -226,11 +226,11 @@ def read_comments(inside: str) -> list[str]:
     return _comments_of(split.header.lines, read_header(split).entries)
 
 
-def _comments_of(lines: Sequence[str], entries: Iterable[Entry]) -> list[str]:
+def _comments_of(lines: Sequence[str], entries: Iterable[HeaderEntry]) -> list[str]:
     return [c for one in entries for c in _find_comments(lines, one, one.line, one.end)]
 
 
-def _find_comments(lines: Sequence[str], entry: Entry, first: int, end: int) -> list[str]:
+def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: int) -> list[str]:
     """Return the comments on some lines of an entry, and what only looks like one."""
     spans = entry.spans if entry.shape != "nested" else ()
     found = []
@@ -271,7 +271,7 @@ def _is_typed(name: str, value: Change) -> bool:
 class _Editor:
     """Finds what to splice in one text; all places are offsets in it."""
 
-    def __init__(self, text: str, header: Header, entries: Sequence[Entry]) -> None:
+    def __init__(self, text: str, header: Header, entries: Sequence[HeaderEntry]) -> None:
         self._text = text
         self._header = header
         self._entries = entries
@@ -315,7 +315,7 @@ class _Editor:
         """Replace whole lines."""
         return self._span((first, 0), (end, 0), text)
 
-    def _in_place(self, entry: Entry, written: str) -> list[Splice]:
+    def _in_place(self, entry: HeaderEntry, written: str) -> list[Splice]:
         """Write a value where the old one stands, for a list of lines behind its key."""
         begin, end = entry.span[:2], entry.span[2:]
         if entry.shape == "scalar" or begin[0] == entry.line:
@@ -325,7 +325,7 @@ class _Editor:
         below = self._lines(entry.line + 1, entry.end)
         return [self._span(colon, colon, f" {written}"), below]
 
-    def _list(self, entry: Entry, values: tuple[str, ...]) -> list[Splice]:
+    def _list(self, entry: HeaderEntry, values: tuple[str, ...]) -> list[Splice]:
         values = tuple(value for value in values if one_line(value))
         if not values:
             return self._in_place(entry, "[]")
@@ -338,19 +338,21 @@ class _Editor:
             return [self._lines(entry.end, entry.end, self._items(entry, values))]
         return self._in_place(entry, format_flow(values))
 
-    def _items(self, entry: Entry, values: Iterable[str]) -> str:
+    def _items(self, entry: HeaderEntry, values: Iterable[str]) -> str:
         """Return list items, one a line, in the style of those the list has."""
         indent, dash = self._item_style(entry)
         lines = (f"{indent}{dash}{format_scalar(value)}{self._header.eol}" for value in values)
         return "".join(lines)
 
-    def _item_style(self, entry: Entry) -> tuple[str, str]:
+    def _item_style(self, entry: HeaderEntry) -> tuple[str, str]:
         """Return the indentation and the dash, with its spaces, that a block list uses."""
         before = self._before(entry.spans[-1][:2]) if entry.shape == "list" and entry.spans else ""
         found = re.fullmatch(r"([ \t]*)(-[ \t]+)", before)
         return (found[1], found[2]) if found else (" " * (entry.column + 2), "- ")
 
-    def _block_items(self, entry: Entry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
+    def _block_items(
+        self, entry: HeaderEntry, dropped: int, added: tuple[str, ...]
+    ) -> list[Splice]:
         """Remove the first items of a list of lines, add some below the last."""
         found = []
         if dropped:
@@ -365,7 +367,7 @@ class _Editor:
             found.append(self._lines(entry.end, entry.end, self._items(entry, added)))
         return found
 
-    def _flow_items(self, entry: Entry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
+    def _flow_items(self, entry: HeaderEntry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
         """Remove the first items of a list in brackets, add some behind the last."""
         if dropped == len(entry.spans):
             return [self._span(entry.span[:2], entry.span[2:], format_flow(added))]
@@ -379,7 +381,7 @@ class _Editor:
         return found
 
 
-def _dropped(entry: Entry, values: tuple[str, ...]) -> int:
+def _dropped(entry: HeaderEntry, values: tuple[str, ...]) -> int:
     """Return how many first items go so that the others stay as the beginning of ``values``."""
     new = _items_of(values)
     counts = range(len(entry.texts) + 1)
@@ -392,7 +394,7 @@ def _items_of(texts: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(item for text in texts if text and (item := one_line(text)))
 
 
-def _meaning(entries: Iterable[Entry]) -> Meaning:
+def _meaning(entries: Iterable[HeaderEntry]) -> Meaning:
     """Return what a header says: of a key that stands twice the last one."""
     return {
         canonical(one.key): _intended(one.texts if one.shape == "list" else one.texts[0])

@@ -55,7 +55,7 @@ Span = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class HeaderEntry:
     """One ``key: value`` of a header and where it stands."""
 
     key: str
@@ -170,7 +170,7 @@ _LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
 _EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
 
 
-def read_patterns(entry: Entry) -> tuple[tuple[Pattern, ...], tuple[Problem, ...]]:
+def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Problem, ...]]:
     """Return the usable patterns of an entry, and what is wrong with the others."""
     patterns: list[Pattern] = []
     problems: list[Problem] = []
@@ -329,7 +329,7 @@ _ITEM_PROBLEMS = {
 
 
 def read_keys(
-    entries: Sequence[Entry], folder: str = ""
+    entries: Sequence[HeaderEntry], folder: str = ""
 ) -> tuple[dict[str, Any], list[Problem], dict[str, int]]:
     """Return the fields that a header sets, what is wrong with it, and each key's line.
 
@@ -341,7 +341,7 @@ def read_keys(
     def warn(line: int, rule: str, message: str, fix: str, level: str = "warning") -> None:
         problems.append(Problem(line=line, rule=rule, message=message, fix=fix, level=level))
 
-    winning: dict[str, Entry] = {}
+    winning: dict[str, HeaderEntry] = {}
     for entry in entries:
         name = canonical(entry.key)
         if earlier := winning.pop(name, None):
@@ -385,7 +385,7 @@ def read_keys(
     return fields, problems, {name: entry.line for name, entry in winning.items()}
 
 
-def read_value(entry: Entry) -> Read:
+def read_value(entry: HeaderEntry) -> Read:
     """Return what one key of KEYS says, None for nothing; ValueError for a wrong value."""
     name = canonical(entry.key)
     key = KEYS[name]
@@ -413,7 +413,7 @@ def read_value(entry: Entry) -> Read:
     raise ValueError(repr(text[:40]))
 
 
-def _read_texts(entry: Entry, form: str) -> tuple[str, ...]:
+def _read_texts(entry: HeaderEntry, form: str) -> tuple[str, ...]:
     if entry.shape == "nested":
         raise ValueError("nested")
     texts = [text or "" for text in entry.texts]

@@ -16,7 +16,7 @@ from lessons_kb.cards.keys import (
     KEYS,
     MAX_EXAMPLES,
     MAX_OCCURRENCES,
-    Entry,
+    HeaderEntry,
     Read,
     canonical,
     read_value,
@@ -34,7 +34,7 @@ class Contradiction(Exception):
 class Side:
     """A key as one version of the file has it."""
 
-    entry: Entry | None = None
+    entry: HeaderEntry | None = None
     """None where that version lacks the key."""
     lead: str = ""
     """Comments and empty lines above it."""
@@ -106,7 +106,7 @@ def _merge_text_of(three: Three) -> str:
     return _write(three, tuple(_unite(base_texts, *sides)))
 
 
-def _alike(one: Entry, other: Entry) -> bool:
+def _alike(one: HeaderEntry, other: HeaderEntry) -> bool:
     """Tell whether two entries say the same, whatever their quotes and line breaks."""
     if "nested" in (one.shape, other.shape) or "n" in one.styles + other.styles:
         return False

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lessons_kb.cards.keys import (
     KEYS,
-    Entry,
+    HeaderEntry,
     NestedMapping,
     Problem,
     Span,
@@ -43,11 +43,11 @@ _BARE_FORMS = ("choice", "count", "date")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
-def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
+def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
     """Return the entries of a header and the numbers, from 0, of the lines that say nothing."""
     first = next((found for line in lines if (found := _KEY.match(line))), None)
     indent = len(first[1]) if first else 0
-    entries: list[Entry] = []
+    entries: list[HeaderEntry] = []
     lost: list[int] = []
     place = 0
     while place < len(lines):
@@ -100,11 +100,11 @@ def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
     return end
 
 
-def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> Entry:
+def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> HeaderEntry:
     first = lines[line]
     begin = len(first) - len(first[key.end() :].lstrip())
     empty = (line, key.end(), line, key.end())
-    entry = Entry(
+    entry = HeaderEntry(
         key=key[3],
         shape="scalar",
         texts=(None,),
@@ -151,8 +151,13 @@ _Item = tuple[str | None, str, Span]
 
 
 def _with(
-    entry: Entry, items: Sequence[_Item], span: Span, *, shape: str = "scalar", flow: bool = False
-) -> Entry:
+    entry: HeaderEntry,
+    items: Sequence[_Item],
+    span: Span,
+    *,
+    shape: str = "scalar",
+    flow: bool = False,
+) -> HeaderEntry:
     """Return an entry with these texts as its value."""
     return replace(
         entry,
@@ -165,7 +170,7 @@ def _with(
     )
 
 
-def _list(lines: tuple[str, ...], below: list[int], entry: Entry) -> Entry:
+def _list(lines: tuple[str, ...], below: list[int], entry: HeaderEntry) -> HeaderEntry:
     """Read a list of one item a line; deeper lines continue the item above them."""
     indent = len(lines[below[0]]) - len(lines[below[0]].lstrip(" \t"))
     items: list[_Item] = []
@@ -181,7 +186,7 @@ def _list(lines: tuple[str, ...], below: list[int], entry: Entry) -> Entry:
     return _with(entry, items, (below[0], indent, *items[-1][2][2:]), shape="list")
 
 
-def _flow_list(lines: tuple[str, ...], begin: int, entry: Entry) -> Entry | None:
+def _flow_list(lines: tuple[str, ...], begin: int, entry: HeaderEntry) -> HeaderEntry | None:
     """Read ``[a, "b"]``, also over several lines; None if it is not such a list after all."""
     items: list[_Item] = []
     line, column = entry.line, begin + 1
@@ -242,7 +247,7 @@ class RefusedError(NotYamlError):
     """The header is built to exhaust its reader."""
 
 
-def read_yaml(lines: tuple[str, ...]) -> tuple[Entry, ...]:
+def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
     """Return the entries of a header in the order of the file, duplicates included.
 
     Raises NotYamlError, and RefusedError where MAX_DEPTH or MAX_ALIASES is passed.
@@ -336,7 +341,7 @@ class _Tree:
         self._seen: dict[int, _Value | None] = {}
         self._aliases = 0
 
-    def entry(self, key: Any, node: Any) -> Entry:
+    def entry(self, key: Any, node: Any) -> HeaderEntry:
         """Return a key of the header with its value."""
         line, column = key.start_mark.line, key.start_mark.column
         if key.id != "scalar" or id(key) in self._seen:
@@ -363,7 +368,7 @@ class _Tree:
         elif style in "mn":
             shape, texts, styles = "nested", (None,), "n"
             mappings = () if held is None else (held,)
-        return Entry(
+        return HeaderEntry(
             key=key.value,
             shape=shape,
             texts=texts,
@@ -437,7 +442,7 @@ def _held(value: _Value) -> str | tuple[str, ...] | None:
 class HeaderReading:
     """What a header says."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[HeaderEntry, ...] = ()
     reader: str = "yaml"
     """``yaml``, ``lenient``, or ``none`` when the header cannot be used at all."""
     problems: tuple[Problem, ...] = ()
@@ -488,7 +493,7 @@ def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:
     return HeaderReading(reader="none", problems=(problem,))
 
 
-def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[Entry, ...], tuple[int, ...]]:
+def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
     """Return what ``read_lenient`` does, the patterns in it as YAML reads their own lines."""
     entries, lost = read_lenient(lines)
     found = []

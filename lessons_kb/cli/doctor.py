@@ -11,7 +11,7 @@ import typer
 from typer import Option
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
-from lessons_kb.brain.doctor import MARKS, apply_fixes, check_health
+from lessons_kb.brain.health import MARKS, apply_fixes, check_health
 from lessons_kb.cli.options import FAIL_ON, FailOn, check_choice, open_brain
 from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted

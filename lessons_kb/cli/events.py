@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from lessons_kb.brain.journal import draft_after
-from lessons_kb.brain.journal import run as run_recorded
+from lessons_kb.brain.session_journal import draft_after
+from lessons_kb.brain.session_journal import run as run_recorded
 from lessons_kb.cli.options import check_choice, open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say, shorten
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError

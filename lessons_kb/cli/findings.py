@@ -16,8 +16,8 @@ from typer import Argument, Option
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detection import (
-    Found,
-    History,
+    CardMatch,
+    MistakeHistory,
     count_unused,
     detect_diff,
     detect_files,
@@ -27,7 +27,7 @@ from lessons_kb.brain.detection import (
 )
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
-from lessons_kb.cards.lint import ADVICE
+from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.options import (
     FAIL_ON,
@@ -329,7 +329,7 @@ def detect(
         raise typer.Exit(1)
 
 
-def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
+def _print_found(brain: Brain, found: Sequence[CardMatch], form: str) -> None:
     rows = [
         (relative_path(os.path.normpath(os.path.join(brain.directory, one.match.path))), one)
         for one in found
@@ -356,7 +356,7 @@ def _print_found(brain: Brain, found: Sequence[Found], form: str) -> None:
         _print_annotations(annotations, form)
 
 
-def _describe(path: str, one: Found) -> dict[str, Any]:
+def _describe(path: str, one: CardMatch) -> dict[str, Any]:
     return {
         "card": one.card.id,
         **pick(one.card, "title", "severity"),
@@ -366,7 +366,7 @@ def _describe(path: str, one: Found) -> dict[str, Any]:
     }
 
 
-def _print_history(brain: Brain, histories: Sequence[History], form: str) -> None:
+def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str) -> None:
     cards = {
         (layer.alias, card.id): card
         for layer in brain.layers

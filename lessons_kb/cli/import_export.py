@@ -15,8 +15,8 @@ from lessons_kb.brain.exchange import (
     ON_NEAR,
     TRANSCRIPT,
     Exchange,
+    ImportStep,
     Session,
-    Step,
     Transcripts,
     find_files,
     guess_source,
@@ -64,7 +64,7 @@ def import_cards(
         exchange.plan(source, path, near=near, project=project, topics=split_list(tags))
         for source, path in files
     ]
-    steps: list[Step] = []
+    steps: list[ImportStep] = []
     notes: list[str] = []
     for plan in plans:
         steps += exchange.carry_out(plan) if yes else plan.steps

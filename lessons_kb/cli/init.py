@@ -11,8 +11,8 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.init import count_cards, make_brain, trust_brain
-from lessons_kb.brain.mine import tell_past
+from lessons_kb.brain.make_brain import count_cards, make_brain, trust_brain
+from lessons_kb.brain.mine_project import tell_past
 from lessons_kb.cards.keys import build_schema
 from lessons_kb.cli.mine import run_mine
 from lessons_kb.cli.options import open_brain

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
-from lessons_kb.agents.install.install_agent import NAMES, Change, find_entries, find_notes
+from lessons_kb.agents.install.install_agent import NAMES, FileChange, find_entries, find_notes
 from lessons_kb.agents.install.settings_files import (
     Entries,
     Request,
@@ -23,9 +23,9 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
 )
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.doctor import MARKS, check_server
 from lessons_kb.brain.git_merge import SharingChange, share, unshare
-from lessons_kb.brain.init import make_brain
+from lessons_kb.brain.health import MARKS, check_server
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.output import options, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError
@@ -98,7 +98,7 @@ def _set_up(
     done: list[dict[str, Any]] = []
     failed = False
     for name in [GIT] if agent == GIT and not every else _find_agents(agent, every, undo=undo):
-        changes: Sequence[Change | SharingChange]
+        changes: Sequence[FileChange | SharingChange]
         try:
             if name == GIT:
                 changes, notes = _share(scope=scope, shared=shared, dry_run=dry_run, undo=undo)
@@ -172,7 +172,7 @@ def _share(
 
 
 def _print_changes(
-    name: str, changes: Sequence[Change | SharingChange], notes: Sequence[str], *, dry_run: bool
+    name: str, changes: Sequence[FileChange | SharingChange], notes: Sequence[str], *, dry_run: bool
 ) -> None:
     for change in changes:
         if change.diff:

@@ -239,7 +239,7 @@ def _run(arguments: list[str]) -> int:
         return 0
     except LessonsError as error:
         return _fail(str(error))
-    except Exception as error:
+    except Exception as error:  # a traceback says nothing to a user
         if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
             discard_output(sys.stdout)
             return _fail(f"the answer could not be written: {error.strerror}; send it elsewhere")

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.brain import mine as mining
+from lessons_kb.brain import mine_project as mining
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.mine import Found
+from lessons_kb.brain.mine_project import MiningResult
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     cut_cells,
@@ -102,7 +102,7 @@ def run_mine(
         say("next: `lessons mine --draft 10`, then `lessons review`")
 
 
-def _print_found(found: Found, limit: int) -> None:
+def _print_found(found: MiningResult, limit: int) -> None:
     parts = [counted(found.sessions, "session"), counted(found.commits, "commit")]
     parts += [counted(found.comments, "review comment")] if found.comments else []
     if not found.candidates:

@@ -64,11 +64,17 @@ def shorten(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def _cells(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def cut_cells(text: str, width: int) -> str:
     """Return at most ``width`` cells of a text: Hangul and Han are two columns wide."""
-    from rich.cells import cell_len, set_cell_size
+    from rich.cells import set_cell_size
 
-    return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
+    return text if _cells(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 COPIED = "id"
@@ -93,27 +99,25 @@ def lay_out(
     columns without text are left out, and for the sake of ids those that can be spared; then the
     longest texts are cut. An id that is too long still has a line of its own.
     """
-    from rich.cells import cell_len
-
     lines = [[name.upper() for name in columns], *rows]
     widths = {
-        name: max(cell_len(line[place]) for line in lines)
+        name: max(_cells(line[place]) for line in lines)
         for place, name in enumerate(columns)
         if width is None or name == COPIED or any(row[place] for row in rows)
     }
     if width is not None:
         at = columns.index(COPIED) if COPIED in widths else 0
-        widths = _fit_widths(widths, [cell_len(row[at]) for row in rows], width)
+        widths = _fit_widths(widths, [_cells(row[at]) for row in rows], width)
     found = []
     for line in lines:
         cells = dict(zip(columns, line, strict=True))
-        if COPIED in widths and cell_len(cells[COPIED]) > widths[COPIED]:
+        if COPIED in widths and _cells(cells[COPIED]) > widths[COPIED]:
             found.append(cells[COPIED])
             cells[COPIED] = ""
         padded = []
         for name, size in widths.items():
             cell = cut_cells(cells[name], size)
-            space = " " * (size - cell_len(cell))
+            space = " " * (size - _cells(cell))
             padded.append(space + cell if name in right else cell + space)
         found.append((" " * _GAP).join(padded).rstrip())
     return found
@@ -147,8 +151,6 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
     ``right`` names the columns that are flushed right, separated by spaces.
     """
-    from rich.cells import cell_len
-
     width = terminal_width()
     cells = [[clean_line(cell) for cell in row] for row in rows]
     head, *lines = lay_out(columns, cells, right=right.split(), width=width)
@@ -157,7 +159,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
         return
     print()
     print_bold(head)
-    print("─" * min(max(map(cell_len, (head, *lines))), width), *lines, "", sep="\n")
+    print("─" * min(max(map(_cells, (head, *lines))), width), *lines, "", sep="\n")
 
 
 def print_bold(line: str) -> None:
@@ -193,13 +195,11 @@ def print_beside(head: str, text: str) -> None:
 
 def wrap(line: str, width: int, *, hang: int = 0) -> Iterator[str]:
     """Yield pieces of at most ``width`` columns; a longer word stays whole, to be copied."""
-    from rich.cells import cell_len
-
     indent = line[: len(line) - len(line.lstrip())]
     piece, filled = indent, False
     for word in line.split():
         joined = f"{piece} {word}" if filled else piece + word
-        if filled and cell_len(joined) > width:
+        if filled and _cells(joined) > width:
             yield piece
             joined = f"{indent}{' ' * hang}{word}"
         piece, filled = joined, True

@@ -12,7 +12,7 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import names_stage
 from lessons_kb.brain.post_check import read_change
-from lessons_kb.brain.why import find_least_budget, is_too_small
+from lessons_kb.brain.verdicts import find_least_budget, is_too_small
 from lessons_kb.cli.options import (
     Paths,
     Revision,
@@ -26,6 +26,7 @@ from lessons_kb.cli.options import (
 from lessons_kb.cli.output import options, print_json, say, tell
 from lessons_kb.errors import Untrusted
 from lessons_kb.model import Card, Preflight, as_data
+from lessons_kb.preflight.block import footer, shown_name
 
 BLOCK, WARNINGS = "text", "warnings"
 _COMMON = 5
@@ -82,7 +83,7 @@ def preflight(
     if explain:
         _explain(brain, block, text)
     elif block.lessons and not options().json:
-        tell(render.scope_footer(block, language))
+        tell(footer([shown_name(hit) for hit in block.lessons], language))
     if is_too_small(block):
         least = find_least_budget(lambda tokens: ask(budget=tokens, remember=False, fresh=False))
         hint = f"use --budget {least} or more" if least else "raise `model_context`"

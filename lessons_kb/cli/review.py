@@ -10,7 +10,7 @@ from typer import Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.why import find_near_misses, note_offered
+from lessons_kb.brain.verdicts import find_near_misses, note_offered
 from lessons_kb.cli.create import edit_file
 from lessons_kb.cli.options import check_choice, open_brain
 from lessons_kb.cli.output import (

@@ -76,8 +76,8 @@ def mcp(
         raise InputError(
             f"the MCP server needs the `mcp` package: {install_agent.how_to_get_sdk()}"
         )
-    from lessons_kb.service.mcp import build_server, serve_http
-    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE
+    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE, serve_http
+    from lessons_kb.service.mcp.server import build_server
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
@@ -110,8 +110,8 @@ def lsp() -> None:
     """
     if find_spec("pygls") is None:
         raise InputError(f"the language server needs pygls; run `{install_command('lsp')}` first")
-    from lessons_kb.service.lsp.server import build_server
-    from lessons_kb.service.lsp.server import serve as serve_editor
+    from lessons_kb.service.lsp.language_server import build_server
+    from lessons_kb.service.lsp.language_server import serve as serve_editor
 
     workspace = Workspace(os.getcwd(), roots=options().brains, watched=False)
     try:
@@ -174,8 +174,8 @@ def serve(
         return
     if find_spec("mcp") is None or find_spec("prometheus_client") is None:
         raise InputError(f"the server needs more packages: `{install_command('server')}`")
-    from lessons_kb.service.web.server import Address
-    from lessons_kb.service.web.server import serve as serve_brains
+    from lessons_kb.service.web.application import Address
+    from lessons_kb.service.web.application import serve as serve_brains
 
     if branch:
         check_name(branch)

@@ -13,7 +13,7 @@ from typer import Argument, Option
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import tell_prompt
-from lessons_kb.brain.why import (
+from lessons_kb.brain.verdicts import (
     UNNOTED,
     NearMiss,
     Verdict,
@@ -36,6 +36,7 @@ from lessons_kb.cli.output import (
 from lessons_kb.errors import InputError
 from lessons_kb.learn.lesson_effect import MARKS, Effect
 from lessons_kb.model import SERVED, as_data
+from lessons_kb.preflight.block import footer
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
@@ -130,7 +131,7 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     if why.prompt:
         yield f"Prompt: {shorten(clean_line(why.prompt), _MAX_PROMPT)}"
     if given:
-        yield render.footer([one.id for one in given], language)
+        yield footer([one.id for one in given], language)
     yield ""
     yield f"Injected ({counted(why.tokens, 'token')}):" if given and why.tokens else "Injected:"
     yield from _list_verdicts(given, "✓", words)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
@@ -20,7 +20,7 @@ from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
-from lessons_kb.text.patterns import compile_regex, compile_set, match_globs
+from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set, match_globs
 
 MAX_PATTERNS = 20
 """Of one card."""
@@ -345,11 +345,11 @@ class Matcher:
         )
 
     @cached_property
-    def _in_code(self) -> Callable[[bytes], list[int]]:
+    def _in_code(self) -> FindPatterns:
         return _set_of(self._code)
 
     @cached_property
-    def _in_command(self) -> Callable[[bytes], list[int]]:
+    def _in_command(self) -> FindPatterns:
         return _set_of(self._commands)
 
     @cached_property
@@ -358,7 +358,7 @@ class Matcher:
         return [tuple(w.encode() for w in find_words(rule.pattern)) for rule in self._syntax]
 
     @cached_property
-    def _segments(self) -> tuple[list[frozenset[int]], Callable[[bytes], list[int]]]:
+    def _segments(self) -> tuple[list[frozenset[int]], FindPatterns]:
         """What of each syntax pattern is in any code that it matches, and what tells that it is."""
         segments = [find_segments(rule.pattern) for rule in self._syntax]
         places = {one: n for n, one in enumerate(dict.fromkeys(s for own in segments for s in own))}
@@ -404,7 +404,7 @@ class Matcher:
         found = []
         for command in commands:
             data = _encode(command)
-            for place in sorted(self._in_command(data)):
+            for place in sorted(self._in_command(data) or ()):
                 rule = self._commands[place]
                 if not all(_is_excused(hit, data) for hit in _find_regex(rule, data)):
                     shown = " ".join(command.split())[:_MAX_SHOWN]
@@ -422,7 +422,7 @@ class Matcher:
             return not rule.pattern.files or match_globs(rule.globs, change.path)
 
         hits: list[_Hit] = []
-        for place in sorted(self._in_code(data)):
+        for place in sorted(self._in_code(data) or ()):
             if applies(self._code[place]):
                 hits += _find_regex(self._code[place], data)
         told = [
@@ -433,13 +433,13 @@ class Matcher:
         whole = f"{change.prefix}{text}{change.suffix}" if told else ""
         if told and len(whole) <= MAX_SYNTAX_CHARS:
             needed, tell = self._segments
-            around = set(tell(data if whole == text else _encode(whole)))
+            around = set(tell(data if whole == text else _encode(whole)) or ())
             rules = [self._syntax[place] for place in told if needed[place] <= around]
             hits += _find_syntax(rules, change.path, whole, len(change.prefix), len(text))
         return [hit for hit in hits if not _is_excused(hit, data)]
 
 
-def _set_of(rules: Sequence[Rule]) -> Callable[[bytes], list[int]]:
+def _set_of(rules: Sequence[Rule]) -> FindPatterns:
     return compile_set([f"(?m){rule.pattern.text}" for rule in rules], max_memory=_MAX_MEMORY)
 
 

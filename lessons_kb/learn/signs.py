@@ -57,8 +57,8 @@ _INLINE = re.compile(r"`[^`\n]{1,200}`")
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
 
-    ``extra`` are further patterns for feedback, checked by ``text.sentence_patterns``. A request
-    decides over a complaint. Takes time linear in the first and last sentences of the text.
+    ``extra`` are further patterns for feedback, checked by ``text.patterns.check_pattern``. A
+    request decides over a complaint. Takes time linear in the first and last sentences of the text.
     """
     said = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
     lines = [line for line in said.splitlines() if line.strip() and not re.match(_PASTED, line)]

@@ -11,14 +11,11 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from lessons_kb.config import PreflightSettings
+from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.preflight.note_excerpts import (
-    build_excerpt,
-    overlap,
-    weigh_paragraphs,
-    weigh_terms,
-)
-from lessons_kb.text.sanitize import defang_line
+from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
+from lessons_kb.search.ranking import guards_file
+from lessons_kb.text.sanitize import clean_line, defang_line
 from lessons_kb.text.token_estimate import TokenCounter
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
@@ -44,6 +41,8 @@ _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """An excerpt is tried in sizes from one step of characters to this many."""
 
+WORDS = read_mapping("user_phrases.txt")
+"""Language → name → words for the user."""
 _safe = lru_cache(maxsize=2048)(defang_line)
 
 
@@ -98,6 +97,12 @@ def shown_name(hit: Hit) -> str:
     return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
 
 
+def footer(names: Sequence[str], language: str = "en") -> str:
+    """Return one line that says how many lessons were given, and which; "" if none was."""
+    ids = ", ".join(map(clean_line, names))
+    return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
+
+
 class _Block:
     """A block in the making: the lines so far, and what was given and withheld."""
 
@@ -136,7 +141,7 @@ class _Block:
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
-            if far and not hit.matches_path:
+            if far and not guards_file(hit):
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )

@@ -19,6 +19,12 @@ from typing import Any
 from lessons_kb.errors import InputError
 from lessons_kb.guards.silent_runs import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
 
+with contextlib.suppress(ImportError):  # not on Windows
+    import fcntl
+    import pty
+    import termios
+    import tty
+
 _TASKKILL_SECONDS = 10.0
 _DEAD = (b"Z", b"X", b"x")
 STOP = getattr(signal, "SIGTERM", 15)
@@ -35,8 +41,6 @@ def start_session(command: list[str], *, terminal: int | None = None, **options:
         return subprocess.Popen(command, creationflags=flags, **options)
     take: Callable[[], None] | None = None
     if terminal is not None:
-        import fcntl
-        import termios
 
         def take() -> None:
             fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
@@ -123,9 +127,6 @@ class Terminal:
 
     def __init__(self, ours: int) -> None:
         """Open one like ``ours``, a descriptor of our terminal. Raises OSError."""
-        import pty
-        import termios
-
         self._ours = ours
         self._closed = threading.Event()
         self.master, self.slave = pty.openpty()
@@ -135,9 +136,6 @@ class Terminal:
 
     def resize(self) -> None:
         """Give the command's terminal the size of ours."""
-        import fcntl
-        import termios
-
         with contextlib.suppress(OSError):
             size = fcntl.ioctl(self._ours, termios.TIOCGWINSZ, b"\0" * 8)
             fcntl.ioctl(self.master, termios.TIOCSWINSZ, size)
@@ -153,9 +151,6 @@ class Terminal:
 
         Does nothing where our terminal belongs to another process just now.
         """
-        import termios
-        import tty
-
         keys = next((fd for fd in (STDIN, self._ours) if os.isatty(fd)), -1)
         before = None
         with contextlib.suppress(OSError, termios.error):

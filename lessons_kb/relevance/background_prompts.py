@@ -200,7 +200,8 @@ def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
     }
 
 
-def is_known_language(parts: Sequence[str]) -> bool:
+@lru_cache(maxsize=10_000)
+def is_known_language(parts: tuple[str, ...]) -> bool:
     """Tell whether all parts of a card are in a language that the table knows.
 
     A card that says too little to tell is not: it is then taken for one in the prompt's language.

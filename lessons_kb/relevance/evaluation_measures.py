@@ -31,7 +31,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class PromptOutcome:
     """What came of one prompt; ids are comparable with those expected."""
 
     expected: tuple[str, ...]
@@ -84,7 +84,7 @@ def parse_labelled(text: str, *, name: str) -> list[Labelled]:
     return read
 
 
-def summarise(outcomes: Sequence[Outcome]) -> Evaluation:
+def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
     """Return the figures of at least one outcome."""
     positive = [outcome for outcome in outcomes if outcome.expected]
     silent = [outcome for outcome in outcomes if not outcome.expected]

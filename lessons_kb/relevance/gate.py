@@ -13,7 +13,7 @@ else. Judged by constants that were fitted without it, each of those brains spea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -31,6 +31,7 @@ from lessons_kb.relevance.background_prompts import (
     share_of,
 )
 from lessons_kb.search.engine_protocol import K1, idf
+from lessons_kb.search.ranking import guards_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
 # Set on the changes of commits that fixed what a lesson is about (one repository), held against
@@ -120,7 +121,7 @@ _NONE: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+class GateEvidence:
     """What the gate is told about a query and the cards found for it."""
 
     terms: Mapping[str, float]
@@ -145,7 +146,7 @@ class Evidence:
     """Term → share, in cards of other languages than the table's; see `guess_shares`."""
 
 
-def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
+def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     """Return the hits, in their order, with ``matched``, ``confidence``, ``passed``, ``reason``.
 
     The confidence is a probability of "this card is about this query", 0.5 where the gate was
@@ -157,16 +158,16 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
     guessing = _Query(evidence, evidence.guessed) if evidence.guessed else listed
     judged = []
     for hit in hits:
-        card, query, guards = hit.card, listed, hit.matches_path
+        card, query, guards = hit.card, listed, guards_file(hit)
         if evidence.guessed:
             texts = (card.title, card.why, *card.symptoms, *card.checklist)
             query = listed if is_known_language(texts) else guessing
-        fields = evidence.found.get(card.id, {})
-        shared = query.surprises.keys() & set().union(*fields.values())
+        found = set().union(*evidence.found.get(card.id, {}).values())
+        shared = query.surprises.keys() & found
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
         confidence = _ONLY_FILES if guards else 0.0
         if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= _EVERYDAY:
-            confidence = max(confidence, _weigh(hit, fields, matched, query, guards=guards))
+            confidence = max(confidence, _weigh(hit, matched, query, guards=guards))
         if meant := any(map(listed.is_like, card.examples)):
             confidence = max(confidence, _EXAMPLE)
         unlike = any(map(listed.is_like, card.not_for))
@@ -193,7 +194,7 @@ def judge(hits: Sequence[Hit], evidence: Evidence, gate: Gate) -> list[Hit]:
 class _Query:
     """What is the same for every hit of a query in a language."""
 
-    def __init__(self, evidence: Evidence, guessed: Mapping[str, float]) -> None:
+    def __init__(self, evidence: GateEvidence, guessed: Mapping[str, float]) -> None:
         self.evidence = evidence
         self.guessed = guessed
         self.absences: dict[str, float] = {}
@@ -231,21 +232,15 @@ class _Query:
         return shared > _ALIKE * sum(both.values())
 
 
-def _weigh(
-    hit: Hit,
-    fields: Mapping[str, Iterable[str]],
-    matched: Sequence[str],
-    query: _Query,
-    *,
-    guards: bool,
-) -> float:
+def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, guards: bool) -> float:
     """Return the confidence in a hit: of its best window, or of all of the query."""
     card, evidence = hit.card.id, query.evidence
     told: Collection[str] = matched
     if hit.card.symptoms:
         # It says itself when it matters: words that stand only in its prose count less. A card
         # without any is known by nothing but its prose.
-        told = set().union(*[fields.get(name, ()) for name in _TELLING_FIELDS])
+        fields = evidence.found[card]
+        told = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
     subject = _weigh_title(hit.card.title)
     length = evidence.lengths.get(card, {}).get("body", PASSAGE)
     passages = (max(length, 1) / PASSAGE) ** SPREAD

@@ -24,15 +24,14 @@ def open_engine(name: str, directory: str, *, create: bool) -> Engine:
     (missing while ``create`` is false, corrupt, or another engine's or format's), StorageError
     where the directory cannot be written.
     """
-    if name == "tantivy":
-        return TantivyEngine(directory, create=create)
+    engine_format(name)
     if name == "rank-bm25":
         from lessons_kb.search.rank_bm25_engine import RankBM25Engine
 
         return RankBM25Engine(directory, create=create)
     if name == CLUSTER_ENGINE:
         return open_qdrant(directory, create=create)
-    raise InputError(f"unknown engine {name!r}; choose one of {', '.join(_FORMATS)}")
+    return TantivyEngine(directory, create=create)
 
 
 def open_qdrant(
@@ -60,7 +59,10 @@ def local_engine(name: str) -> str:
 
 
 def engine_format(name: str) -> int:
-    """Return the version of what this engine writes; another one means a rebuild."""
+    """Return the version of what this engine writes; another one means a rebuild.
+
+    Raises InputError for an unknown name.
+    """
     if name not in _FORMATS:
         raise InputError(f"unknown engine {name!r}; choose one of {', '.join(_FORMATS)}")
     return _FORMATS[name]

@@ -17,7 +17,7 @@ import weakref
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from qdrant_client import QdrantClient
@@ -177,13 +177,11 @@ class QdrantEngine:
         """
         self.location = location
         self._cards, self._beside = collection, collection + _BESIDE
-        with translating(location):
+        with translating(location), ExitStack() as on_failure:
             self._store = open_store(location, create=create, key=key)
-            try:
-                self._prepare(create=create)
-            except BaseException:
-                del self._store
-                raise
+            on_failure.callback(self.close)
+            self._prepare(create=create)
+            on_failure.pop_all()
 
     def _prepare(self, *, create: bool) -> None:
         client = self._client

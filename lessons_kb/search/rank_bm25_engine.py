@@ -10,6 +10,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 
 from rank_bm25 import BM25Okapi
 
@@ -62,12 +63,11 @@ class RankBM25Engine:
         self._numbers: list[int] = []
         self._models: dict[str, LuceneBM25] = {}
         self._documents: dict[int, CardTerms] = {}
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(self._connection.close)
             self._prepare(create=create)
             self.reload()
-        except BaseException:
-            self._connection.close()
-            raise
+            on_failure.pop_all()
 
     def _prepare(self, *, create: bool) -> None:
         try:
@@ -90,26 +90,21 @@ class RankBM25Engine:
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""
-        cursor = self._connection.cursor()
         try:
-            cursor.execute("BEGIN IMMEDIATE")
-            try:
-                cursor.executemany(
+            with self._connection as connection:  # which commits, or rolls back
+                connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(
                     "DELETE FROM documents WHERE number = ?", ((number,) for number in removed)
                 )
-                cursor.executemany(
+                connection.executemany(
                     "INSERT OR REPLACE INTO documents VALUES (?, ?)",
                     (
                         (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
                         for number, fields in added
                     ),
                 )
-                (number,) = cursor.execute("PRAGMA user_version").fetchone()
-                cursor.execute(f"PRAGMA user_version = {number + 1}")
-                cursor.execute("COMMIT")
-            except BaseException:
-                cursor.execute("ROLLBACK")
-                raise
+                (number,) = connection.execute("PRAGMA user_version").fetchone()
+                connection.execute(f"PRAGMA user_version = {number + 1}")
         except sqlite3.Error as error:
             raise self._error(error) from None
         self.reload()

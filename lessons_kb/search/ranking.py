@@ -79,6 +79,11 @@ def rank(
     ]
 
 
+def guards_file(hit: Hit) -> bool:
+    """Tell whether the card's globs match a file at hand, whatever the words of the prompt."""
+    return "path" in dict(hit.factors)
+
+
 def reduce_terms(
     terms: Sequence[str], frequencies: Mapping[str, int], size: int, limit: int
 ) -> dict[str, float]:

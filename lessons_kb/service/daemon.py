@@ -36,6 +36,9 @@ from lessons_kb.session.dispatch import HANDLERS
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.redact import redact
 
+with contextlib.suppress(ImportError):  # not on Windows
+    import fcntl
+
 IDLE_SECONDS = 900.0
 SOCKET_SECONDS = 3.0
 """From one look at our socket to the next: whatever cleans up /tmp may take it away."""
@@ -161,7 +164,7 @@ class _Daemon:
             self._look_again()
         except OSError:
             pass  # the client left
-        except Exception as error:
+        except Exception as error:  # one request is lost; the daemon goes on answering others
             self._last_error = f"{type(error).__name__}: {error}"
             log_trouble("daemon", "request", self._last_error)
         finally:
@@ -301,8 +304,6 @@ def _private_path(who: bytes) -> str:
 @contextlib.contextmanager
 def _only_one(path: str) -> Iterator[bool]:
     """Hold the lock beside a socket; False where another daemon does."""
-    import fcntl
-
     lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     alone = True
     try:

@@ -43,7 +43,7 @@ def main() -> None:
         output, line = answer_event(
             agent, event, os.environ, cwd=_current_directory(), leave_open=True
         )
-    except BaseException as error:
+    except BaseException as error:  # an agent is never held up by our mistakes
         from lessons_kb.service.hook_event import log_failure
 
         log_failure(agent, "input", error)

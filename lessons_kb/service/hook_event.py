@@ -94,7 +94,7 @@ def answer_event(
         if answer.trouble:
             log_failure(row.name, name, answer.trouble)
         return row.show(name, answer, lines=can.lines)
-    except Exception as error:
+    except Exception as error:  # an agent is never held up by our mistakes
         log_failure(agent, name, error)
         return row.silence, ""
 
@@ -175,5 +175,5 @@ def log_failure(agent: str, hook_event: str, error: BaseException | str) -> None
     try:
         what = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         log_trouble(agent, hook_event, what)
-    except BaseException:
+    except BaseException:  # an error whose text cannot be had: there is nothing to add
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import subprocess
 import sys
 import time
@@ -13,11 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb import hook_client
-from lessons_kb.brain.doctor import Health
+from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.user_state import make_private, state_home, write_private
 from lessons_kb.text.sanitize import counted
+
+with contextlib.suppress(ImportError):  # not on Windows
+    import pwd
 
 RECORD_NAME = "daemon.json"
 MOST_FAILURES = 3

@@ -50,7 +50,7 @@ from lessons_kb.session.state import (
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
-    Limits,
+    LessonLimits,
     describe,
     find_known,
     find_sure,
@@ -275,7 +275,7 @@ def _note_shown(
 def _tell(
     hook: Hook,
     state: TurnState,
-    limits: Limits,
+    limits: LessonLimits,
     cards: Mapping[Found, bool],
     seen: Sequence[Detected],
     directory: str,

@@ -13,7 +13,7 @@ from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import (
     Found,
-    Limits,
+    LessonLimits,
     find_known,
     find_titles,
     give,
@@ -61,7 +61,7 @@ def _size(path: str) -> int:
         return 0
 
 
-def _find_active(hook: Hook, limits: Limits) -> list[Found]:
+def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     """Return the lessons that the session still has in its context, the worst first."""
     found: list[Found] = []
     for layer, known in find_known(hook, limits).items():

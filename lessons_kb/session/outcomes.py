@@ -107,7 +107,7 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             if fresh := sum(draft.id not in known for draft in made):
                 with turn_state(layer.session_journal, session) as state:
                     state.drafted += fresh
-    except Exception as error:
+    except Exception as error:  # nobody watches this process
         log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")
 
 

@@ -13,7 +13,7 @@ from lessons_kb.model import Event, Signal
 from lessons_kb.session.state import Hook, HookEvent, TurnState, read_state
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import prepare, prepare_record
-from lessons_kb.transcripts.codex import read_number, read_origin
+from lessons_kb.transcripts.codex_rollouts import read_number, read_origin
 from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
 from lessons_kb.transcripts.reader import read_answer
 from lessons_kb.transcripts.reader import read_tail as read_entries

@@ -61,7 +61,7 @@ def find_sure(brain: Layers, text: str, state: TurnState) -> list[Found]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class LessonLimits:
     """What giving lessons takes from settings: read before a transaction, which touches no file."""
 
     packing: PreflightSettings
@@ -69,16 +69,16 @@ class Limits:
     """Prompts after which a lesson is no longer in the context."""
 
 
-def read_limits(brain: Layers) -> Limits:
+def read_limits(brain: Layers) -> LessonLimits:
     """Return the limits of the brains, and open their journals."""
     for layer in brain.layers:
         _ = layer.session_journal
     settings = {layer: layer.settings.preflight for layer in brain.layers}
     after = {layer: one.reinject_after for layer, one in settings.items()}
-    return Limits(packing=settings[brain.layers[0]], reinject_after=after)
+    return LessonLimits(packing=settings[brain.layers[0]], reinject_after=after)
 
 
-def find_known(hook: Hook, limits: Limits) -> dict[Layer, set[tuple[str, str]]]:
+def find_known(hook: Hook, limits: LessonLimits) -> dict[Layer, set[tuple[str, str]]]:
     """Return (card id, digest) of the lessons that the session still has, by their brain."""
     known = {}
     for layer, after in limits.reinject_after.items():
@@ -120,7 +120,7 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
 
 
 def give(
-    hook: Hook, limits: Limits, found: Collection[Found], *, counted: bool = True
+    hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[list[str]]]:
     """Return the block of some cards, and [root, card id] of each; the journal notes them.
 

@@ -25,7 +25,7 @@ from urllib.parse import quote
 from lessons_kb.data import read_words
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.files import on_failure, sqlite_error, storage_errors
+from lessons_kb.store.files import identify_file, on_failure, sqlite_error, storage_errors
 from lessons_kb.text.patterns import get_hints, match_globs
 
 _TABLE = read_words("network_file_systems.txt")
@@ -139,7 +139,7 @@ class Title:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
     path: str
@@ -271,7 +271,7 @@ class Catalogue:
         self,
         state: State,
         *,
-        entries: Sequence[tuple[int, Entry]] = (),
+        entries: Sequence[tuple[int, CatalogueEntry]] = (),
         removed: Collection[int] = (),
         afresh: bool = False,
     ) -> State:
@@ -483,14 +483,6 @@ def _text(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def get_inode(path: str) -> int:
-    """Return what tells a file from the one that replaces it, -1 where there is none."""
-    try:
-        return os.stat(path).st_ino
-    except OSError:
-        return -1
-
-
 def remove_any(path: str) -> None:
     """Delete whatever has this name, a folder with all it holds; OSError when it cannot be."""
     try:
@@ -512,7 +504,7 @@ def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
-def _rows_of(entries: Sequence[tuple[int, Entry]]) -> dict[str, list[tuple[Any, ...]]]:
+def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
     """Return table → the rows of some entries, without their checksums."""
     return {
         "docs": [
@@ -561,7 +553,7 @@ def _rows_of(entries: Sequence[tuple[int, Entry]]) -> dict[str, list[tuple[Any, 
 def _connect(path: str) -> sqlite3.Connection:
     deadline = time.monotonic() + _PATIENCE
     while True:
-        file = get_inode(path)
+        file = identify_file(path)
         try:
             return _open(path)
         except sqlite3.OperationalError as error:
@@ -572,7 +564,7 @@ def _connect(path: str) -> sqlite3.Connection:
                 return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
             # Two processes that make the file at once are refused without any waiting, and one
             # that opens it while another replaces it is told of a disk error.
-            again = "locked" in str(error) or get_inode(path) != file
+            again = "locked" in str(error) or identify_file(path) != file
             if not again or time.monotonic() > deadline:
                 raise
         time.sleep(_POLL_SECONDS)

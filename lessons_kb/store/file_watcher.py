@@ -16,22 +16,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.store.files import TEMP_PREFIX, list_folder, shown, storage_error
+from lessons_kb.store.files import TEMP_PREFIX, identify_file, list_folder, shown, storage_error
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent
     from watchdog.observers.api import BaseObserver
-
-
-def identify_folder(root: str) -> tuple[int, int] | None:
-    """Return what tells this folder from another that takes its name; None where there is none."""
-    try:
-        info = os.stat(root)
-    except OSError:
-        return None
-    return info.st_dev, info.st_ino
 
 
 class Lease:
@@ -57,7 +48,7 @@ class Lease:
 
     def settle(self) -> None:
         """Note that a refresh begins, which covers every sign so far."""
-        self._folder = identify_folder(self._root)
+        self._folder = identify_file(self._root)
         self._settled = self._signs
         self._given = False
 
@@ -67,7 +58,7 @@ class Lease:
 
     def is_taken(self) -> bool:
         """Tell whether the word given was taken back, or another folder is there now."""
-        gone = self.taken or self._folder is None or self._folder != identify_folder(self._root)
+        gone = self.taken or self._folder is None or self._folder != identify_file(self._root)
         return self._given and gone
 
     def renew(self) -> None:
@@ -183,7 +174,7 @@ class FolderWatch:
         self._events.put(None)
 
     def _identify(self) -> tuple[int, int]:
-        if (folder := identify_folder(self.root)) is None:
+        if (folder := identify_file(self.root)) is None:
             raise BrainNotFound(
                 f"{shown(self.root)} no longer exists; start the watch where the brain is now"
             )

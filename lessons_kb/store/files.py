@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import shutil
+import signal
 import sqlite3
 import stat
 import time
@@ -16,6 +17,9 @@ from urllib.parse import quote
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.text.sanitize import shell_word
+
+with contextlib.suppress(ImportError):  # not on Windows
+    import fcntl
 
 TEMP_PREFIX = ".lessons-tmp-"
 """Names of files that exist for a moment beside a card; none of them ends like a card's."""
@@ -66,7 +70,8 @@ def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError
             if place in (brain, os.path.dirname(place)):
                 break
             place = os.path.dirname(place)
-        if code != errno.EROFS and os.stat(place).st_uid == os.geteuid():
+        is_ours = not hasattr(os, "geteuid") or os.stat(place).st_uid == os.geteuid()
+        if code != errno.EROFS and is_ours:
             fix = f"run `chmod u+rwx {shell_word(place)}`"
         else:
             copy = f"~/{shell_word(f'{os.path.basename(brain)}-copy')}"
@@ -177,6 +182,15 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
     """
     with open_regular(full, name=name) as file:
         return _read_all(file.fileno(), limit, name)
+
+
+def identify_file(path: str) -> tuple[int, int] | None:
+    """Return what tells a file or folder from another that takes its name; None without any."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
 
 
 def open_regular(full: str, *, name: str = "") -> BinaryIO:
@@ -390,18 +404,15 @@ def is_being_written(full: str) -> bool:
 def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
     """Return ``read()`` while no process can write the file, None if one has it open to write."""
     try:
-        import fcntl
-        from signal import SIGURG
-
-        set_lease, set_signal = fcntl.F_SETLEASE, fcntl.F_SETSIG
-    except (ImportError, AttributeError):
+        set_lease, set_signal, unheard = fcntl.F_SETLEASE, fcntl.F_SETSIG, signal.SIGURG
+    except (NameError, AttributeError):  # a system without them
         return read()
     file = os.open(full, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         try:
             # A program that opens the file while we hold the lease makes the kernel tell us by
             # SIGIO, which ends a process; SIGURG does nothing. That program waits until we close.
-            fcntl.fcntl(file, set_signal, SIGURG)
+            fcntl.fcntl(file, set_signal, unheard)
             fcntl.fcntl(file, set_lease, fcntl.F_RDLCK)
         except OSError as error:
             if error.errno == errno.EAGAIN:

@@ -104,14 +104,10 @@ class Events:
         It is found by its session, kind and time; ``told`` is plain JSON data.
         """
         clean = json.dumps(prepare_record({what: told}), ensure_ascii=False)
+        clean = clean.encode("utf-8", "replace").decode()
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
-            (
-                clean.encode("utf-8", "replace").decode(),
-                event.session[:_MAX_NAME_CHARS],
-                event.at,
-                event.kind,
-            ),
+            (clean, event.session[:_MAX_NAME_CHARS], event.at, event.kind),
         )
 
     def find(self, **filters: Unpack[EventFilters]) -> list[Event]:
@@ -528,7 +524,7 @@ class Injection:
     card: str
     """Id in its brain."""
     digest: str
-    """Of the card as it was then; see ``brain.memory.card_digest``."""
+    """Of the card as it was then; see ``brain.injected.card_digest``."""
     rank: int
     """Its number in the block, 0 of one that was opened."""
     tokens: int

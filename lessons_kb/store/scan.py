@@ -60,18 +60,26 @@ def read_record(root: str) -> dict[str, Any] | None:
     ``token`` and ``place`` (of its mark; absent where it is known by its path). A brain that has
     moved, and the state of the first release, is taken along on the way.
     """
+    return _find_record(root)[1]
+
+
+def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
+    """Return the name of a brain's state folder with what `read_record` does."""
     real = os.path.realpath(root)
     found = identify(real)
-    record = found.record
+    key, record = found.key, found.record
     if record is None or real == os.path.realpath(user_brain()):
-        return record
+        return key, record
     if found.mark:
-        return record if record["place"] == found.place else _follow(real, found, record)
+        return key, record if record["place"] == found.place else _follow(real, found, record)
     if record.get("place") == BY_PATH:
-        return None if can_be_marked(found.place) else record
+        return key, None if can_be_marked(found.place) else record
     outer = os.path.join(real, CACHE_NAME)
     cache = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
-    return _adopt(real) if _is_ours(outer) and _is_ours(cache) else None
+    if not (_is_ours(outer) and _is_ours(cache)):
+        return key, None
+    adopted = _adopt(real)
+    return adopted.key, adopted.record
 
 
 def is_trusted(root: str) -> bool:
@@ -80,8 +88,14 @@ def is_trusted(root: str) -> bool:
     A found brain whose ``lessons.toml`` has changed since is not; its text is compared, for
     times can be set by whoever writes the file. The user's own brain always is.
     """
+    return bool(trusted_key(root))
+
+
+def trusted_key(root: str) -> str:
+    """Return the name of the state folder of a brain that `is_trusted`, "" of any other."""
     real = os.path.realpath(root)
-    return _holds(real, read_record(real))
+    key, record = _find_record(real)
+    return key if _holds(real, record) else ""
 
 
 def is_same(root: str, other: str) -> bool:
@@ -207,7 +221,7 @@ def _follow(real: str, found: Identity, record: dict[str, Any]) -> dict[str, Any
     return record
 
 
-def _adopt(real: str) -> dict[str, Any] | None:
+def _adopt(real: str) -> Identity:
     """Give the state of the first release, kept by path, to the folder that it is about.
 
     Whatever is interrupted is done again: the cache proves the folder until the last step.
@@ -219,7 +233,7 @@ def _adopt(real: str) -> dict[str, Any] | None:
             write_record_of(found.key, {**found.record, "token": token, "place": found.place})
             write_mark(found.place, key, token)
             rename_state(found.key, key)
-    return identify(real).record
+    return identify(real)
 
 
 def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:

@@ -43,8 +43,6 @@ from lessons_kb.text.patterns import check_pattern, check_sum, compile_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
 
-_MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
-
 
 def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
     """Return the settings of the brain at ``root`` and the origin of each key it sets.
@@ -53,7 +51,7 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
     """
     text = _read(root, CONFIG_NAME)
     settings, origins = parse_settings(text, name=CONFIG_NAME)
-    if settings.brain and not _find_named(root, settings.brain):
+    if settings.brain and not find_named(root, settings.brain):
         raise ConfigError(
             f"{origins['brain']}: brain must be a folder below that of this file, "
             f"not {settings.brain!r}"
@@ -68,23 +66,7 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
     return settings, origins
 
 
-def follow(root: str) -> str:
-    """Return the brain that ``brain`` in the ``lessons.toml`` of a folder names, else the folder.
-
-    What cannot be used names none: `read_settings` says why.
-    """
-    real = os.path.realpath(root)
-    try:
-        text = _read(real, CONFIG_NAME)
-        if not _MAY_NAME.search(text):
-            return real  # the usual case needs no parser
-        named = _find_named(real, parse_settings(text)[0].brain)
-    except ConfigError:
-        return real
-    return follow(named) if named else real
-
-
-def _find_named(root: str, brain: str) -> str:
+def find_named(root: str, brain: str) -> str:
     """Return the real path of a folder strictly below ``root``, "" if it is none."""
     found = os.path.realpath(os.path.join(root, brain))
     below = found.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)

@@ -531,7 +531,7 @@ def write_private(path: str, data: bytes) -> None:
 
 def find_open_folders(root: str | None = None) -> list[str]:
     """List our state folders (and those of one brain) that other users may enter or read."""
-    if os.name == "nt":
+    if not hasattr(os, "geteuid"):
         return []
     home = state_home()
     folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]

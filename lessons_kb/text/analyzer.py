@@ -96,11 +96,8 @@ def find_neighbours(text: str) -> list[tuple[str, str]]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     words = filter(None, map(_TERMS.__getitem__, re.findall(_COMPOUND, text)))
-    found: dict[tuple[str, str], None] = {}
-    for one, other in pairwise(words):
-        if one[-1] != other[0]:
-            found[one[-1], other[0]] = None
-    return list(found)
+    pairs = [(one[-1], other[0]) for one, other in pairwise(words) if one[-1] != other[0]]
+    return list(dict.fromkeys(pairs))
 
 
 class _Terms(dict[str, tuple[str, ...]]):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
+
+import re2
 
 from lessons_kb.errors import InputError
 
@@ -20,8 +22,6 @@ def compile_regex(
     ``max_memory`` bounds, in bytes, the program and what is kept while it searches. Raises
     InputError with the reason and where the syntax is described.
     """
-    import re2
-
     options = _options(max_memory)
     options.case_sensitive = not any_case
     options.never_capture = not captures
@@ -34,15 +34,17 @@ def compile_regex(
         ) from None
 
 
-def compile_set(patterns: Sequence[str], *, max_memory: int) -> Callable[[bytes], list[int]]:
+FindPatterns = Callable[[bytes], Sequence[int] | None]
+"""Text in UTF-8 → places of the patterns that it holds, None or empty without any."""
+
+
+def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
     """Return what tells which of some valid patterns are found in a UTF-8 text, by their places.
 
     One pass over the text answers for all of them, or a few where they do not fit in memory.
     """
     if not patterns:
         return lambda _text: []
-    import re2
-
     found = re2.Set.SearchSet(_options(max_memory))
     for pattern in patterns:
         found.Add(pattern.encode())
@@ -54,13 +56,11 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> Callable[[bytes]
             raise InputError(f"{patterns[0][:80]!r} is too large; use smaller bounds") from error
         first = compile_set(patterns[:half], max_memory=max_memory)
         second = compile_set(patterns[half:], max_memory=max_memory)
-        return lambda text: first(text) + [half + place for place in second(text)]
-    return lambda text: found.Match(text) or []  # None where there are none
+        return lambda text: [*(first(text) or ()), *(half + n for n in second(text) or ())]
+    return cast("FindPatterns", found.Match)
 
 
 def _options(max_memory: int) -> Any:
-    import re2  # settings without a pattern of their own need none
-
     options = re2.Options()
     options.log_errors = False
     options.max_mem = max_memory

@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from lessons_kb.data import read_table
-from lessons_kb.text.patterns import compile_regex, compile_set
+from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
@@ -92,31 +92,20 @@ def redact_short(text: str) -> str:
 
 def redact_data(value: Any, limit: int = sys.maxsize) -> Any:
     """Return JSON data, every text of it redacted, keys too, and cut by `excerpt`."""
-    texts: list[str] = []
-    left = [value]
+    texts, left = [], [value]
     for one in left:
         if isinstance(one, str):
             texts.append(one)
-        elif isinstance(one, dict):
-            left += (*one, *one.values())
-        elif isinstance(one, (list, tuple)):
-            left += one
-    together = _APART.join(texts)  # most data hold no secret: one look at all of it tells
-    return (
-        value
-        if len(together) <= limit and redact(together) == together
-        else _redact_each(value, limit)
-    )
-
-
-def _redact_each(value: Any, limit: int) -> Any:
-    if isinstance(value, str):
-        return redact_short(value) if len(value) <= _SAMPLE else excerpt(value, limit)
+        elif isinstance(one, (dict, list, tuple)):
+            left += (*one, *one.values()) if isinstance(one, dict) else one
+    together = _APART.join(texts)
+    if len(together) <= limit and redact(together) == together:
+        return value  # as is most data: one look at all of it tells
     if isinstance(value, dict):
-        return {redact_short(str(key)): _redact_each(item, limit) for key, item in value.items()}
+        return {redact_short(str(key)): redact_data(item, limit) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_redact_each(item, limit) for item in value]
-    return value
+        return [redact_data(item, limit) for item in value]
+    return excerpt(value, limit)
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -531,7 +520,7 @@ def _filled(pattern: str) -> str:
 
 
 @cache
-def _forms() -> tuple[list[Form], list[int], Callable[[bytes], list[int] | None]]:
+def _forms() -> tuple[list[Form], list[int], FindPatterns]:
     """Return (kind, bits, what compiles its pattern) of each form, each hint's form, the search.
 
     A hint is a pattern between slashes, or a word; without capitals it stands in a text in any

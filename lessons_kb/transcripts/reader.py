@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lessons_kb.transcripts.claude_code import ClaudeReader
-from lessons_kb.transcripts.codex import CodexReader
-from lessons_kb.transcripts.copilot_cli import CopilotReader
+from lessons_kb.transcripts.claude_code_transcripts import ClaudeReader
+from lessons_kb.transcripts.codex_rollouts import CodexReader
+from lessons_kb.transcripts.copilot_events import CopilotReader
 from lessons_kb.transcripts.entries import ANSWER, Entry, RecordReader
-from lessons_kb.transcripts.gemini_cli import GeminiReader
+from lessons_kb.transcripts.gemini_chats import GeminiReader
 
 CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini-cli", "copilot-cli"
 AGENTS = (CLAUDE, CODEX, GEMINI, COPILOT)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lessons_kb.text.times import read_time
-from lessons_kb.transcripts.claude_code import is_from_client
+from lessons_kb.transcripts.claude_code_transcripts import is_from_client
 from lessons_kb.transcripts.entries import (
     ANSWER,
     CALL,

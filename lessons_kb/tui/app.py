@@ -48,9 +48,9 @@ from lessons_kb.tui.rows import (
     CARD_COLUMNS,
     DRAFT_COLUMNS,
     Column,
+    Preview,
     Row,
     RowSource,
-    View,
     cells,
     filter_rows,
 )
@@ -319,7 +319,7 @@ def _click(key: str) -> Style:
     return Style.from_meta({"@click": f"app.do('{key}')"})
 
 
-def _draw_view(view: View) -> Group:
+def _draw_view(view: Preview) -> Group:
     """Return a view: title, facts, what is wrong, the text."""
     text = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
     return Group(

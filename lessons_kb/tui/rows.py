@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.index import read_document
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.search_index import read_document
 from lessons_kb.brain.undo import Undoing
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.errors import CardNotFound, StorageError
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import NOTE, Card, Document, Finding
@@ -130,7 +130,7 @@ ORDERS: Mapping[str, Callable[[Row], str | int]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class View:
+class Preview:
     """What a preview shows of a row."""
 
     title: str
@@ -170,7 +170,7 @@ def _describe_effect(effect: Effect) -> list[str]:
     return [line, *map(clean_line, proposed)]
 
 
-def _view_draft(draft: Draft, near: Sequence[str]) -> View:
+def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     """Return the view of a draft; ``near`` says which cards are like it, a line each."""
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
@@ -186,7 +186,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> View:
         line = " ".join(comment[1].split())
         return f"> … {line}" if line else ""
 
-    return View(
+    return Preview(
         title=clean_line(draft.title),
         facts=(*facts, *map(clean_line, near)),
         warnings=tuple(f"missing: {line}" for line in draft.missing),
@@ -291,7 +291,7 @@ class RowSource:
                 return self.look(Row(name=name, layer=number, path=path, title=path))[0]
         raise CardNotFound(f"{name} no longer exists")
 
-    def look(self, row: Row) -> tuple[Row, View]:
+    def look(self, row: Row) -> tuple[Row, Preview]:
         """Return a row as its file is now, and what to show of it.
 
         Raises CardNotFound when the file is gone.
@@ -303,7 +303,7 @@ class RowSource:
         card = document.card
         troubles = sum(finding.level != "info" for finding in document.findings)
         if card is None:
-            return self._broken(row.path, row.layer, max(troubles, 1)), View(
+            return self._broken(row.path, row.layer, max(troubles, 1)), Preview(
                 title=clean_line(row.path),
                 facts=("not valid; press e to open and fix it",),
                 warnings=tuple(map(finding_line, document.findings)),
@@ -313,7 +313,7 @@ class RowSource:
         findings = document.findings if card.kind == NOTE else check_card(document)
         effect = self._effect(row.layer, card)
         body = clean(document.body[:_MAX_SHOWN])
-        view = View(
+        view = Preview(
             title=clean_line(card.title),
             facts=(*_describe(card), *(_describe_effect(effect) if effect else ())),
             warnings=tuple(map(finding_line, findings)),

@@ -183,7 +183,7 @@ def test_of_32_parallel_calls_none_is_lost(project, enter):
 
 COMMANDS = """\
     import pathlib
-    from lessons_kb.brain.doctor import check_health, apply_fixes
+    from lessons_kb.brain.health import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
         brain.journal.record(Event(kind="prompt", session="s", text="token = " + "aB3" * 20))

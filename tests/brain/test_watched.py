@@ -8,8 +8,8 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.index import digest_files
 from lessons_kb.brain.layer import REFRESHED_FILES
+from lessons_kb.brain.search_index import digest_files
 from lessons_kb.store.locks import hold_writer
 
 MANY = 4 * REFRESHED_FILES
@@ -118,7 +118,7 @@ def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch
         read.extend(paths)
         return digest_files(root, paths, *rest)
 
-    monkeypatch.setattr("lessons_kb.brain.index.digest_files", digest)
+    monkeypatch.setattr("lessons_kb.brain.search_index.digest_files", digest)
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
         assert not refused
         for number in range(MANY):

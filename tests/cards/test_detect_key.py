@@ -2,8 +2,8 @@ r"""The key ``detect``: what it may hold, what is wrong with it, and edits that 
 
 import pytest
 
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import find_examples
 from lessons_kb.config import KNOWN_FOLDERS

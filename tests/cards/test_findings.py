@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons_kb.cards.lint import check_card
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import edit_header, format_flow, format_scalar
-from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_scalar
 from lessons_kb.config import KNOWN_FOLDERS

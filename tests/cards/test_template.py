@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import new_card
-from lessons_kb.cards.lint import check_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import EditRefused, InputError

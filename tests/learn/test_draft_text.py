@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.lint import is_vague
+from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.learn.draft_text import (

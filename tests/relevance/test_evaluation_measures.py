@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.errors import InputError
-from lessons_kb.relevance.evaluation_measures import Outcome, parse_labelled, summarise
+from lessons_kb.relevance.evaluation_measures import PromptOutcome, parse_labelled, summarise
 
 
 def outcome(expected="", ranked="", injected="", tokens=0, milliseconds=1.0):
-    return Outcome(
+    return PromptOutcome(
         expected=tuple(expected),
         ranked=tuple(ranked),
         injected=tuple(injected),

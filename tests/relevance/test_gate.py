@@ -10,7 +10,7 @@ from lessons_kb.config import DEFAULTS, Gate
 from lessons_kb.data import read_lines
 from lessons_kb.model import Card, Hit, Query
 from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.relevance.gate import Evidence, judge
+from lessons_kb.relevance.gate import GateEvidence, judge
 from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms
 from lessons_kb.search.engine_registry import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
@@ -120,7 +120,7 @@ class Brain:
         lengths = {n: count_terms(card) for n, card in documents.items()}
         pairs = find_neighbours(prompt)
         phrases = {n: count_phrases(card, pairs) for n, card in documents.items()}
-        evidence = Evidence(
+        evidence = GateEvidence(
             terms=reduced,
             frequencies=frequencies,
             size=size,
@@ -156,7 +156,7 @@ def given_hits(**evidence):
         "found": {name: fields for name, (fields, _) in cards.items()},
         **evidence,
     }
-    return hits, Evidence(**values)
+    return hits, GateEvidence(**values)
 
 
 def one(**evidence):
@@ -193,7 +193,7 @@ def test_the_only_card_of_a_brain_can_pass_and_can_be_held_back(tmp_path):
         ("run the test", False),
     ):
         terms = reduce_terms(analyze(prompt), engine.document_frequencies(analyze(prompt)), 1, 32)
-        evidence = Evidence(
+        evidence = GateEvidence(
             terms=terms,
             frequencies=engine.document_frequencies(terms),
             size=1,
@@ -395,7 +395,7 @@ def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
         **changes,
     }
     card = Card(id="a", kind="lesson", title=values["title"], symptoms=values["symptoms"])
-    evidence = Evidence(
+    evidence = GateEvidence(
         terms={"telegram": 1.0, "run": 2.0, "bot": 1.0},
         frequencies={"telegram": 3, "run": 40},
         size=100,
@@ -441,7 +441,7 @@ terms = st.sampled_from(["run", "telegram", "파일", "한글", "404", "x" * 60,
     length=st.integers(0, 10**6),
 )
 def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, found, length):
-    evidence = Evidence(
+    evidence = GateEvidence(
         terms=weights,
         frequencies=dict.fromkeys(weights, n),
         size=size,
@@ -469,7 +469,7 @@ def test_what_a_card_with_symptoms_says_in_its_prose_alone_counts_less():
         card = Card(id="lessons/a.md", kind="lesson", title="a", symptoms=symptoms)
         hit = Hit(card=card, score=9.0, bm25=9.0)
         found = {card.id: {field: ("parser", "webhook"), "body": ("parser", "webhook")}}
-        evidence = Evidence(
+        evidence = GateEvidence(
             terms={"parser": 1.0, "webhook": 1.0},
             frequencies={"parser": 1, "webhook": 1},
             size=15,

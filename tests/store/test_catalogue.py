@@ -11,8 +11,8 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.catalogue import (
     Catalogue,
+    CatalogueEntry,
     Detector,
-    Entry,
     State,
     card_from_json,
     card_to_json,
@@ -40,7 +40,7 @@ CARD = Card(
 
 
 def entry(path, card=CARD, **changes):
-    return Entry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
+    return CatalogueEntry(path=path, digest="d", card=card, terms={}, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.agents.install.install_agent import Change as Change
+from lessons_kb.agents.install.install_agent import FileChange as FileChange
 from lessons_kb.agents.install.install_agent import install as install
 from lessons_kb.agents.install.install_agent import uninstall as uninstall
 from lessons_kb.agents.install.settings_files import Entries as Entries

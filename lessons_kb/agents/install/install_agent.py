@@ -34,7 +34,7 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
     take_pieces,
 )
-from lessons_kb.brain.doctor import FIX, Health
+from lessons_kb.brain.health import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.programs import find_program, install_command
 from lessons_kb.store import settings as agent_settings
@@ -73,7 +73,7 @@ def _find(name: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+class FileChange:
     """What is or would be done to one file."""
 
     path: str
@@ -97,7 +97,7 @@ class _Step:
     kept: bool = False
 
 
-def install(request: Request, *, dry_run: bool = False) -> list[Change]:
+def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     """Write our hooks and server entry into the agent's files.
 
     Doing it twice changes nothing. All files are read and edited before the first is written;
@@ -116,7 +116,7 @@ def install(request: Request, *, dry_run: bool = False) -> list[Change]:
     return changes
 
 
-def uninstall(request: Request, *, dry_run: bool = False) -> list[Change]:
+def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     """Take everything of ours out of the agent's files.
 
     A file in which nothing else changed since gets its former bytes back. Sessions that run with
@@ -205,7 +205,7 @@ def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | No
     return _named(target.path, take_pieces, data, target, like=like)
 
 
-def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[Change]:
+def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
     backups = [""] * len(steps)
     if not dry_run:
         for step in steps:
@@ -221,7 +221,7 @@ def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[Change]:
                 agent_settings.forget_change(step.target.path)
         agent_settings.remove_empty(list(made))
     return [
-        Change(path=step.target.path, action=_action(step), diff=_diff(step), backup=backup)
+        FileChange(path=step.target.path, action=_action(step), diff=_diff(step), backup=backup)
         for step, backup in zip(steps, backups, strict=True)
     ]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 
 from lsprotocol.types import (
     CodeDescription,
@@ -26,19 +26,19 @@ from lessons_kb.brain.detection import (
 )
 from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
 from lessons_kb.cards.keys import canonical, read_patterns, split_header
-from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
 from lessons_kb.errors import InputError
 from lessons_kb.model import Finding, Pattern
 from lessons_kb.service.lsp.documents import (
     CardFile,
-    DraftFile,
     Files,
     Located,
     OpenDocument,
     SourceFile,
     Text,
+    count_alike,
+    relative,
     uri_of,
 )
 from lessons_kb.store.scan import tell_too_large
@@ -46,10 +46,11 @@ from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import clean_line
 
 SOURCE = "lessons"
-NOTHING, LINES, PROJECT = LEFT = ("nothing", "lines", "project")
+NOTHING, LINES, PROJECT = "nothing", "lines", "project"
 """What was not looked at: nothing; the lines that did not change; the project's files."""
 _MOST_NEAR = 200
 """Lines that changed: with more the whole text is looked at."""
+MOST_MATCHES = 500
 _SEVERITIES = {
     "error": DiagnosticSeverity.Error,
     "warning": DiagnosticSeverity.Warning,
@@ -60,32 +61,39 @@ _SEVERITIES = {
 def diagnose(
     files: Files, document: OpenDocument, *, detect: bool, whole: bool
 ) -> tuple[list[Diagnostic], str]:
-    """Return what is wrong in an open document, in its order, and what was left: one of LEFT.
+    """Return what is wrong in an open document, in its order, and what was not looked at.
 
-    ``detect`` says whether source code is looked at. Unless the ``whole`` is wanted, of source
-    code the changed lines are looked at alone, and the project is not searched for patterns of a
-    card that find too much: both take longer than a person types.
+    ``detect`` says whether source code is looked at. Unless ``whole``, only the changed lines of
+    source code are looked at, and the project is not searched for patterns of a card that find too
+    much: both take longer than a person types.
     """
-    found = files.find(document.path)
-    if isinstance(found, CardFile):
-        findings = check_card_file(found, document.text.whole, whole=whole)
-        shown = [show_finding(document.text, one) for one in findings]
-        left = NOTHING if whole or "detect" not in document.text.whole else PROJECT
-        path = os.path.relpath(document.path, found.brain.directory).replace(os.sep, "/")
-        if not detect or is_card_file(found.brain, path):
-            return shown, left
-        # A note may quote code, and counts as any other file of the project.
-        note = SourceFile(brain=found.brain, path=path)
-        return [*shown, *map(_of_match, find_matches(note, document.text))], left
-    if isinstance(found, DraftFile):
-        return _of_draft(found, document.text), NOTHING
-    if found is None or not detect:
+    file, text = files.find(document.path), document.text
+    if isinstance(file, CardFile) and not file.draft:
+        findings = check_card_file(file, text.whole, whole=whole)
+        shown = [show_finding(text, one) for one in findings]
+        path = relative(document.path, file.brain.directory)
+        if detect and not is_card_file(file.brain, path):
+            # A note may quote code, and counts as any other file of the project.
+            shown += map(_show_match, _find_matches(SourceFile(brain=file.brain, path=path), text))
+        return shown, NOTHING if whole or "detect" not in text.whole else PROJECT
+    if isinstance(file, CardFile):
+        return [
+            Diagnostic(
+                range=text.span(0),
+                severity=DiagnosticSeverity.Information,
+                source=SOURCE,
+                code="incomplete-draft",
+                message=f"before this draft can be accepted, add {missing}",
+            )
+            for missing in file.brain.drafts.find_missing(file.draft, text.whole)
+        ], NOTHING
+    if file is None or not detect:
         return [], NOTHING
     known = None if whole else files.matches.get(document.uri)
-    near = known and _find_near(found, known[0].text, known[1], document.text)
-    matches = find_matches(found, document.text) if near is None else near
+    near = known and _find_near(file, known[0].text, known[1], text)
+    matches = _find_matches(file, text) if near is None else near
     files.matches[document.uri] = document, matches
-    return [_of_match(one) for one in matches], NOTHING if near is None else LINES
+    return [_show_match(one) for one in matches], NOTHING if near is None else LINES
 
 
 def matches_of(files: Files, document: OpenDocument) -> list[Located]:
@@ -96,31 +104,28 @@ def matches_of(files: Files, document: OpenDocument) -> list[Located]:
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
     """Return what `lint` says of a file of a brain that holds this text, by line."""
-    settings = file.layer.settings
-    limit = settings.index.max_file_bytes
+    limit = file.layer.settings.index.max_file_bytes
     size = len(text) if len(text) > limit else len(text.encode("utf-8", "replace"))
     if size > limit:
         return [tell_too_large(file.id, size, limit)]
-    document = parse_card(text, path=file.id, folders=settings.folders)
+    document = file.parse(text)
     found = check_document(document)
     if document.card is not None and document.card.detect:
         detecting = [(document.card, document)]
         found += check_syntax_of(detecting)
         if whole:
             found += check_places(detecting, file.layer.root, file.brain.directory)
-    return sorted(found, key=lambda finding: (finding.line, finding.rule))
+    return sorted(found, key=attrgetter("line", "rule"))
 
 
-def find_matches(file: SourceFile, text: Text) -> list[Located]:
+def _find_matches(file: SourceFile, text: Text) -> list[Located]:
     """Return the mistakes that cards describe in a file that holds this text, by line."""
-    whole = text.whole
-    if len(whole) > MAX_CHARS or is_binary(whole):
+    if len(text.whole) > MAX_CHARS or is_binary(text.whole):
         return []
-    plain = whole.replace("\r\n", "\n")
+    plain = text.whole.replace("\r\n", "\n")
     if len(plain.encode("utf-8", "replace")) > MAX_CHARS:
         return []
-    placed = Text(plain) if "\r" in plain else text
-    return _locate(file, Change(path=file.path, after=plain), placed)
+    return _locate(file, Change(path=file.path, after=plain), text)
 
 
 def _find_near(
@@ -131,57 +136,48 @@ def _find_near(
     None where too much of the text is another. What reaches beyond these lines is missed.
     """
     before, after = old.lines, text.lines
-    most = min(len(before), len(after))
-    first = next((n for n in range(most) if before[n] != after[n]), most)
-    same = next((n for n in range(most - first) if before[-1 - n] != after[-1 - n]), most - first)
-    last, end = len(before) - same, len(after) - same
-    if end - first > _MOST_NEAR or "\r" in "".join(after[first:end]).replace("\r\n", "\n"):
+    first, same = count_alike(before, after)
+    end = len(after) - same
+    if end - first > _MOST_NEAR or text.whole.count("\n") + 1 < len(after):
         return None
-    kept = [one for one in known if one.where.end.line < first]
-    below = [_move(one, end - last) for one in known if one.where.start.line >= last]
+    moved, below = len(after) - len(before), []
+    for one in known:
+        start, stop = one.where.start, one.where.end
+        if start.line >= len(before) - same:
+            where = Range(
+                start=Position(start.line + moved, start.character),
+                end=Position(stop.line + moved, stop.character),
+            )
+            below.append(replace(one, where=where))
     piece = "".join(after[first:end]).replace("\r\n", "\n")
-    change = Change(path=file.path, after=piece, line=first + 1)
-    return [*kept, *_locate(file, change, text), *below]
-
-
-def _move(one: Located, lines: int) -> Located:
-    where = Range(
-        start=Position(one.where.start.line + lines, one.where.start.character),
-        end=Position(one.where.end.line + lines, one.where.end.character),
-    )
-    return replace(one, where=where)
+    changed = _locate(file, Change(path=file.path, after=piece, line=first + 1), text)
+    return [*(one for one in known if one.where.end.line < first), *changed, *below]
 
 
 def _locate(file: SourceFile, change: Change, text: Text) -> list[Located]:
     detected = find_detected(file.brain, [change])
     homes = {id(one.card): one.layer for one in detected}
     return [
-        Located(layer=homes[id(one.card)], card=one.card, where=place_match(text, one.match))
+        Located(layer=homes[id(one.card)], card=one.card, where=_place(text, one.match))
         for one in flatten(detected)
     ]
 
 
-def place_match(text: Text, match: Match) -> Range:
-    """Return where a match stands in a text whose lines end in one way."""
-    line, column, end = match.line - 1, match.column - 1, match.column - 1 + match.length
-    if text.ends_alike:
-        return Range(start=text.position(line, column), end=text.position(line, end))
-    # The matcher counts lines that end at LF, the protocol those that end at a lone CR too.
-    begin = sum(len(one) + 1 for one in islice(text.whole.split("\n"), line))
-    return Range(start=text.position_at(begin + column), end=text.position_at(begin + end))
+def _place(text: Text, match: Match) -> Range:
+    """Return where a match stands; the matcher counts only the lines that end at an LF."""
+    feeds = text.line_feeds
+    start = feeds[min(match.line, len(feeds)) - 1] + match.column - 1
+    return text.range(start, start + match.length)
 
 
-def _of_match(one: Located) -> Diagnostic:
-    card = one.card
-    uri = uri_of(f"{one.layer.root}/{card.id}")
-    title = clean_line(card.title)
-    why = clean_line(card.why)
+def _show_match(one: Located) -> Diagnostic:
+    title, why = clean_line(one.card.title), clean_line(one.card.why)
     return Diagnostic(
         range=one.where,
         severity=DiagnosticSeverity.Warning,
         source=SOURCE,
-        code=card.id,
-        code_description=CodeDescription(href=uri),
+        code=one.card.id,
+        code_description=CodeDescription(href=uri_of(f"{one.layer.root}/{one.card.id}")),
         message=f"{title}: {why}" if why and why != title else title,
     )
 
@@ -197,24 +193,8 @@ def show_finding(text: Text, finding: Finding) -> Diagnostic:
     )
 
 
-def _of_draft(file: DraftFile, text: Text) -> list[Diagnostic]:
-    return [
-        Diagnostic(
-            range=text.span(0),
-            severity=DiagnosticSeverity.Information,
-            source=SOURCE,
-            code="incomplete-draft",
-            message=f"before this draft can be accepted, add {missing}",
-        )
-        for missing in file.brain.drafts.find_missing(file.id, text.whole)
-    ]
-
-
-MOST_MATCHES = 500
-
-
-def find_patterns(text: str) -> Iterator[tuple[int, int, Pattern]]:
-    """Yield first line, the line after the last (both from 0, in the file) and each pattern."""
+def find_patterns(text: str) -> Iterator[tuple[range, Pattern]]:
+    """Yield the lines, from 0 in the file, and the content of each pattern."""
     split = split_header(text)
     if split.header is None:
         return
@@ -223,7 +203,7 @@ def find_patterns(text: str) -> Iterator[tuple[int, int, Pattern]]:
         if canonical(entry.key) != "detect" or not entry.mappings:
             continue
         ends = [*(span[0] for span in entry.spans[1:]), entry.end]
-        for place, span in enumerate(entry.spans):
+        for place, ((start, *_), end) in enumerate(zip(entry.spans, ends, strict=True)):
             one = slice(place, place + 1)
             alone = replace(
                 entry,
@@ -233,18 +213,15 @@ def find_patterns(text: str) -> Iterator[tuple[int, int, Pattern]]:
                 mappings=entry.mappings[one],
             )
             for pattern in read_patterns(alone)[0]:
-                yield first + span[0], first + max(ends[place], span[0] + 1), pattern
+                yield range(first + start, first + max(end, start + 1)), pattern
 
 
-def find_pattern(text: str, line: int) -> Pattern:
-    """Return the pattern that stands on a line of a card; InputError without a usable one."""
-    for first, end, pattern in find_patterns(text):
-        if first <= line < end:
-            return pattern
-    raise InputError("no usable pattern on this line; see its diagnostic")
+def find_pattern(text: str, line: int) -> Pattern | None:
+    """Return the pattern that stands on a line of a card, None without a usable one."""
+    return next((pattern for lines, pattern in find_patterns(text) if line in lines), None)
 
 
-def try_pattern(file: CardFile | DraftFile, pattern: Pattern) -> list[Location]:
+def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
     """Return where a pattern is found in the project, at most MOST_MATCHES places.
 
     Raises InputError for a pattern of commands, which are in no file.
@@ -260,6 +237,5 @@ def try_pattern(file: CardFile | DraftFile, pattern: Pattern) -> list[Location]:
         path = f"{directory}/{match.path}"
         if path not in texts:
             texts[path] = Text(read_source(path))
-        where = place_match(texts[path], match)
-        found.append(Location(uri=uri_of(path), range=where))
+        found.append(Location(uri=uri_of(path), range=_place(texts[path], match)))
     return found

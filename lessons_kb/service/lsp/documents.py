@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pathlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from urllib.parse import quote, unquote, urlsplit
+from itertools import accumulate
+from urllib.parse import unquote, urlsplit
 
 from lsprotocol.types import (
     OptionalVersionedTextDocumentIdentifier,
@@ -24,6 +28,7 @@ from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.detection import list_tree
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.rename import read_file
 from lessons_kb.cards.keys import canonical
 from lessons_kb.cards.parse import kind_of, parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
@@ -31,11 +36,8 @@ from lessons_kb.model import NOTE, Card, Document
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top
 
-_EOL = re.compile(r"(\r\n|\r|\n)")
-_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
-"""Characters of two UTF-16 code units."""
 
-
+@dataclass(frozen=True)
 class Text:
     r"""Lines that end at ``\r\n``, ``\n`` or ``\r`` alone, as the protocol has it.
 
@@ -44,72 +46,56 @@ class Text:
     one.
     """
 
-    def __init__(self, text: str, *, lines: list[str] | None = None) -> None:
-        """``lines``, if they are known, make ``text`` superfluous."""
-        self._lines = _split(text) if lines is None else lines
-        self._whole = text if lines is None else None
-
-    @property
-    def whole(self) -> str:
-        """The text."""
-        if self._whole is None:
-            self._whole = "".join(self._lines)
-        return self._whole
-
-    @property
-    def lines(self) -> Sequence[str]:
-        """Every line with its end; the last has none and may be empty."""
-        return self._lines
+    whole: str
 
     @cached_property
-    def ends_alike(self) -> bool:
-        """Whether no line ends at a CR alone."""
-        return "\r" not in self.whole.replace("\r\n", "\n")
+    def lines(self) -> list[str]:
+        """Every line with its end; the last has none and may be empty."""
+        lines = io.StringIO(self.whole, newline="").readlines()
+        return lines if lines and not lines[-1].endswith(("\r", "\n")) else [*lines, ""]
+
+    @cached_property
+    def line_feeds(self) -> list[int]:
+        """Where lines begin that end at an LF alone; fewer than ``lines`` if some end at a CR."""
+        return [0, *(one.end() for one in re.finditer("\n", self.whole))]
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return list(accumulate(map(len, self.lines[:-1]), initial=0))
 
     def line(self, number: int) -> str:
         """Return a line by its number, from 0, without its end; "" for one that is not there."""
-        return self._lines[number].rstrip("\r\n") if 0 <= number < len(self._lines) else ""
+        return self.lines[number].rstrip("\r\n") if 0 <= number < len(self.lines) else ""
 
     def replace(self, where: Range, text: str) -> Text:
         """Return the text with another in a range; of one that runs backwards the ends swap."""
-        ends = sorted(map(self._place, (where.start, where.end)))
-        (first, begin), (last, end) = ends
-        piece = f"{self._lines[first][:begin]}{text}{self._lines[last][end:]}"
-        # A CR and an LF that come together are one line end.
-        if first and self._lines[first - 1].endswith("\r"):
-            first -= 1
-            piece = self._lines[first] + piece
-        if piece.endswith("\r") and last + 1 < len(self._lines):
-            last += 1
-            piece += self._lines[last]
-        lines = _split(piece)
-        if last + 1 < len(self._lines) and not lines[-1]:
-            lines.pop()
-        return Text("", lines=[*self._lines[:first], *lines, *self._lines[last + 1 :]])
+        start, end = sorted(map(self.offset, (where.start, where.end)))
+        return Text(self.whole[:start] + text + self.whole[end:])
 
     def column(self, at: Position) -> int:
         """Return a position's place in its line, in characters."""
-        return self._place(at)[1]
-
-    def position(self, line: int, column: int) -> Position:
-        """Return the position of a place in a line, both from 0 and in characters."""
-        line = min(max(line, 0), len(self._lines) - 1)
-        before = self.line(line)[: max(column, 0)]
-        return Position(line=line, character=len(before) + len(_ASTRAL.findall(before)))
-
-    def position_at(self, offset: int) -> Position:
-        """Return the position of a place in the text, in characters."""
-        left = max(offset, 0)
-        for number, line in enumerate(self._lines):
-            if left < len(line):
-                return self.position(number, left)
-            left -= len(line)
-        return self.end
+        line = self.line(at.line)
+        return bisect_right(range(len(line)), at.character, key=lambda n: _units(line[: n + 1]))
 
     def offset(self, at: Position) -> int:
         """Return a position's place in the text, in characters."""
-        number, column = self._place(at)
-        return sum(map(len, self._lines[:number])) + column
+        if at.line >= len(self.lines):
+            return len(self.whole)
+        return sum(map(len, self.lines[: at.line])) + self.column(at)
+
+    def position(self, line: int, column: int) -> Position:
+        """Return the position of a place in a line, both from 0 and in characters."""
+        line = min(max(line, 0), len(self.lines) - 1)
+        return Position(line=line, character=_units(self.line(line)[: max(column, 0)]))
+
+    def position_at(self, offset: int) -> Position:
+        """Return the position of a place in the text, in characters."""
+        line = bisect_right(self._starts, max(offset, 0)) - 1
+        return self.position(line, offset - self._starts[line])
+
+    def range(self, start: int, end: int) -> Range:
+        """Return the range between two places in the text, in characters."""
+        return Range(start=self.position_at(start), end=self.position_at(end))
 
     def span(self, line: int) -> Range:
         """Return the range of a line without the white space around it."""
@@ -119,39 +105,10 @@ class Text:
             start=self.position(line, start), end=self.position(line, len(text.rstrip()) or start)
         )
 
-    @property
-    def end(self) -> Position:
-        """The end of the text."""
-        return self.position(len(self._lines) - 1, len(self._lines[-1]))
 
-    def _place(self, at: Position) -> tuple[int, int]:
-        if at.line >= len(self._lines):
-            return len(self._lines) - 1, len(self._lines[-1])
-        text = self.line(at.line)
-        return at.line, _characters(text, at.character)
-
-
-def _characters(text: str, units: int) -> int:
-    """Return how many characters lie whole within the first code units of a line."""
-    extra = 0
-    if not text.isascii():
-        for one in _ASTRAL.finditer(text):
-            begin = one.start() + extra
-            if units <= begin:
-                break
-            if units == begin + 1:
-                return one.start()
-            extra += 1
-    return min(units - extra, len(text))
-
-
-def _split(text: str) -> list[str]:
-    if "\r" not in text:
-        *lines, last = text.split("\n")
-        return [*(f"{line}\n" for line in lines), last]
-    pieces = _EOL.split(text)
-    lines = [line + eol for line, eol in zip(pieces[::2], pieces[1::2], strict=False)]
-    return [*lines, pieces[-1]]
+def _units(text: str) -> int:
+    """Return how many UTF-16 code units a text has."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,26 +118,41 @@ class OpenDocument:
     uri: str
     path: str
     """Real path on the disk, where there may be another text or none."""
-    version: int
+    version: int | None
+    """None of a file that was read from the disk."""
     text: Text
 
+    def edit(self, *edits: tuple[int, int, str]) -> TextDocumentEdit:
+        """Return edits (start, end, new text), which the editor refuses if it changed meanwhile."""
+        identifier = OptionalVersionedTextDocumentIdentifier(uri=self.uri, version=self.version)
+        made = [
+            TextEdit(range=self.text.range(start, end), new_text=new) for start, end, new in edits
+        ]
+        return TextDocumentEdit(text_document=identifier, edits=made)
 
-class Documents:
-    """Open documents by URI; those that are no files of this machine are not kept."""
+    def rewrite(self, new: str) -> TextDocumentEdit:
+        """Return the one edit that makes its text another, without what is alike at both ends."""
+        old = self.text.whole
+        start, end = count_alike(old, new)
+        # No position lies between a CR and its LF.
+        start -= old[:start].endswith("\r")
+        end -= end > 0 and old[-end] == "\n"
+        return self.edit((start, len(old) - end, new[start : len(new) - end]))
 
-    def __init__(self) -> None:
-        self._open: dict[str, OpenDocument] = {}
+
+class Documents(dict[str, OpenDocument]):
+    """Open documents by URI; those that are no files of this machine are not stored."""
 
     def open(self, uri: str, version: int, text: str) -> None:
         """Note that a document was opened."""
         if path := path_of(uri):
-            self._open[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text(text))
+            self[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text(text))
 
     def change(
         self, uri: str, version: int, changes: Sequence[TextDocumentContentChangeEvent]
     ) -> None:
         """Make the editor's changes, one after another."""
-        if (known := self._open.get(uri)) is None:
+        if (known := self.get(uri)) is None:
             return
         text = known.text
         for change in changes:
@@ -188,23 +160,18 @@ class Documents:
                 text = text.replace(change.range, change.text)
             else:
                 text = Text(change.text)
-        self._open[uri] = replace(known, version=version, text=text)
-
-    def close(self, uri: str) -> None:
-        """Note that a document was closed."""
-        self._open.pop(uri, None)
-
-    def get(self, uri: str) -> OpenDocument | None:
-        """Return an open document, None for any other."""
-        return self._open.get(uri)
+        self[uri] = replace(known, version=version, text=text)
 
     def at(self, path: str) -> OpenDocument | None:
         """Return the open document of a real path, None where it is not open."""
-        return next((one for one in self.all() if one.path == path), None)
+        return next((one for one in list(self.values()) if one.path == path), None)
 
-    def all(self) -> list[OpenDocument]:
-        """Return the open documents."""
-        return list(self._open.values())
+    def load(self, layer: Layer, name: str) -> OpenDocument:
+        """Return a file of a brain as it is open, else as it is on the disk."""
+        path = os.path.join(layer.root, *name.split("/"))
+        return self.at(path) or OpenDocument(
+            uri=uri_of(path), path=path, version=None, text=Text(read_file(layer, name))
+        )
 
 
 def path_of(uri: str) -> str:
@@ -216,49 +183,20 @@ def path_of(uri: str) -> str:
     path = unquote(parts.path)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost") or "\0" in path or not path:
         return ""
-    if os.name == "nt":
-        path = path.lstrip("/")
-    return os.path.realpath(path)
+    return os.path.realpath(path.lstrip("/") if os.name == "nt" else path)
 
 
 def uri_of(path: str) -> str:
     """Return the URI of an absolute path."""
-    path = path.replace(os.sep, "/")
-    return "file://" + quote(path if path.startswith("/") else f"/{path}")
+    return pathlib.Path(path).as_uri()
 
 
-def edit_to(text: Text, new: str) -> TextEdit:
-    """Return the one edit that makes a text another, without what is alike at both ends."""
-    old = text.whole
-    start = _alike(old, new)
-    end = min(_alike(old[::-1], new[::-1]), min(len(old), len(new)) - start)
-    # No position lies between a CR and its LF.
-    start -= old[:start].endswith("\r")
-    end -= end > 0 and old[-end] == "\n"
-    return splice(text, start, len(old) - end, new[start : len(new) - end])
-
-
-def _alike(one: str, other: str) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def splice(text: Text, start: int, end: int, new: str) -> TextEdit:
-    """Return the edit that puts a text in the place of another; offsets are in characters."""
-    where = Range(start=text.position_at(start), end=text.position_at(end))
-    return TextEdit(range=where, new_text=new)
-
-
-def edit_document(document: OpenDocument, edits: Iterable[TextEdit]) -> TextDocumentEdit:
-    """Return edits of an open document, refused by the editor if it was changed meanwhile."""
-    identifier = OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
-    return TextDocumentEdit(text_document=identifier, edits=list(edits))
-
-
-def edit_file(path: str, edits: Iterable[TextEdit]) -> TextDocumentEdit:
-    """Return edits of a file that is not open."""
-    identifier = OptionalVersionedTextDocumentIdentifier(uri=uri_of(path), version=None)
-    return TextDocumentEdit(text_document=identifier, edits=list(edits))
+def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """Return how much of two texts is the same at their beginnings, and then at their ends."""
+    most = min(len(old), len(new))
+    start = next((n for n in range(most) if old[n] != new[n]), most)
+    most -= start
+    return start, next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
 
 
 _TREE_SECONDS = 10.0
@@ -267,29 +205,23 @@ _PATIENCE = 0.2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CardFile:
-    """A Markdown file of a brain, written or to be written."""
+    """A Markdown file of a brain, written or to be written, or a draft that waits for a human."""
 
     brain: Brain
     layer: Layer
     id: str
+    """Of a draft the one that it would have."""
+    draft: str = ""
+    """Of a draft its id among the drafts."""
 
     @property
     def name(self) -> str:
         """What ``Cards.find`` knows it by."""
         return f"{self.layer.alias}:{self.id}" if len(self.brain.layers) > 1 else self.id
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DraftFile:
-    """A draft that waits for a human."""
-
-    brain: Brain
-    id: str
-
-    @property
-    def layer(self) -> Layer:
-        """The brain that it would become a card of."""
-        return self.brain.layers[0]
+    def parse(self, text: str) -> Document:
+        """Return what it says if it holds this text."""
+        return parse_card(text, path=self.id, folders=self.layer.settings.folders)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -308,12 +240,6 @@ class Located:
     layer: Layer
     card: Card
     where: Range
-
-
-def parse(file: CardFile | DraftFile, text: str) -> Document:
-    """Return what a card or draft of this text says."""
-    path = file.id if isinstance(file, CardFile) else f"lessons/{file.id}.md"
-    return parse_card(text, path=path, folders=file.layer.settings.folders)
 
 
 class Files:
@@ -337,19 +263,31 @@ class Files:
         self._cards: dict[str, tuple[object, list[Card]]] = {}
         self._trees: dict[str, tuple[float, list[str]]] = {}
 
-    def find(self, path: str) -> CardFile | DraftFile | SourceFile | None:
+    def find(self, path: str) -> CardFile | SourceFile | None:
         """Return what the file at a real path is, None where it is none of our business."""
         brain = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
-            if brain is not None and (card := _find_card(brain, path)) is not None:
-                return card
-            if (draft := self._find_draft(path)) is not None:
-                return draft
-        if brain is None or not self._is_in_project(brain, path):
+            for layer in brain.layers if brain else ():
+                name = relative(path, layer.root)
+                if brain and is_inside(path, layer.root) and _holds(layer, name):
+                    return CardFile(brain=brain, layer=layer, id=name)
+            name = os.path.splitext(os.path.basename(path))[0]
+            for own in self.brains():
+                drafts = own.drafts
+                if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
+                    card = f"lessons/{name}.md"
+                    return CardFile(brain=own, layer=own.layers[0], id=card, draft=name)
+        # The user's own brain holds everywhere, but a library that is looked at is nobody's
+        # project: a brain must be of the file's project, or the editor work there.
+        if brain is None or not (
+            any(is_inside(path, folder) for folder in self.folders)
+            or any(
+                is_inside(path, one.root) or is_inside(one.root, brain.directory)
+                for one in brain.layers
+            )
+        ):
             return None
-        return SourceFile(
-            brain=brain, path=os.path.relpath(path, brain.directory).replace(os.sep, "/")
-        )
+        return SourceFile(brain=brain, path=relative(path, brain.directory))
 
     def brain_of(self, folder: str) -> Brain | None:
         """Return the trusted brains that hold for a folder as of their last commit, None without.
@@ -364,7 +302,7 @@ class Files:
                 self._tell(found.missing)
             # One brain for all folders of a project: its patterns are compiled but once.
             around = [*self.folders, *found.trusted]
-            inside = [one for one in around if _is_inside(folder + os.sep, one)]
+            inside = [one for one in around if is_inside(folder + os.sep, one)]
             where = git_top(folder) or max(inside, key=len, default=folder)
             return self._workspace.find(where, found=found)
         except (BrainNotFound, Untrusted):
@@ -399,7 +337,7 @@ class Files:
 
     def refresh(self) -> bool:
         """Bring the brains of what is open up to date; return whether anything had changed."""
-        folders = {os.path.dirname(document.path) for document in self.documents.all()}
+        folders = {os.path.dirname(document.path) for document in list(self.documents.values())}
         brains = {id(brain): brain for brain in map(self.brain_of, folders) if brain is not None}
         changed = False
         for brain in brains.values():
@@ -409,39 +347,12 @@ class Files:
             changed = changed or any(layer.state is not state for state, layer in pairs)
         return changed
 
-    def _find_draft(self, path: str) -> DraftFile | None:
-        name = os.path.splitext(os.path.basename(path))[0]
-        for brain in self.brains():
-            drafts = brain.drafts
-            if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
-                return DraftFile(brain=brain, id=name)
-        return None
 
-    def _is_in_project(self, brain: Brain, path: str) -> bool:
-        """Tell whether a brain is of the file's project, or the editor works there.
-
-        The user's own brain holds everywhere, but a library that is looked at is nobody's project.
-        """
-        own = any(
-            _is_inside(path, layer.root) or _is_inside(layer.root, brain.directory)
-            for layer in brain.layers
-        )
-        return own or any(_is_inside(path, folder) for folder in self.folders)
-
-
-def _find_card(brain: Brain, path: str) -> CardFile | None:
-    for layer in brain.layers:
-        if not _is_inside(path, layer.root):
-            continue
-        name = os.path.relpath(path, layer.root).replace(os.sep, "/")
-        layer.prepare()
-        if layer.read(lambda one, name=name: one.catalogue.numbers(name)) or _is_new(layer, name):  # type: ignore[misc]
-            return CardFile(brain=brain, layer=layer, id=name)
-    return None
-
-
-def _is_new(layer: Layer, name: str) -> bool:
-    """Tell whether a file that no scan has listed would be a card, or is too large to be read."""
+def _holds(layer: Layer, name: str) -> bool:
+    """Tell whether a brain lists a card, or would if its file were saved or smaller."""
+    layer.prepare()
+    if layer.read(lambda one: one.catalogue.numbers(name)):
+        return True
     if any(part.startswith(".") for part in name.split("/")):
         return False
     full = os.path.join(layer.root, *name.split("/"))
@@ -450,18 +361,26 @@ def _is_new(layer: Layer, name: str) -> bool:
     return kind_of(name, layer.settings.folders) != NOTE
 
 
-def _is_inside(path: str, folder: str) -> bool:
+def is_inside(path: str, folder: str) -> bool:
+    """Tell whether a path leads into a folder."""
     return path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-_KEY = re.compile(
-    r"(?P<indent>[ \t]*)(?P<dash>-[ \t]+)?(?P<key>[^\W\d_][\w -]*?)[ \t]*:(?:[ \t]|$)"
-)
-_FIRST = re.compile(r"(?P<indent>[ \t]*)(?P<dash>-[ \t]+)?(?P<word>[\w-]*)$")
-_ITEM = re.compile(r"(?P<indent>[ \t]*)-[ \t]*")
-_WIKI = re.compile(r"\[\[(?P<target>[^\[\]|\n]*)$")
-_LINK = re.compile(r"\]\((?P<target>[^()\s]*)$")
-_HEADING = re.compile(r"##[ \t]+(?P<word>.*)$")
+def relative(path: str, folder: str) -> str:
+    """Return a path from a folder, with slashes."""
+    return os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+_MARGIN = r"(?P<margin>[ \t]*(?:-[ \t]+)?)"
+_KEY = re.compile(_MARGIN + r"(?P<key>[^\W\d_][\w -]*?)[ \t]*:(?:[ \t]|$)")
+_FIRST = re.compile(_MARGIN + r"(?P<typed>[\w-]*)$")
+_ITEM = re.compile(r"[ \t]*-[ \t]*|")
+_IN_BODY = {
+    "wiki": re.compile(r"\[\[(?P<typed>[^\[\]|\n]*)$"),
+    "link": re.compile(r"\]\((?P<typed>[^()\s]*)$"),
+    "heading": re.compile(r"^##[ \t]+(?P<typed>.*)$"),
+}
+"""Kind of a cursor below the header → what stands before it."""
 _LONGEST_HEADER = 2_000
 """Lines looked at for the end of a header."""
 
@@ -484,17 +403,28 @@ class Cursor:
 
 def find_cursor(text: Text, at: Position) -> Cursor:
     """Return what stands at a position."""
-    column = text.column(at)
-    before = text.line(at.line)[:column]
+    before = text.line(at.line)[: text.column(at)]
     first, end = find_header(text)
-    if first <= at.line < end:
-        return _in_header(text, at.line, first, before)
-    for kind, form in (("wiki", _WIKI), ("link", _LINK)):
-        if found := form.search(before):
-            return Cursor(kind=kind, typed=found["target"], start=found.start("target"))
-    if found := _HEADING.match(before):
-        return Cursor(kind="heading", typed=found["word"], start=found.start("word"))
-    return Cursor(kind="text")
+    if not first <= at.line < end:
+        for kind, form in _IN_BODY.items():
+            if found := form.search(before):
+                return Cursor(kind=kind, typed=found["typed"], start=found.start("typed"))
+        return Cursor(kind="text")
+    above = (_KEY.match(text.line(number)) for number in range(at.line, first - 1, -1))
+    parent = next((canonical(one["key"]) for one in above if one and not one["margin"]), "")
+    key, begin = "", 0
+    if found := _KEY.match(before):
+        key, begin = canonical(found["key"]), found.end()
+        parent = parent if found["margin"] else ""
+    elif (found := _FIRST.fullmatch(before)) and (not found["margin"] or parent == "detect"):
+        parent = parent if found["margin"] else ""
+        typed, start = found["typed"], found.start("typed")
+        return Cursor(kind="key", parent=parent, typed=typed, start=start)
+    elif item := _ITEM.match(before):
+        key, parent, begin = parent, "", item.end()
+    start = max(begin, *(before.rfind(mark, begin) + 1 for mark in "[,"))
+    start = len(before) - len(before[start:].lstrip(" \t'\""))
+    return Cursor(kind="value", key=key, parent=parent, typed=before[start:], start=start)
 
 
 def find_header(text: Text) -> tuple[int, int]:
@@ -515,37 +445,3 @@ def find_key(text: Text, line: int) -> tuple[str, int, int] | None:
     first, end = find_header(text)
     found = _KEY.match(text.line(line)) if first <= line < end else None
     return (canonical(found["key"]), found.start("key"), found.end("key")) if found else None
-
-
-def _in_header(text: Text, line: int, first: int, before: str) -> Cursor:
-    parent = _key_above(text, line, first)
-    if found := _KEY.match(before):
-        nested = bool(found["indent"] or found["dash"])
-        return _value(
-            before, found.end(), canonical(found["key"]), canonical(parent) if nested else ""
-        )
-    found = _FIRST.fullmatch(before)
-    nested = found is not None and bool(found["indent"] or found["dash"])
-    if found and not nested:
-        return Cursor(kind="key", typed=found["word"], start=found.start("word"))
-    if found and canonical(parent) == "detect":
-        word, start = found["word"], found.start("word")
-        return Cursor(kind="key", parent="detect", typed=word, start=start)
-    item = _ITEM.match(before)
-    return _value(before, item.end() if item else 0, canonical(parent), "")
-
-
-def _key_above(text: Text, line: int, first: int) -> str:
-    """Return the key at the margin that a line belongs to, "" without one."""
-    for number in range(line, first - 1, -1):
-        found = _KEY.match(text.line(number))
-        if found and not found["indent"] and not found["dash"]:
-            return found["key"]
-    return ""
-
-
-def _value(before: str, begin: int, key: str, parent: str) -> Cursor:
-    start = max(begin, *(before.rfind(mark, begin) + 1 for mark in "[,"))
-    while start < len(before) and before[start] in " \t'\"":
-        start += 1
-    return Cursor(kind="value", key=key, parent=parent, typed=before[start:], start=start)

@@ -134,21 +134,24 @@ def _guarded(app: App, token: str, *, local: bool) -> App:
     expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.lower(): value for name, value in scope.get("headers", ())}
+        refused = None
         if scope["type"] == "http":
-            headers = {name.lower(): value for name, value in scope["headers"]}
-            if refused := find_refusal(scope, headers, local=local):
-                await _refuse(send, *refused)
-                return
-            if not is_same_site(headers):
-                await _refuse(send, 403, "requests from this origin are refused")
-                return
-            given = headers.get(b"authorization", b"")
-            if token and not hmac.compare_digest(given, expected):
-                await _refuse(
-                    send, 401, "unauthorised; send `Authorization: Bearer` with the server's token"
-                )
-                return
-        await app(scope, receive, send)
+            sent = headers.get(b"authorization", b"")
+            refused = find_refusal(scope, headers, local=local)
+            if refused is None and not is_same_site(headers):
+                refused = 403, "requests from this origin are refused"
+            if refused is None and token and not hmac.compare_digest(sent, expected):
+                told = "unauthorised; send `Authorization: Bearer` with the server's token"
+                refused = 401, told
+        if refused is None:
+            await app(scope, receive, send)
+            return
+        status, why = refused
+        answer = [(b"content-type", b"text/plain; charset=utf-8")]
+        answer += [(b"www-authenticate", b"Bearer")] if status == 401 else []  # noqa: PLR2004 HTTP
+        await send({"type": "http.response.start", "status": status, "headers": answer})
+        await send({"type": "http.response.body", "body": f"{why}\n".encode()})
 
     return guarded
 
@@ -199,14 +202,5 @@ def is_same_site(headers: Mapping[bytes, bytes]) -> bool:
 def is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
     """Tell whether a request names this very server, its port included, as its origin."""
     scheme, _, name = headers.get(b"origin", b"").lower().partition(b"://")
-    return (
-        scheme in (b"http", b"https") and bool(name) and name == headers.get(b"host", b"").lower()
-    )
-
-
-async def _refuse(send: Send, status: int, why: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    if status == 401:  # noqa: PLR2004 HTTP
-        headers.append((b"www-authenticate", b"Bearer"))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": f"{why}\n".encode()})
+    is_web = scheme in (b"http", b"https")
+    return is_web and bool(name) and name == headers.get(b"host", b"").lower()

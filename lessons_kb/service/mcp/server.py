@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -32,41 +32,45 @@ INSTRUCTIONS = (
 """Whole within 512 characters: some clients show the model no more."""
 
 
-class Admission(Protocol):
-    """What a server that is shared lets the caller of the moment do."""
+class Admission:
+    """What a server lets the caller of the moment do: everything, if it is the user's own."""
 
-    def offers(self, tool: str) -> bool:
+    shared = False
+    """Whether others call too, who are not to see somebody's journal or what went wrong with us."""
+
+    def offers(self, _tool: str) -> bool:
         """Tell whether the caller may use a tool."""
+        return True
 
-    def admit(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def admit(self, _tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as they hold for the caller; InputError if it may not call this."""
+        return arguments
 
     def admit_reading(self) -> None:
         """Raise InputError unless the caller may read cards."""
 
-    def seconds(self, tool: str) -> float:
+    def seconds(self, _tool: str) -> float | None:
         """Return how long a tool may take; "" stands for reading a card."""
+        return None
 
-    def conceal(self, error: BaseException) -> str:
-        """Return what a caller is told in the place of an error's text, "" if that may be told."""
+    def conceal(self, _error: BaseException) -> str:
+        """Return what a caller reads in the place of an error's text, "" if that may be read."""
+        return ""
 
 
 class _Server(MCPServer):
-    admission: Admission | None = None
-    """None where whoever is connected may do everything: it is the user's own server."""
+    admission = Admission()
 
     async def read_resource(
         self, uri: AnyUrl | str, context: Context[Any] | None = None
     ) -> Iterable[Any]:
         """Return a card that the caller may read."""
-        if self.admission is None:
-            return await super().read_resource(uri, context)
         try:
             self.admission.admit_reading()
             return await _within(self.admission.seconds(""), super().read_resource(uri, context))
-        except Exception as error:
-            if told := self.admission.conceal(error):
-                raise ResourceNotFoundError(told) from None
+        except Exception as error:  # whatever it is, its text may be for us alone
+            if concealed := self.admission.conceal(error):
+                raise ResourceNotFoundError(concealed) from None
             raise
 
     async def get_prompt(
@@ -76,9 +80,7 @@ class _Server(MCPServer):
         context: Context[Any] | None = None,
     ) -> Any:
         """Return a prompt; of a shared server without anybody's journal."""
-        return await super().get_prompt(
-            name, arguments if self.admission is None else None, context
-        )
+        return await super().get_prompt(name, None if self.admission.shared else arguments, context)
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools with as short schemas as say the same: each session pays for them."""
@@ -90,8 +92,7 @@ class _Server(MCPServer):
                 }
             )
             for tool in await super().list_tools()
-            if tool.name not in UNLISTED
-            and (self.admission is None or self.admission.offers(tool.name))
+            if tool.name not in UNLISTED and self.admission.offers(tool.name)
         ]
 
     async def call_tool(
@@ -99,22 +100,20 @@ class _Server(MCPServer):
     ) -> Any:
         """Say in one line what was wrong with the arguments, or with us; that is logged too."""
         try:
-            if self.admission is not None:
-                arguments = self.admission.admit(name, arguments)
-                seconds = self.admission.seconds(name)
-                return await _within(seconds, super().call_tool(name, arguments, context))
-            return await super().call_tool(name, arguments, context)
+            arguments = self.admission.admit(name, arguments)
+            working = super().call_tool(name, arguments, context)
+            return await _within(self.admission.seconds(name), working)
         except InputError as error:
             raise ToolError(str(error)) from None
         except UnexpectedToolError as error:
             what = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
             log_trouble("mcp", name, what)
-            if self.admission is not None:
+            if self.admission.shared:
                 raise ToolError(self.admission.conceal(error)) from None
             raise ToolError(f"internal error: {what}; run `lessons doctor`") from error
         except ToolError as error:
-            if self.admission is not None and (told := self.admission.conceal(error)):
-                raise ToolError(told) from None
+            if concealed := self.admission.conceal(error):
+                raise ToolError(concealed) from None
             if not isinstance(error.__cause__, ValidationError):
                 raise
             wrong = "; ".join(
@@ -125,8 +124,10 @@ class _Server(MCPServer):
             raise ToolError(message) from error.__cause__
 
 
-async def _within(seconds: float, working: Coroutine[Any, Any, T]) -> T:
+async def _within(seconds: float | None, working: Coroutine[Any, Any, T]) -> T:
     """Return what is awaited; ToolError after some seconds, though a thread may work on."""
+    if seconds is None:
+        return await working
     task = asyncio.ensure_future(working)
     done, _left = await asyncio.wait({task}, timeout=seconds)
     if done:
@@ -161,7 +162,10 @@ def shorten(schema: Any) -> Any:
 
 
 def build_server(
-    workspace: Brains, *, answer_hook: Answer | None = None, admission: Admission | None = None
+    workspace: Brains,
+    *,
+    answer_hook: Answer | None = None,
+    admission: Admission | None = None,
 ) -> MCPServer[str]:
     """Return the server over ``workspace``; ``answer_hook`` answers (agent, event) with text.
 
@@ -178,6 +182,6 @@ def build_server(
         log_level="CRITICAL",
         lifespan=connect,
     )
-    server.admission = admission
+    server.admission = admission or Admission()
     Tools(workspace, answer_hook).register(server)
     return server

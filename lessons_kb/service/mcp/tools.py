@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NotRequired, Protocol, cast
+from typing import Annotated, Any, Literal, NotRequired, Protocol, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -25,7 +25,7 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
-from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit
+from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit
 from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
@@ -60,29 +60,51 @@ def session_of_call(context: Context[Any], named: str | None) -> str:
 
 
 Directory = Annotated[
-    str | None,
-    Field(description="Where you work; default: the server's folder."),
+    str | None, Field(description="Where you work; default: the server's folder.")
 ]
 Session = Annotated[str | None, Field(description="Your session's id: no lesson comes twice.")]
 Paths = Annotated[list[str] | None, Field(description="Files at hand, from the project root.")]
-CardId = Annotated[
-    str,
-    Field(min_length=1, description="Id, slug or prefix."),
-]
+CardId = Annotated[str, Field(min_length=1, description="Id, slug or prefix.")]
 Texts = list[str] | None
+Data = dict[str, Any]
+"""An answer that no client is told the shape of."""
+Answer = Callable[[str, Data], str]
+UNLISTED = ("lessons_hook",)
+"""Tools that agents' settings call by name: no model is offered them, or pays for them."""
+HOOK_SECONDS = 2.0
+"""An agent waits for its hooks: later than this an answer is worth less than none."""
 HISTORY_EVENTS = 50
 """Of a session, where a client does not say how many it wants."""
-HistoryLimit = Annotated[int, Field(ge=1, le=200)]
+_MOST_MATCHES = 4
+"""More than a prompt is ever given: some may be in the client's own brain too."""
+_LINE_CHARS = 300
+_SYSTEM_EVENTS = ("compaction", "stage", "preflight")
+"""Kinds of events that neither the user nor the agent did."""
+_CARD_FIELDS = (
+    *("id", "kind", "title", "severity", "status", "occurrences", "last_seen"),
+    *("topics", "paths", "symptoms", "why", "checklist"),
+)
+_AGENT_NAMES = Literal[
+    "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
+]
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+_REWRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
 
 
-class Found(TypedDict):
-    """A card or note that was found."""
-
+class _Named(TypedDict):
     id: str
     kind: str
     title: str
     severity: str
     occurrences: int
+
+
+class Found(_Named):
+    """A card or note that was found."""
+
     score: float
     confidence: float
     passed: bool
@@ -107,14 +129,12 @@ class Hits(TypedDict):
     skipped: NotRequired[str]
 
 
-class Matched(TypedDict):
+Answered = TypeVar("Answered", Block, Hits)
+
+
+class Matched(_Named):
     """A lesson for a task, with all that a client needs to put it into a block of its own."""
 
-    id: str
-    kind: str
-    title: str
-    severity: str
-    occurrences: int
     why: str
     checklist: list[str]
     shown_by: list[str]
@@ -130,24 +150,6 @@ class Matches(TypedDict):
     """The lessons for a task, best first; nothing is remembered of the question."""
 
     lessons: list[Matched]
-
-
-class CardText(TypedDict):
-    """One card."""
-
-    id: str
-    kind: str
-    title: str
-    severity: str
-    status: str
-    occurrences: int
-    last_seen: str | None
-    topics: list[str]
-    paths: list[str]
-    symptoms: list[str]
-    why: str
-    checklist: list[str]
-    text: str
 
 
 class CheckedItem(TypedDict):
@@ -182,50 +184,6 @@ class Proposed(TypedDict):
     next: str
 
 
-class Counted(TypedDict):
-    """A card and how often its mistake was seen."""
-
-    id: str
-    title: str
-    occurrences: int
-
-
-class Bumped(TypedDict):
-    """Cards that were counted once more."""
-
-    cards: list[Counted]
-
-
-class Marked(TypedDict):
-    """A mark that was noted."""
-
-    id: str
-    mark: str
-    times: int
-
-
-class Row(TypedDict):
-    """One thing that happened in a session."""
-
-    at: float
-    kind: str
-    tool: str
-    targets: list[str]
-    outcome: str
-    text: str
-    output: str
-
-
-class History(TypedDict):
-    """Events of a session, oldest first."""
-
-    session: str
-    events: list[Row]
-
-
-_SYSTEM_ROWS = ("compaction", "stage", "preflight")
-"""Kinds of events that neither the user nor the agent did."""
-
 RETROSPECTIVE = """\
 Look back on this session. For each mistake that cost time (a failed command, a wrong assumption, \
 a change taken back, a complaint of the user):
@@ -240,73 +198,36 @@ At most three proposals; none is a good answer. Tell the user that `lessons revi
 """
 
 
-def substituted(event: Any) -> Any:
-    """Return an event without the placeholders that its agent had no value for."""
-    if not isinstance(event, dict):
-        return event
-    kept = {}
-    for key, value in event.items():
-        if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
-            continue
-        kept[key] = substituted(_parsed(value) if key in _OBJECTS else value)
-        if key in _FLAGS:
-            kept[key] = value in (True, "true")
-    return kept
+class Brains(Protocol):
+    """Gives the brain for a directory: a ``Workspace``, or one brain that a server shares."""
+
+    def find(self, directory: str | None = None, /) -> Brain:
+        """Return the open brain of a directory; Untrusted, BrainNotFound."""
 
 
-_OBJECTS = ("tool_input", "tool_response")
-_FLAGS = ("is_interrupt",)
-"""True and false, put into a text like everything else."""
-
-
-def _parsed(value: Any) -> Any:
-    """Return an object that was put into a text, anything else as it is."""
-    if isinstance(value, str) and value.startswith("{"):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
-
-
-def show_block(data: dict[str, Any]) -> Block:
+def show_block(data: Data) -> Block:
     """Return a rendered preflight in the tool's shape."""
     return Block(
         block=data.get("block", ""),
         tokens=data.get("tokens", 0),
         footer=data.get("footer", ""),
-        lessons=[show_hit(hit) for hit in data.get("lessons", ())],
-        context=[show_hit(hit) for hit in data.get("context", ())],
+        lessons=[_show_hit(hit) for hit in data.get("lessons", ())],
+        context=[_show_hit(hit) for hit in data.get("context", ())],
     )
 
 
-def show_hit(hit: dict[str, Any]) -> Found:
-    """Return a rendered hit in the tool's shape."""
+def _show_hit(hit: Data) -> Found:
     return cast(Found, {field: hit[field] for field in Found.__annotations__})
-
-
-def _tell_skipped(brain: Brain) -> str:
-    """Say which brains hold more files than are indexed, "" where none does.
-
-    They are named without their paths: the client may be another machine's.
-    """
-    told = (layer.tell_beyond().replace(layer.root, layer.alias, 1) for layer in brain.layers)
-    return defang_line(" ".join(filter(None, told)))
 
 
 _show_line = lru_cache(maxsize=10_000)(defang_line)  # of cards: each is shown again and again
 
 
-def show_match(hit: Hit) -> Matched:
+def _show_match(hit: Hit) -> Matched:
     """Return a lesson in the shape of a client that merges it with its own."""
     card = hit.card
     patterns = [
-        {
-            one.kind: one.text,
-            "files": list(one.files),
-            "language": one.language,
-            "unless": one.unless,
-        }
+        {one.kind: one.text, "files": [*one.files], "language": one.language, "unless": one.unless}
         for one in card.detect
     ]
     return Matched(
@@ -327,73 +248,84 @@ def show_match(hit: Hit) -> Matched:
     )
 
 
-def read_card(brain: Brain, name: str) -> tuple[Card, str]:
+def _add_skipped(found: Answered, brain: Brain) -> Answered:
+    """Add to an answer which brains hold more files than are indexed.
+
+    They are named without their paths: the client may be another machine's.
+    """
+    lines = (layer.tell_beyond().replace(layer.root, layer.alias, 1) for layer in brain.layers)
+    if skipped := defang_line(" ".join(filter(None, lines))):
+        found["skipped"] = skipped
+    return found
+
+
+def _read_card(brain: Brain, name: str) -> tuple[Card, str]:
     """Return a card and its Markdown, which is data: nothing in it can pose as somebody else."""
     card = brain.cards.get(name)
     return card, defang(clean(brain.cards.read(name)[1].body)).strip()
 
 
-def read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Row]:
-    """Return the newest rows of a session, or of one chat of it, oldest first."""
-    kinds = [kind for kind in EVENTS if kind not in _SYSTEM_ROWS]
+def _show_fields(card: Card, *fields: str) -> Data:
+    """Return fields of a card, each text as one line that cannot pose as somebody else."""
+    found: Data = {field: getattr(card, field) for field in fields}
+    for field, value in found.items():
+        if isinstance(value, tuple):
+            found[field] = [defang_line(one) for one in value]
+        elif isinstance(value, str):
+            found[field] = defang_line(value)
+    return found
+
+
+def _read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Data]:
+    """Return the newest events of a session, or of one chat of it, oldest first."""
+    kinds = [kind for kind in EVENTS if kind not in _SYSTEM_EVENTS]
     most = None if chat else limit
     events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=most)
     if chat:
-        events = [event for event in events if chat in _chats(event)][-limit:]
-    return [_row(event) for event in events]
+        events = [one for one in events if chat in map(one.record.get, ("chat", "part"))][-limit:]
+    return [
+        {
+            "at": one.at,
+            "kind": one.kind,
+            "tool": one.tool,
+            "targets": [defang_line(target) for target in one.targets],
+            "outcome": one.outcome,
+            "text": defang(clean(one.text)),
+            "output": defang(clean(one.output)),
+        }
+        for one in events
+    ]
 
 
-def _chats(event: Event) -> tuple[object, ...]:
-    return event.record.get("chat"), event.record.get("part")
+def substituted(event: Any) -> Any:
+    """Return an event without the placeholders that its agent had no value for.
+
+    Objects and flags were put into a text like everything else.
+    """
+    if not isinstance(event, dict):
+        return event
+    found = {}
+    for key, value in event.items():
+        is_text = isinstance(value, str)
+        if is_text and value.startswith("${") and value.endswith("}"):
+            continue
+        found[key] = value
+        if is_text and key in ("tool_input", "tool_response") and value.startswith("{"):
+            with suppress(ValueError):
+                found[key] = json.loads(value)
+        found[key] = value in (True, "true") if key == "is_interrupt" else substituted(found[key])
+    return found
 
 
-def _row(event: Event) -> Row:
-    return Row(
-        at=event.at,
-        kind=event.kind,
-        tool=event.tool,
-        targets=[defang_line(one) for one in event.targets],
-        outcome=event.outcome,
-        text=defang(clean(event.text)),
-        output=defang(clean(event.output)),
-    )
-
-
-def show_row(row: Row) -> str:
-    """Return a row as one line."""
-    words = (row["kind"], row["tool"], ", ".join(row["targets"][:3]), row["outcome"])
-    told = " · ".join(word for word in words if word and word != "ok")
-    return defang_line(f"{told}: {row['text'] or row['output']}")[:_LINE_CHARS]
-
-
-_LINE_CHARS = 300
-
-
-Answer = Callable[[str, dict[str, Any]], str]
-
-
-UNLISTED = ("lessons_hook",)
-"""Tools that agents' settings call by name: no model is offered them, or pays for them."""
-_MOST_MATCHES = 4
-"""More than a prompt is ever given: some may be in the client's own brain too."""
-HOOK_SECONDS = 2.0
-"""An agent waits for its hooks: later than this an answer is worth less than none."""
-_AGENT_NAMES = Literal[
-    "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
-]
-
-_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-_REWRITES = ToolAnnotations(
-    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
-)
-
-
-class Brains(Protocol):
-    """Gives the brain for a directory: a ``Workspace``, or one brain that a server shares."""
-
-    def find(self, directory: str | None = None, /) -> Brain:
-        """Return the open brain of a directory; Untrusted, BrainNotFound."""
+@contextmanager
+def _tool_errors() -> Iterator[None]:
+    """Turn our errors, which say what to do next, into errors of the tool."""
+    try:
+        yield
+    except CardNotFound as error:
+        raise ToolError(f"{defang_line(str(error))}; lessons_search finds ids") from None
+    except LessonsError as error:
+        raise ToolError(defang_line(str(error))) from None
 
 
 class Tools:
@@ -415,13 +347,15 @@ class Tools:
             (self.lessons_mark, "Mark a lesson", _NOTES),
             (self.session_history, "Session history", _READS),
         ):
-            server.tool(title=title, annotations=hints, description=_said_of(tool))(tool)
+            described = " ".join((tool.__doc__ or "").split())
+            server.tool(title=title, annotations=hints, description=described)(tool)
         server.tool(structured_output=False)(self.lessons_hook)
         server.resource(
             "lesson://{+id}", title="A lesson", mime_type="text/markdown", name="lesson"
         )(self.lesson)
         server.prompt(title="Look back on a session")(self.retrospective)
 
+    @_tool_errors()
     def lessons_preflight(
         self,
         prompt: Annotated[str, Field(description="The task, as the user put it.")],
@@ -435,25 +369,22 @@ class Tools:
         """Return the few lessons that matter for a task, as a checklist to verify before you
         finish; empty when none is relevant.
         """
-        with _said():
-            try:
-                brain = self._workspace.find(directory)
-            except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
-                return show_block({})
-            found = brain.preflight(
-                prompt,
-                paths=paths or (),
-                stage=stage,
-                session=session,
-                budget=budget,
-                context=context,
-            )
-            data = render.preflight_data(found, brain.layers[0].settings.language)
-            block = show_block(data)
-            if skipped := _tell_skipped(brain):
-                block["skipped"] = skipped
-            return block
+        try:
+            brain = self._workspace.find(directory)
+        except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
+            return show_block({})
+        found = brain.preflight(
+            prompt,
+            paths=paths or (),
+            stage=stage,
+            session=session,
+            budget=budget,
+            context=context,
+        )
+        data = render.preflight_data(found, brain.layers[0].settings.language)
+        return _add_skipped(show_block(data), brain)
 
+    @_tool_errors()
     def lessons_match(
         self,
         prompt: Annotated[str, Field(min_length=1, max_length=20_000)],
@@ -461,13 +392,13 @@ class Tools:
     ) -> Matches:
         """Return the lessons for a task as data, for a client that adds them to its own.
 
-        No model is offered this, and nothing is noted: what is given in the end the client knows.
+        No model is offered this, and nothing is noted: the client knows what it injects.
         """
-        with _said():
-            found = self._workspace.find(directory).find_lessons(prompt)
-            passed = [hit for _layer, hit in found if hit.passed]
-            return Matches(lessons=[show_match(hit) for hit in passed[:_MOST_MATCHES]])
+        found = self._workspace.find(directory).find_lessons(prompt)
+        passed = [hit for _layer, hit in found if hit.passed]
+        return Matches(lessons=[_show_match(hit) for hit in passed[:_MOST_MATCHES]])
 
+    @_tool_errors()
     def lessons_search(
         self,
         query: Annotated[str, Field(min_length=1, description="Words, an error, file names.")],
@@ -481,43 +412,26 @@ class Tools:
         directory: str | None = None,
     ) -> Hits:
         """Search cards and notes, best first. ``passed`` says whether a hit is relevant."""
-        with _said():
-            brain = self._workspace.find(directory)
-            chosen = tuple(kinds or (*KINDS, NOTE))
-            hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
-            found = Hits(hits=[show_hit(render.hit_data(hit)) for hit in hits])
-            if skipped := _tell_skipped(brain):
-                found["skipped"] = skipped
-            return found
+        brain = self._workspace.find(directory)
+        chosen = tuple(kinds or (*KINDS, NOTE))
+        hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
+        return _add_skipped(Hits(hits=[_show_hit(render.hit_data(hit)) for hit in hits]), brain)
 
+    @_tool_errors()
     def lessons_get(
         self,
         id: CardId,  # noqa: A002
         context: Context[Any],
         directory: str | None = None,
-    ) -> CardText:
+    ) -> Data:
         """Read one whole card."""
-        with _said():
-            brain = self._workspace.find(directory)
-            card, text = read_card(brain, id)
-            found = brain.cards.find(id)
-            note_shown(brain, session_of_call(context, None), found, at=time.time())
-            return CardText(
-                id=defang_line(card.id),
-                kind=card.kind,
-                title=defang_line(card.title),
-                severity=card.severity,
-                status=card.status,
-                occurrences=card.occurrences,
-                last_seen=card.last_seen,
-                topics=[defang_line(one) for one in card.topics],
-                paths=[defang_line(one) for one in card.paths],
-                symptoms=[defang_line(one) for one in card.symptoms],
-                why=defang_line(card.why),
-                checklist=[defang_line(one) for one in card.checklist],
-                text=text,
-            )
+        brain = self._workspace.find(directory)
+        card, text = _read_card(brain, id)
+        session = session_of_call(context, None)
+        note_shown(brain, session, brain.cards.find(id), at=time.time())
+        return {**_show_fields(card, *_CARD_FIELDS), "text": text}
 
+    @_tool_errors()
     def lessons_check(
         self,
         answer: Annotated[str, Field(description="What you are about to tell the user.")],
@@ -531,12 +445,11 @@ class Tools:
         directory: str | None = None,
     ) -> Checked:
         """Report for each checklist item: shown, denied, contradicted or open."""
-        with _said():
-            brain = self._workspace.find(directory)
-            seen = evidence or ()
-            result = brain.check(answer, cards=cards, evidence=seen, session=session)
-            return cast(Checked, render.check_data(result))
+        brain = self._workspace.find(directory)
+        result = brain.check(answer, cards=cards, evidence=evidence or (), session=session)
+        return cast(Checked, render.check_data(result))
 
+    @_tool_errors()
     def lessons_propose(
         self,
         title: Annotated[str, Field(min_length=1, description="The mistake, in one line.")],
@@ -577,46 +490,39 @@ class Tools:
             "Root Cause": root_cause,
             "Fix": fix,
         }
-        with _said():
-            drafts = self._workspace.find(directory).drafts
-            draft = drafts.propose(
-                title,
-                kind=kind,
-                sections={name: text for name, text in parts.items() if text.strip()},
-                prevention=prevention,
-                symptoms=symptoms,
-                topics=topics or (),
-                paths=paths or (),
-                detect=detect or (),
-                severity=severity,
-                example=example,
-            )
-            return Proposed(
-                id=draft.id,
-                path=draft.path,
-                missing=list(draft.missing),
-                similar=[defang_line(one.card.id) for one in drafts.find_near_duplicates(draft)],
-                next="Ask the user to run `lessons review`, which accepts, edits or discards it.",
-            )
+        drafts = self._workspace.find(directory).drafts
+        draft = drafts.propose(
+            title,
+            kind=kind,
+            sections={name: text for name, text in parts.items() if text.strip()},
+            prevention=prevention,
+            symptoms=symptoms,
+            topics=topics or (),
+            paths=paths or (),
+            detect=detect or (),
+            severity=severity,
+            example=example,
+        )
+        return Proposed(
+            id=draft.id,
+            path=draft.path,
+            missing=list(draft.missing),
+            similar=[defang_line(one.card.id) for one in drafts.find_near_duplicates(draft)],
+            next="Ask the user to run `lessons review`, which accepts, edits or discards it.",
+        )
 
+    @_tool_errors()
     def lessons_bump(
         self,
         ids: Annotated[list[CardId], Field(min_length=1, max_length=20)],
         task: Annotated[str | None, Field(description="The task in which it came back.")] = None,
         directory: str | None = None,
-    ) -> Bumped:
+    ) -> Data:
         """Record that the mistake of these cards happened again."""
-        with _said():
-            cards = self._workspace.find(directory).bump(*ids, task=task)
-            return Bumped(
-                cards=[
-                    Counted(
-                        id=defang_line(c.id), title=defang_line(c.title), occurrences=c.occurrences
-                    )
-                    for c in cards
-                ]
-            )
+        cards = self._workspace.find(directory).bump(*ids, task=task)
+        return {"cards": [_show_fields(one, "id", "title", "occurrences") for one in cards]}
 
+    @_tool_errors()
     def lessons_mark(
         self,
         id: CardId,  # noqa: A002
@@ -629,12 +535,11 @@ class Tools:
             str | None, Field(description="Your session's id; default: this connection.")
         ] = None,
         directory: str | None = None,
-    ) -> Marked:
+    ) -> Data:
         """Record whether a lesson helped."""
-        with _said():
-            known = session_of_call(context, session)
-            effect = self._workspace.find(directory).stats.mark(id, mark, session=known)
-            return Marked(id=effect.name, mark=mark, times=getattr(effect, mark))
+        stats = self._workspace.find(directory).stats
+        effect = stats.mark(id, mark, session=session_of_call(context, session))
+        return {"id": effect.name, "mark": mark, "times": getattr(effect, mark)}
 
     async def lessons_hook(
         self,
@@ -656,32 +561,30 @@ class Tools:
             log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was injected")
             return ""
 
-    def _forget(self, event: dict[str, Any], late: asyncio.Future[str]) -> None:
-        """Note that what came too late was never before the model: it may be given again."""
+    def _forget(self, event: Data, late: asyncio.Future[str]) -> None:
+        """Note that what came too late was never before the model: it may be injected again."""
         if late.cancelled() or late.exception() or not late.result():
             return
         with suppress(LessonsError):
             for layer in self._workspace.find(event.get("cwd")).layers:
                 layer.journal.forget_context(str(event.get("session_id", "")))
 
+    @_tool_errors()
     def session_history(
         self,
         session_id: Annotated[str, Field(min_length=1)],
         chat_id: Annotated[str | None, Field(description="Only this subagent.")] = None,
-        limit: HistoryLimit = HISTORY_EVENTS,
+        limit: Annotated[int, Field(ge=1, le=200)] = HISTORY_EVENTS,
         directory: str | None = None,
-    ) -> History:
+    ) -> Data:
         """Return the newest prompts and calls of a session, oldest first."""
-        with _said():
-            brain = self._workspace.find(directory)
-            return History(
-                session=session_id, events=read_history(brain, session_id, chat_id, limit)
-            )
+        events = _read_history(self._workspace.find(directory), session_id, chat_id, limit)
+        return {"session": session_id, "events": events}
 
     def lesson(self, id: str) -> str:  # noqa: A002
         """Return one card as Markdown."""
         try:
-            return read_card(self._workspace.find(), id)[1]
+            return _read_card(self._workspace.find(), id)[1]
         except (CardNotFound, BrainNotFound, Untrusted) as error:
             raise ResourceNotFoundError(str(error)) from None
 
@@ -690,26 +593,16 @@ class Tools:
         session_id: Annotated[str, Field(description="Your session's id; adds its journal.")] = "",
     ) -> str:
         """Look back on a session and propose the lessons that it taught."""
-        rows: list[Row] = []
+        events: list[Data] = []
         if session_id:
             with suppress(LessonsError):  # without a journal it is still a good question
-                rows = read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)
-        told = "\n".join(f"- {show_row(row)}" for row in rows)
-        seen = f"\n\nThe journal of this session:\n{told}" if told else ""
-        return RETROSPECTIVE + seen
-
-
-def _said_of(tool: Callable[..., Any]) -> str:
-    """Return a tool's description: its docstring without the breaks of its lines."""
-    return " ".join((tool.__doc__ or "").split())
-
-
-@contextmanager
-def _said() -> Iterator[None]:
-    """Turn our errors, which say what to do next, into errors of the tool."""
-    try:
-        yield
-    except CardNotFound as error:
-        raise ToolError(f"{defang_line(str(error))}; lessons_search finds ids") from None
-    except LessonsError as error:
-        raise ToolError(defang_line(str(error))) from None
+                events = _read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)
+        lines = []
+        for one in events:
+            words = (one["kind"], one["tool"], ", ".join(one["targets"][:3]), one["outcome"])
+            head = " · ".join(word for word in words if word and word != "ok")
+            lines.append(
+                "- " + defang_line(f"{head}: {one['text'] or one['output']}")[:_LINE_CHARS]
+            )
+        journal = "\n\nThe journal of this session:\n" if lines else ""
+        return RETROSPECTIVE + journal + "\n".join(lines)

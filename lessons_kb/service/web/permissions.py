@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError, LessonsError
+from lessons_kb.service.mcp.server import Admission
 from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.served_brain import explain
 from lessons_kb.store.settings import PROPOSE, READ
@@ -38,8 +39,10 @@ def require_scope(scope: str) -> None:
         raise Forbidden(f"this token may not {scope}; ask for one with that scope")
 
 
-class ServerAdmission:
-    """The rules of a shared server, as ``service.mcp.server.Admission`` asks for them."""
+class ServerAdmission(Admission):
+    """The rules of a shared server."""
+
+    shared = True
 
     def offers(self, tool: str) -> bool:
         """Tell whether the caller may use a tool."""

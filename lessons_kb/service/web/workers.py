@@ -28,7 +28,7 @@ _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 def run_workers(
     config: Config, listening: socket, roots: Mapping[str, str], shared: Shared
 ) -> None:
-    """Answer with ``config.workers`` processes until told to stop, and index what changes."""
+    """Answer with so many processes as ``config`` says until told to stop; index what changes."""
     layers = [Layer.open(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder

@@ -4,7 +4,7 @@ import pathlib
 from types import SimpleNamespace
 
 import pytest
-from lsprotocol.types import Position, Range
+from lsprotocol.types import Range
 
 from lessons_kb.service.lsp.documents import Documents, Files, Text, path_of
 from lessons_kb.store import scan as trust
@@ -105,10 +105,6 @@ def changed(root, edit):
             path = pathlib.Path(path_of(one.text_document.uri))
             found[str(path.relative_to(root))] = apply(path.read_bytes().decode(), one.edits)
     return found
-
-
-def whole_range(document):
-    return Range(start=Position(0, 0), end=document.text.end)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from lsprotocol.types import CodeActionKind, Position, Range
 
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.service.lsp import actions as commands
-from lessons_kb.service.lsp.actions import (
+from lessons_kb.service.lsp import code_actions as commands
+from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
     find_actions,
     find_lenses,
@@ -151,7 +151,7 @@ def test_symbols_are_title_sections_and_checklist(editor):
 
 
 def run(editor, command, *arguments):
-    return COMMANDS[command](editor.files, editor.documents, *arguments)
+    return COMMANDS[command](editor.files, *arguments)
 
 
 def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, project):

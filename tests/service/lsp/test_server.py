@@ -14,7 +14,7 @@ import pytest
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
-from lessons_kb.service.lsp.server import build_server
+from lessons_kb.service.lsp.language_server import build_server
 from tests.kit import Workspace
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
@@ -445,7 +445,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(p
             if one.get("method", "").endswith("Diagnostics")
         ]
         assert versions == sorted(versions)
-        await until(lambda: not server._running and not server._looking)
+        await until(lambda: not server._running)
         workspace.close()
 
     drive(body())

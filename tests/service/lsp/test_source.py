@@ -15,8 +15,8 @@ from lsprotocol.types import (
 
 from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
-from lessons_kb.service.lsp import actions as commands
-from lessons_kb.service.lsp.actions import COMMANDS, find_actions, find_lenses
+from lessons_kb.service.lsp import code_actions as commands
+from lessons_kb.service.lsp.code_actions import COMMANDS, find_actions, find_lenses
 from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
 from lessons_kb.service.lsp.hover import hover
 from lessons_kb.store import scan as trust
@@ -100,7 +100,7 @@ def test_a_lens_counts_the_lessons_that_guard_a_file(editor):
     assert "- [ ] Pass the command as a list" in lens.command.tooltip
     told = editor.ask(hover, document, START).contents.value
     assert told == lens.command.tooltip
-    outcome = COMMANDS[commands.GUARDS](editor.files, editor.documents, document.uri)
+    outcome = COMMANDS[commands.GUARDS](editor.files, document.uri)
     assert outcome.message == told
     assert editor.ask(find_lenses, editor.open("README.rst", ""), START) == []
     editor.files.show_guards = False
@@ -118,9 +118,7 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(editor, project
     opened, bumped = editor.ask(find_actions, document, at, context=context)
     title = "A file name pasted into a shell=True command"
     assert (opened.title, bumped.title) == (f"Open: {title}", f"Count once more: {title}")
-    outcome = COMMANDS[opened.command.command](
-        editor.files, editor.documents, *opened.command.arguments
-    )
+    outcome = COMMANDS[opened.command.command](editor.files, *opened.command.arguments)
     assert outcome.show == str(project / SHELL_ID)
     assert editor.ask(find_actions, document, START, context=context) == []
 

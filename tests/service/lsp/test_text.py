@@ -125,4 +125,4 @@ def test_the_column_of_an_emoji_counts_twice():
     assert text.column(Position(0, 3)) == 2
     assert text.column(Position(0, 2)) == 1  # inside of the emoji
     assert text.position(1, 2) == Position(1, 2)
-    assert text.end == Position(2, 0)
+    assert text.position_at(len(text.whole)) == Position(2, 0)

@@ -16,7 +16,7 @@ pytest.importorskip("mcp", reason="the extra `server` is not installed")
 from starlette.testclient import TestClient
 
 from lessons_kb import Brain
-from lessons_kb.service.web.server import build_app
+from lessons_kb.service.web.application import build_app
 from lessons_kb.store.settings import add_token
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "brain-example"

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 
 from lessons_kb.service.mcp.http import listen
-from lessons_kb.service.web.server import build_app
+from lessons_kb.service.web.application import build_app
 from lessons_kb.store.settings import add_token
 from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
 from tests.kit import git

@@ -235,14 +235,14 @@ def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypa
     assert ask(client, "search", query="telegram").json()["hits"]
     go_on = threading.Event()
     search = Layers.search
-    monkeypatch.setattr("lessons_kb.service.web.server.ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr("lessons_kb.service.web.application.ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(Layers, "search", lambda *a, **k: go_on.wait(30) and search(*a, **k))
     late = ask(client, "search", query="telegram")
     assert (late.json(), late.headers["lessons-stale"]) == (
         {"hits": []},
         "no answer within 0.05 s",
     )
-    monkeypatch.setattr("lessons_kb.service.web.server.MAX_WAITING", 1)
+    monkeypatch.setattr("lessons_kb.service.web.application.MAX_WAITING", 1)
     busy = ask(client, "search", query="telegram")
     assert (busy.status_code, busy.headers["retry-after"]) == (503, "2")
     go_on.set()

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from markupsafe import Markup
 from starlette.responses import Response
 
-from lessons_kb.brain import why
+from lessons_kb.brain import verdicts
 from lessons_kb.brain.cards import names_project
 from lessons_kb.cards.sections import render_html
 from lessons_kb.errors import CardNotFound
@@ -169,7 +169,7 @@ def explain_prompt(view: View) -> Response:
     if not prompt.strip():
         problem = "Paste a prompt to explain." if "prompt" in form else ""
         return view.show("why.html", problem=problem, told=False, **asked)
-    told = why.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
+    told = verdicts.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
     words = words_by_term(prompt)
     given, held = (
         [

@@ -7,7 +7,6 @@ import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from threading import RLock
 from typing import TypeVar
 
@@ -31,14 +30,13 @@ from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
     FORMAT,
     Catalogue,
+    CatalogueEntry,
     Detector,
-    Entry,
     State,
-    get_inode,
     is_disk_trouble,
 )
 from lessons_kb.store.file_watcher import GENERATION_NAME, measure_folder
-from lessons_kb.store.files import read_regular, sqlite_error
+from lessons_kb.store.files import identify_file, read_regular, sqlite_error
 from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
@@ -46,7 +44,7 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__
 
 
-def digest_files(root: str, paths: list[str], settings: Settings) -> list[Entry]:
+def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
     """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
     return [_digest_file(root, path, settings) for path in paths]
 
@@ -82,30 +80,28 @@ def build_detectors(card: Card) -> tuple[Detector, ...]:
     )
 
 
-def _digest_file(root: str, path: str, settings: Settings) -> Entry:
+def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
-        return Entry(
+        return CatalogueEntry(
             path=path, digest="", card=None, terms={}, findings=(report_unreadable(path, error),)
         )
     card, bad = document.card, check_globs(document)
-    entry = Entry(
-        path=path,
-        digest=hashlib.blake2b(data, digest_size=16).hexdigest(),
-        card=card,
-        terms={},
-        findings=(*document.findings, *bad),
-    )
+    findings = (*document.findings, *bad)
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if card is None:
-        return entry
+        return CatalogueEntry(path=path, digest=digest, card=None, terms={}, findings=findings)
     terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
-    return replace(
-        entry,
+    return CatalogueEntry(
+        path=path,
+        digest=digest,
+        card=card,
+        terms=terms,
+        findings=findings,
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=() if bad else compile_globs(card.paths),
         detectors=build_detectors(card),
-        terms=terms,
         background=measure_background(terms.get("body", ())),
     )
 
@@ -134,7 +130,7 @@ _CACHED_CARDS = 20_000
 """Cards kept in memory by a process that asks again and again."""
 
 
-class Index:
+class SearchIndex:
     """Catalogue and engine of one brain, at the last commit of any process."""
 
     def __init__(self, root: str, *, cache: str) -> None:
@@ -161,14 +157,14 @@ class Index:
         """Files that a rebuild may read at once: a hook has no time for all, nor to verify all."""
         self._verified = False
         """The engine was, by this process."""
-        self._file = 0
-        """Inode of the open catalogue."""
+        self._file: tuple[int, int] | None = None
+        """What tells the file of the open catalogue from another."""
         self._catalogue_verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
-        self._edited: dict[int, Entry] = {}
+        self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
 
     @property
@@ -203,7 +199,7 @@ class Index:
         """The open catalogue."""
         if self._catalogue is None:
             self._catalogue = Catalogue.open(self._path)
-            self._file = get_inode(self._path)
+            self._file = identify_file(self._path)
             self._catalogue_verified = False
         return self._catalogue
 
@@ -271,12 +267,12 @@ class Index:
             return elsewhere(engine) if elsewhere and clustered else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
-    def show(self, entries: Iterable[Entry]) -> None:
+    def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
 
         What is not an edited card of this commit is left out.
         """
-        edited: dict[int, Entry] = {}
+        edited: dict[int, CatalogueEntry] = {}
         for entry in entries:
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)
@@ -292,10 +288,7 @@ class Index:
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers as of the last commit; called within ``read``."""
         found = _look_up(self._cards, self.catalogue.cards, numbers)
-        for number, entry in self._edited.items():
-            if number in found and entry.card:
-                found[number] = entry.card
-        return found
+        return found | {n: e.card for n, e in self._edited.items() if n in found and e.card}
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return what ``Catalogue.guarding`` does, edits included; called within ``read``."""
@@ -324,10 +317,8 @@ class Index:
     def backgrounds(self, numbers: Collection[int]) -> dict[int, float]:
         """Return number → the background of its card, as `cards` does the cards."""
         found = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
-        for number, entry in self._edited.items():
-            if number in numbers and entry.background is not None:
-                found[number] = entry.background
-        return found
+        edited = {n: e.background for n, e in self._edited.items() if n in numbers}
+        return found | {n: one for n, one in edited.items() if one is not None}
 
     def read_body(self, path: str) -> str:
         """Return the text of a file behind its header, "" if it vanished meanwhile."""
@@ -363,7 +354,7 @@ class Index:
 
     def _is_replaced(self) -> bool:
         """Tell whether another process has found the catalogue damaged and made it anew."""
-        return self._catalogue is not None and get_inode(self._path) != self._file
+        return self._catalogue is not None and identify_file(self._path) != self._file
 
     def accept(self, state: State) -> None:
         """Take over the state that this process has just committed."""

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.keys import (
     KEYS,
-    Entry,
+    HeaderEntry,
     Span,
     canonical,
     line_starts,
@@ -224,7 +224,7 @@ class _Text:
         """Return a line by its number, from 1, without its end."""
         return self.text[self.starts[number - 1] : self.starts[number]].rstrip("\r\n")
 
-    def entry(self, number: int) -> Entry | None:
+    def entry(self, number: int) -> HeaderEntry | None:
         """Return the entry whose key stands on a line of the file."""
         return next((one for one in self.entries if self.first + one.line == number), None)
 
@@ -234,7 +234,7 @@ class _Text:
         line, column, last, end = span
         return starts[line] + column, starts[last] + end
 
-    def lines(self, entry: Entry) -> tuple[int, int]:
+    def lines(self, entry: HeaderEntry) -> tuple[int, int]:
         """Return where an entry's lines lie in the text."""
         return self.range((entry.line, 0, entry.end, 0))
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.doctor import size_of
+from lessons_kb.brain.health import size_of
 from lessons_kb.model import Event
 from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
 from tests.kit import make_brain

@@ -1,4 +1,4 @@
-"""The noun ``brain.mine``: lessons that a project's past holds, in its sessions and its history."""
+"""Lessons that a project's past holds, in its sessions and its history."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry, mapping
-from lessons_kb.transcripts.opencode import read_part
+from lessons_kb.transcripts.opencode_messages import read_part
 from lessons_kb.transcripts.reader import CLAUDE, CODEX, COPILOT, GEMINI, MAX_LINE_BYTES, Transcript
 from lessons_kb.transcripts.specstory import read_export
 
@@ -238,7 +238,7 @@ Progress = Callable[[str, int, int], None]
 
 
 @dataclass(kw_only=True, slots=True)
-class Found:
+class MiningResult:
     """What was found, and in how much."""
 
     candidates: list[Candidate]
@@ -293,7 +293,7 @@ def mine(
     comments: Sequence[str] = (),
     progress: Progress = lambda _what, _done, _total: None,
     now: float | None = None,
-) -> Found:
+) -> MiningResult:
     """Look through the past of the project around a brain for what may be worth a lesson.
 
     ``comments`` are files of review comments, as GitHub or GitLab export them: InputError names
@@ -307,7 +307,7 @@ def mine(
         for one in read_comments(read_source(path), name=path)
     ]
     sources, commits, trouble = _survey(brain.directory, everywhere=everywhere, since=since)
-    found = Found(
+    found = MiningResult(
         candidates=[],
         sessions=len(sources),
         commits=len(commits),
@@ -392,7 +392,7 @@ class _Look:
     directory: str
     everywhere: bool
     phrases: tuple[str, ...]
-    found: Found
+    found: MiningResult
     progress: Progress
 
     def read_sessions(self, sources: Sequence[Source]) -> Iterator[Sighting]:

@@ -144,7 +144,7 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     moments = {int(event.at) for event in compactions}
     noted = _read_noted(asked) if asked else None
     ids = {str(one.get("id", "")).rpartition(":")[2] for one in noted or ()}
-    names = _Names(brain, ids.union(row.card for _layer, row in rows))
+    names = _NamedCards(brain, ids.union(row.card for _layer, row in rows))
     if noted is not None:
         verdicts = [replace(_read_verdict(one), title=names.title_of(one)) for one in noted]
     else:
@@ -187,7 +187,7 @@ def find_rule(reason: str) -> str:
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 
-class _Names:
+class _NamedCards:
     """The cards of some ids, by the names that blocks give them."""
 
     def __init__(self, brain: Layers, ids: set[str]) -> None:
@@ -241,8 +241,8 @@ def _read_shown(journal: Journal, session: str) -> list[str]:
     except ValueError:
         return []
     shown = state.get("shown") if isinstance(state, dict) else None
-    pairs = shown if isinstance(shown, list) else []
-    return [str(pair[-1]) for pair in pairs if isinstance(pair, list) and pair]
+    known = shown if isinstance(shown, list) else []
+    return [str(one[1]) for one in known if isinstance(one, list) and len(one) > 1]
 
 
 def find_prompt(brain: Layers, card: Card) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from lsprotocol import types
@@ -16,10 +15,10 @@ from pygls.protocol.language_server import lsp_method
 
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.errors import LessonsError
-from lessons_kb.service.lsp.actions import (
+from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
     KINDS,
-    Outcome,
+    CommandResult,
     find_actions,
     find_lenses,
     find_references,
@@ -34,36 +33,39 @@ from lessons_kb.service.lsp.hover import TRIGGERS, complete, find_symbols, hover
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.version import __version__
 
-PAUSE_SECONDS = 0.02
-"""Diagnostics are made once nobody has typed for so long."""
+PAUSES = {False: 0.02, True: 0.15}
+"""Seconds without typing before diagnostics are made: of what was typed, and of what takes longer,
+so that it delays no typist."""
 REFRESH_SECONDS = 2.0
 """Between two looks at the files of the brains while somebody works."""
-WHOLE_SECONDS = 0.15
-"""After a further pause what takes longer is looked at too, so that it delays no typist."""
 _LOOK_SECONDS = 5.0
 """Between two looks at whether the editor still runs."""
 _WATCHED = ("**/*.{md,markdown}", "**/lessons.toml", "**/.lessonsignore")
-
-Work = Callable[[Files, OpenDocument, Any], Any]
-"""Answers one request about one open document; called in a thread."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Options:
-    """What an editor may set in its initialization options."""
-
-    detect: bool = True
-    """Mark the mistakes that cards describe in source code."""
-    guards: bool = True
-    """Say above a source file how many lessons guard it."""
-
-    @classmethod
-    def read(cls, given: object) -> Options:
-        """Return the options that an editor sent; what it did not send, or sent wrong, is on."""
-        values = given if isinstance(given, Mapping) else {}
-        return cls(
-            detect=values.get("detect") is not False, guards=values.get("guards") is not False
+_MOVED = types.FileOperationRegistrationOptions(
+    filters=[
+        types.FileOperationFilter(
+            pattern=types.FileOperationPattern(glob="**/*.{md,markdown}"), scheme="file"
         )
+    ]
+)
+
+FEATURES: Mapping[str, tuple[Callable[[Files, OpenDocument, Any], Any], Any]] = {
+    types.TEXT_DOCUMENT_COMPLETION: (
+        complete,
+        types.CompletionOptions(trigger_characters=TRIGGERS),
+    ),
+    types.TEXT_DOCUMENT_HOVER: (hover, None),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (find_symbols, None),
+    types.TEXT_DOCUMENT_CODE_LENS: (find_lenses, types.CodeLensOptions(resolve_provider=False)),
+    types.TEXT_DOCUMENT_CODE_ACTION: (
+        find_actions,
+        types.CodeActionOptions(code_action_kinds=KINDS),
+    ),
+    types.TEXT_DOCUMENT_PREPARE_RENAME: (prepare_rename, None),
+    types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
+    types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
+}
+"""Request about an open document → what answers it in a thread, and the options it has."""
 
 
 class _Protocol(LanguageServerProtocol):
@@ -84,7 +86,7 @@ class _Protocol(LanguageServerProtocol):
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         document = params.text_document
         self._server.documents.open(document.uri, document.version, document.text)
-        self._server.schedule(document.uri, whole=True)
+        self._server.schedule(document.uri, full=True)
 
     @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: types.DidChangeTextDocumentParams) -> None:
@@ -109,63 +111,63 @@ class LessonsServer(LanguageServer):
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
         )
         self.documents = Documents()
-        self.files = Files(workspace, self.documents, tell=self.tell_once)
-        self.options = Options()
-        self._told: set[str] = set()
-        self._due: dict[str, bool] = {}
-        """Documents whose diagnostics are to be made, and whether with a look at the project."""
-        self._running: dict[str, asyncio.Task[None]] = {}
-        self._looking: dict[str, asyncio.Task[None]] = {}
-        """Documents that are being looked at whole, which delays no look at what was typed."""
-        self._again: set[str] = set()
+        self.files = Files(workspace, self.documents, tell=self.show_once)
+        self._detect = True
+        """Whether the mistakes that cards describe are marked in source code."""
+        self._shown: set[str] = set()
+        self._due: dict[tuple[str, bool], bool] = {}
+        """Documents to be diagnosed, in the changed lines and whole; whether the project counts."""
+        self._running: dict[tuple[str, bool], asyncio.Task[None]] = {}
+        """What is being diagnosed: looking at a document whole delays no look at changed lines."""
         self._published: dict[str, tuple[OpenDocument, list[types.Diagnostic]]] = {}
         self._active = asyncio.Event()
-        self._refreshing: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._parent: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self, params: types.InitializeParams) -> None:
-        """Take over what the editor says of itself."""
+        """Take over what the editor says of itself; options not sent, or sent wrong, are on."""
         self._loop = asyncio.get_running_loop()
-        self._refreshing = self._loop.create_task(self._keep_fresh())
-        self.options = Options.read(params.initialization_options)
-        uris = [folder.uri for folder in params.workspace_folders or ()]
-        self.files.show_guards = self.options.guards
+        self._tasks.append(self._loop.create_task(self._stay_fresh()))
+        if params.process_id and os.name == "posix":
+            self._tasks.append(self._loop.create_task(_leave_with(params.process_id)))
+        sent = params.initialization_options
+        options = sent if isinstance(sent, Mapping) else {}
+        self._detect = options.get("detect") is not False
+        self.files.show_guards = options.get("guards") is not False
         edits = params.capabilities.workspace and params.capabilities.workspace.workspace_edit
         operations = (edits and edits.resource_operations) or ()
         self.files.renames_files = types.ResourceOperationKind.Rename in operations
-        roots = [path_of(uri) for uri in uris or [params.root_uri or ""]]
-        self.files.folders = tuple(dict.fromkeys(filter(None, roots)))
-        if params.process_id and os.name == "posix":
-            self._parent = self._loop.create_task(_leave_with(params.process_id))
+        uris = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
+        self.files.folders = tuple(dict.fromkeys(filter(None, map(path_of, uris))))
 
-    def schedule(self, uri: str, *, whole: bool = False) -> None:
-        """Make the diagnostics of an open document soon; of changes in a row once."""
-        if self.documents.get(uri) is None:
+    def schedule(self, uri: str, *, full: bool = False, whole: bool = False) -> None:
+        """Make the diagnostics of an open document soon; of changes in a row once.
+
+        First the changed lines are looked at, the ``whole`` if more may be in it. ``full`` says
+        that the files of the project may have changed too.
+        """
+        if uri not in self.documents:
             return
-        self._active.set()
-        self._due[uri] = whole or self._due.get(uri, False)
-        if uri not in self._running:
-            self._running[uri] = asyncio.get_running_loop().create_task(self._work_off(uri))
+        if not whole:
+            self._active.set()
+        key = uri, whole
+        self._due[key] = full or self._due.get(key, False)
+        if key not in self._running:
+            loop = asyncio.get_running_loop()
+            self._running[key] = loop.create_task(self._work_off(uri, whole=whole))
 
     def forget(self, uri: str) -> None:
         """Note that a document was closed."""
-        self.documents.close(uri)
+        self.documents.pop(uri, None)
         self.files.matches.pop(uri, None)
         self._published.pop(uri, None)
-        self.publish(uri, [])
+        self._publish(uri, [])
 
     async def refresh(self) -> None:
         """Look at the files of the brains; if they changed, make all diagnostics again."""
         if await self.run("refresh", self.files.refresh):
-            for document in self.documents.all():
-                self.schedule(document.uri, whole=True)
-
-    def publish(self, uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
-        """Send the diagnostics of a document."""
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
-        )
+            for uri in list(self.documents):
+                self.schedule(uri, full=True)
 
     async def run(self, what: str, work: Callable[[], Any], *, asked: bool = False) -> Any:
         """Return what a piece of work returns in a thread; of one that fails None.
@@ -179,12 +181,12 @@ class LessonsServer(LanguageServer):
             if asked:
                 self.show(str(error), types.MessageType.Warning)
             else:
-                self.tell_once(str(error))
-        except Exception as error:
+                self.show_once(str(error))
+        except Exception as error:  # one answer is lost; the editor keeps its server
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
 
-    async def carry_out(self, what: str, outcome: Outcome) -> Any:
+    async def carry_out(self, what: str, outcome: CommandResult) -> Any:
         """Have the editor do what a command came to; return the command's result."""
         if outcome.edit is not None:
             edit = types.WorkspaceEdit(document_changes=[outcome.edit])
@@ -209,119 +211,96 @@ class LessonsServer(LanguageServer):
         """Show the user a line."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"lessons: {message}"))
 
-    def tell_once(self, message: str) -> None:
+    def show_once(self, message: str) -> None:
         """Show a line that was not shown before; may be called from any thread."""
-        if message not in self._told and self._loop is not None:
-            self._told.add(message)
+        if message not in self._shown and self._loop is not None:
+            self._shown.add(message)
             self._loop.call_soon_threadsafe(self.show, message)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log what went wrong; a message that is not the protocol's is no user's business."""
         log_trouble("lsp", getattr(source, "__name__", ""), f"{type(error).__name__}: {error}")
 
-    async def _keep_fresh(self) -> None:
+    def _publish(self, uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
+        )
+
+    async def _stay_fresh(self) -> None:
         while True:
             await self._active.wait()
             self._active.clear()
             await self.refresh()
             await asyncio.sleep(REFRESH_SECONDS)
 
-    async def _work_off(self, uri: str) -> None:
+    async def _work_off(self, uri: str, *, whole: bool) -> None:
+        """Diagnose a document, once nobody types in it, until nothing of it is due."""
+        key = uri, whole
         try:
-            while uri in self._due:
+            while key in self._due:
                 document = self.documents.get(uri)
-                await asyncio.sleep(PAUSE_SECONDS)
-                if self.documents.get(uri) is not document:
+                await asyncio.sleep(PAUSES[whole])
+                is_typed_in = self.documents.get(uri) is not document
+                if is_typed_in or (whole and (uri, False) in self._running):
                     continue
-                wanted = self._due.pop(uri)
-                left = await self._diagnose(uri, whole=False)
-                if left == LINES or (wanted and left == PROJECT):
-                    self._again.add(uri)
-                    if uri not in self._looking:
-                        look = self._look(uri)
-                        self._looking[uri] = asyncio.get_running_loop().create_task(look)
+                full = self._due.pop(key)
+                left = NOTHING if document is None else await self._diagnose(document, whole=whole)
+                if left == LINES or (full and left == PROJECT):
+                    self.schedule(uri, whole=True)
         finally:
-            self._due.pop(uri, None)
-            del self._running[uri]
+            self._due.pop(key, None)
+            del self._running[key]
 
-    async def _look(self, uri: str) -> None:
-        """Look at a document whole, once nobody types in it."""
-        try:
-            while uri in self._again:
-                document = self.documents.get(uri)
-                await asyncio.sleep(WHOLE_SECONDS)
-                if self.documents.get(uri) is document and uri not in self._running:
-                    self._again.discard(uri)
-                    await self._diagnose(uri, whole=True)
-        finally:
-            del self._looking[uri]
-
-    async def _diagnose(self, uri: str, *, whole: bool) -> str:
+    async def _diagnose(self, document: OpenDocument, *, whole: bool) -> str:
         """Publish the diagnostics of a document, if they are new; return what was left."""
-        document = self.documents.get(uri)
-        if document is None:
-            return NOTHING
-        detect = self.options.detect
-        answer = await self.run(
-            "diagnostics", lambda: diagnose(self.files, document, detect=detect, whole=whole)
-        )
-        if answer is None:
-            return NOTHING
-        found, left = answer
-        if self.documents.get(uri) is document and self._published.get(uri) != (document, found):
+        uri = document.uri
+        found, left = await self.run(
+            "diagnostics",
+            lambda: diagnose(self.files, document, detect=self._detect, whole=whole),
+        ) or (None, NOTHING)
+        if found is None or self.documents.get(uri) is not document:
+            return str(left)
+        if self._published.get(uri) != (document, found):
             self._published[uri] = document, found
-            self.publish(uri, found, document.version)
+            self._publish(uri, found, document.version)
         return str(left)
-
-
-FEATURES: Mapping[str, tuple[Work, Any]] = {
-    types.TEXT_DOCUMENT_COMPLETION: (
-        complete,
-        types.CompletionOptions(trigger_characters=TRIGGERS),
-    ),
-    types.TEXT_DOCUMENT_HOVER: (hover, None),
-    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (find_symbols, None),
-    types.TEXT_DOCUMENT_CODE_LENS: (find_lenses, types.CodeLensOptions(resolve_provider=False)),
-    types.TEXT_DOCUMENT_CODE_ACTION: (
-        find_actions,
-        types.CodeActionOptions(code_action_kinds=KINDS),
-    ),
-    types.TEXT_DOCUMENT_PREPARE_RENAME: (prepare_rename, None),
-    types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
-    types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
-}
-"""Request about an open document → what answers it, and the options to register it with."""
 
 
 def build_server(workspace: Workspace) -> LessonsServer:
     """Return the server over the brains of a workspace."""
     server = LessonsServer(workspace)
-    for method, (work, options) in FEATURES.items():
-        server.feature(method, options)(_answering(server, method, work))
+    files, documents = server.files, server.documents
 
-    for name, command in COMMANDS.items():
-        server.command(name)(_running(server, name, command))
+    def add_feature(method: str) -> None:
+        work, options = FEATURES[method]
 
-    moved = types.FileOperationFilter(
-        pattern=types.FileOperationPattern(glob="**/*.{md,markdown}"), scheme="file"
-    )
+        @server.feature(method, options)
+        async def answer(params: Any) -> Any:
+            if (document := documents.get(params.text_document.uri)) is None:
+                return None
+            asked = method == types.TEXT_DOCUMENT_RENAME
+            return await server.run(method, lambda: work(files, document, params), asked=asked)
 
-    @server.feature(
-        types.WORKSPACE_WILL_RENAME_FILES, types.FileOperationRegistrationOptions(filters=[moved])
-    )
-    async def files_move(params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
+    def add_command(name: str) -> None:
+        @server.command(name)
+        async def run(*arguments: Any) -> Any:
+            outcome = await server.run(name, lambda: COMMANDS[name](files, *arguments), asked=True)
+            return None if outcome is None else await server.carry_out(name, outcome)
+
+    for method in FEATURES:
+        add_feature(method)
+    for name in COMMANDS:
+        add_command(name)
+
+    @server.feature(types.WORKSPACE_WILL_RENAME_FILES, _MOVED)
+    async def files_move(params: types.RenameFilesParams) -> Any:
         """Let the links follow files that the user moves."""
-        found: types.WorkspaceEdit | None = await server.run(
-            "rename files", lambda: relink_moved(server.files, params)
-        )
-        return found
+        return await server.run("rename files", lambda: relink_moved(files, params))
 
-    @server.feature(
-        types.WORKSPACE_DID_RENAME_FILES, types.FileOperationRegistrationOptions(filters=[moved])
-    )
+    @server.feature(types.WORKSPACE_DID_RENAME_FILES, _MOVED)
     async def files_moved(params: types.RenameFilesParams) -> None:
         """Let what was counted follow them too."""
-        await server.run("rename files", lambda: keep_records(server.files, params))
+        await server.run("rename files", lambda: keep_records(files, params))
 
     @server.feature(types.INITIALIZED)
     def initialized(_params: types.InitializedParams) -> None:
@@ -346,16 +325,16 @@ def build_server(workspace: Workspace) -> LessonsServer:
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def saved(params: types.DidSaveTextDocumentParams) -> None:
         """Look at everything again: what was saved may be a card with patterns."""
-        server.schedule(params.text_document.uri, whole=True)
+        server.schedule(params.text_document.uri, full=True)
         await server.refresh()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders_changed(_params: types.DidChangeWorkspaceFoldersParams) -> None:
         """Take over which folders the editor works in."""
         folders = (path_of(folder.uri) for folder in server.workspace.folders.values())
-        server.files.folders = tuple(filter(None, folders))
-        for document in server.documents.all():
-            server.schedule(document.uri, whole=True)
+        files.folders = tuple(filter(None, folders))
+        for uri in list(documents):
+            server.schedule(uri, full=True)
 
     return server
 
@@ -366,29 +345,6 @@ def serve(server: LessonsServer) -> None:
     # What else might be printed must not come between two messages.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     server.start_io(sys.stdin.buffer, answers)
-
-
-def _answering(server: LessonsServer, method: str, work: Work) -> Callable[[Any], Any]:
-    async def answer(params: Any) -> Any:
-        document = server.documents.get(params.text_document.uri)
-        if document is None:
-            return None
-        asked = method == types.TEXT_DOCUMENT_RENAME
-        return await server.run(method, lambda: work(server.files, document, params), asked=asked)
-
-    return answer
-
-
-def _running(
-    server: LessonsServer, name: str, command: Callable[..., Outcome]
-) -> Callable[..., Any]:
-    async def run(*arguments: Any) -> Any:
-        outcome: Outcome | None = await server.run(
-            name, lambda: command(server.files, server.documents, *arguments), asked=True
-        )
-        return None if outcome is None else await server.carry_out(name, outcome)
-
-    return run
 
 
 async def _leave_with(process: int) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.why import (
+from lessons_kb.brain.verdicts import (
     DRY,
     NOTED,
     UNNOTED,

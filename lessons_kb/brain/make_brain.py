@@ -9,24 +9,21 @@ from collections.abc import Callable
 from lessons_kb.brain.discovery import (
     NO_VARIABLES,
     count_cards_below,
+    follow,
     look,
     tell_below,
     tell_state_moved,
     untrusted_hint,
 )
-from lessons_kb.brain.index import read_document
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.refresh import scan_brain
+from lessons_kb.brain.search_index import read_document
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.store import scan as trusts
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.settings import (
-    follow,
-    read_ignored,
-    read_settings,
-)
+from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.journal import run
+from lessons_kb.brain.session_journal import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME

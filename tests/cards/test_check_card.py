@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.lint import check_card, find_quick_fixes, is_vague
+from lessons_kb.cards.check_card import check_card, find_quick_fixes, is_vague
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 

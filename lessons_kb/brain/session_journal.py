@@ -18,13 +18,13 @@ from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.learn.signs import find_test_command
 from lessons_kb.model import EVENTS, Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
-from lessons_kb.store.journal import Journal as JournalFile
+from lessons_kb.store.journal import Journal
 from lessons_kb.text.sanitize import plain
 
 POLL_SECONDS = 0.5
 
 
-class Journal:
+class SessionJournal:
     """The journal of a brain; with several brains that of the nearest.
 
     Secrets are taken out before anything is written. Everything raises LessonsError only.
@@ -136,7 +136,7 @@ class Journal:
         return self._file.counts(card)
 
     @property
-    def _file(self) -> JournalFile:
+    def _file(self) -> Journal:
         return self._layer.journal
 
     def _note(self, kind: str, session: str | None, **fields: Any) -> None:

@@ -11,18 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lessons_kb.brain.index import Index, read_document
+from lessons_kb.brain.search_index import SearchIndex, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Document, Hit
-from lessons_kb.search.embedding_model import (
-    DOCUMENT,
-    QUERY,
-    Floats,
-    Model,
-    find_model,
-    open_model,
-)
+from lessons_kb.search.embedding_model import DOCUMENT, QUERY, Floats, Model, find_model, open_model
 from lessons_kb.search.embeddings import (
     FARTHEST,
     NEAR_DUPLICATE,
@@ -33,10 +26,6 @@ from lessons_kb.search.embeddings import (
     widen,
 )
 
-AT_ONCE = 32
-"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
-ON_THE_WAY = 2
-"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
 _BATCH = 16
 _MAX_SYMPTOMS = 8
 
@@ -103,7 +92,7 @@ class Nearness:
 class Meaning:
     """The vectors of one index. Whoever uses it holds the index's lock."""
 
-    def __init__(self, index: Index, settings: Semantic) -> None:
+    def __init__(self, index: SearchIndex, settings: Semantic) -> None:
         self.settings = settings
         self.trouble = ""
         """Why meaning plays no part although it is enabled, "" when it does."""

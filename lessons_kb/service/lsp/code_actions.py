@@ -1,0 +1,439 @@
+"""Code actions: quick fixes of findings, and what is often done with a card."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lsprotocol.types import (
+    CodeAction,
+    CodeActionKind,
+    CodeActionParams,
+    CodeLens,
+    CodeLensParams,
+    Command,
+    Location,
+    Position,
+    PrepareRenameParams,
+    Range,
+    ReferenceParams,
+    RenameFile,
+    RenameFilesParams,
+    RenameParams,
+    TextDocumentEdit,
+    WorkspaceEdit,
+)
+
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record
+from lessons_kb.cards.check_card import find_quick_fixes
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.links import slug
+from lessons_kb.cards.sections import normal_newlines
+from lessons_kb.errors import CardNotFound, EditRefused, InputError
+from lessons_kb.model import NOTE
+from lessons_kb.service.lsp.diagnostics import (
+    check_card_file,
+    find_pattern,
+    find_patterns,
+    matches_of,
+    show_finding,
+    try_pattern,
+)
+from lessons_kb.service.lsp.documents import (
+    CardFile,
+    Documents,
+    Files,
+    OpenDocument,
+    SourceFile,
+    is_inside,
+    path_of,
+    relative,
+    uri_of,
+)
+from lessons_kb.service.lsp.hover import (
+    describe_cards,
+    describe_effect,
+    summarise_effect,
+    title_line,
+)
+from lessons_kb.text.sanitize import clean_line, counted
+
+BUMP, STATUS, STATS = "lessons.bump", "lessons.setStatus", "lessons.showStats"
+TEST, GUARDS, OPEN = "lessons.testPattern", "lessons.showGuards", "lessons.openCard"
+ACCEPT, DISCARD = "lessons.acceptDraft", "lessons.discardDraft"
+KINDS = (CodeActionKind.QuickFix, CodeActionKind.Refactor)
+_STATUSES = {"Activate": "active", "Ignore": "ignored", "Archive": "archived"}
+_PHRASE = "TODO: a phrase of a future task"
+_MAX_PHRASE = 200
+_MAX_PLACES = 5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CommandResult:
+    """What the editor shall do."""
+
+    message: str = ""
+    """Shown to the user."""
+    edit: TextDocumentEdit | None = None
+    """Made in the open document; what is open is never changed on the disk."""
+    then: Callable[[], object] | None = None
+    """Called once the edit is made."""
+    show: str = ""
+    """Path of the file to open."""
+    result: Any = None
+
+
+def _bump(files: Files, uri: str) -> CommandResult:
+    file, document = _get_card(files, uri)
+    cards = file.brain.cards
+    if document is None:
+        card = cards.bump(file.name)[0]
+        return CommandResult(message=f"{card.id} seen {card.occurrences}×")
+    new = cards.bump_text(file.layer, file.id, document.text.whole)
+    return CommandResult(
+        edit=document.rewrite(new),
+        then=lambda: cards.note_bump(file.layer, file.id),
+    )
+
+
+def _set_status(files: Files, uri: str, status: str) -> CommandResult:
+    file, document = _get_card(files, uri)
+    if document is None:
+        file.brain.cards.set_status(status, file.name)
+        return CommandResult(message=f"{file.id} is {status} now")
+    new = edit_header(document.text.whole, {"status": status})
+    return CommandResult(edit=document.rewrite(new))
+
+
+def _show_stats(files: Files, uri: str) -> CommandResult:
+    file, _document = _get_card(files, uri)
+    return CommandResult(message="\n".join(describe_effect(file.brain.stats.recorded(file.name))))
+
+
+def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
+    path = path_of(uri)
+    file, document = files.find(path), files.documents.at(path)
+    if document is None or not isinstance(file, CardFile):
+        raise InputError("no open card; open the card whose pattern is to be tested")
+    if (pattern := find_pattern(document.text.whole, line)) is None:
+        raise InputError("no usable pattern on this line; see its diagnostic")
+    places = try_pattern(file, pattern)
+    shown = [
+        f"{path_of(one.uri).removeprefix(file.brain.directory)[1:]}:{one.range.start.line + 1}"
+        for one in places[:_MAX_PLACES]
+    ]
+    shown += ["…"] if len(places) > _MAX_PLACES else []
+    count = counted(len(places), "match", "matches")
+    return CommandResult(message=f"{count}: {', '.join(shown)}", result=places)
+
+
+def _show_guards(files: Files, uri: str) -> CommandResult:
+    file = files.find(path_of(uri))
+    cards = file.brain.find_guarding(file.path) if isinstance(file, SourceFile) else []
+    return CommandResult(message="\n".join(describe_cards(card for _layer, card in cards)).strip())
+
+
+def _open_card(_files: Files, uri: str) -> CommandResult:
+    return CommandResult(show=path_of(uri))
+
+
+def _accept(files: Files, uri: str) -> CommandResult:
+    file = _get_draft(files, uri)
+    card = file.brain.drafts.accept(file.draft)
+    return CommandResult(message=f"accepted as {card.id}", show=f"{file.layer.root}/{card.id}")
+
+
+def _discard(files: Files, uri: str) -> CommandResult:
+    file = _get_draft(files, uri)
+    return CommandResult(message=f"discarded {file.brain.drafts.discard(file.draft).title}")
+
+
+def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
+    path = path_of(uri)
+    file = files.find(path)
+    if not isinstance(file, CardFile) or file.draft:
+        raise InputError("not a card of a trusted brain")
+    return file, files.documents.at(path)
+
+
+def _get_draft(files: Files, uri: str) -> CardFile:
+    path = path_of(uri)
+    file, document = files.find(path), files.documents.at(path)
+    if not isinstance(file, CardFile) or not file.draft:
+        raise InputError("not a draft; see `lessons review --list`")
+    saved = file.brain.drafts.get(file.draft).text
+    if document and normal_newlines(document.text.whole) != normal_newlines(saved):
+        raise InputError("the draft has changes that are not saved; save it first")
+    return file
+
+
+COMMANDS: Mapping[str, Callable[..., CommandResult]] = {
+    BUMP: _bump,
+    STATUS: _set_status,
+    STATS: _show_stats,
+    TEST: _test_pattern,
+    GUARDS: _show_guards,
+    OPEN: _open_card,
+    ACCEPT: _accept,
+    DISCARD: _discard,
+}
+"""Command → what runs it, given the URI of a file and the command's other arguments."""
+
+
+def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -> list[CodeLens]:
+    """Return the lenses of an open document."""
+    file = files.find(document.path)
+    if file is None:
+        return []
+    commands = []
+    if not isinstance(file, SourceFile):
+        commands = find_card_commands(file, document)
+    elif files.show_guards and (found := file.brain.find_guarding(file.path)):
+        title = f"{counted(len(found), 'lesson')} {'guards' if len(found) == 1 else 'guard'}"
+        command = Command(f"{title} this file", GUARDS, arguments=[document.uri])
+        command.tooltip = "\n".join(describe_cards(card for _layer, card in found)).strip()
+        commands = [(0, command)]
+    return [
+        CodeLens(range=Range(start=Position(line, 0), end=Position(line, 0)), command=command)
+        for line, command in commands
+    ]
+
+
+def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int, Command]]:
+    """Return what can be done with a card or a draft: the line that offers it, and the command."""
+    rows: list[tuple[Any, ...]] = []
+    if file.draft:
+        rows = [(0, "Accept this draft", ACCEPT), (0, "Discard this draft", DISCARD)]
+    elif (card := file.parse(document.text.whole).card) is not None and card.kind != NOTE:
+        line = title_line(file, document)
+        try:
+            summary = summarise_effect(file.brain.stats.recorded(file.name))
+        except CardNotFound:
+            summary = "not saved yet"
+        rows = [(line, summary, STATS), (line, "Count the mistake once more", BUMP)]
+        rows += [
+            (line, title, STATUS, status)
+            for title, status in _STATUSES.items()
+            if status != card.status
+        ]
+    rows += [
+        (lines.start, "Test this pattern", TEST, lines.start)
+        for lines, pattern in find_patterns(document.text.whole)
+        if pattern.kind != "command"
+    ]
+    return [
+        (line, Command(title, command, arguments=[document.uri, *more]))
+        for line, title, command, *more in rows
+    ]
+
+
+def find_actions(
+    files: Files, document: OpenDocument, params: CodeActionParams
+) -> list[CodeAction] | None:
+    """Return what can be done at a place of an open document."""
+    file = files.find(document.path)
+    if file is None:
+        return None
+    found: list[CodeAction] = []
+    if isinstance(file, SourceFile):
+        found += _find_match_actions(files, document, params)
+    else:
+        if not file.draft:
+            found += _find_fixes(file, document, params)
+        found += _find_card_actions(file, document, params)
+    only = params.context.only
+    return [
+        one
+        for one in found
+        if only is None or any(f"{one.kind}.".startswith(f"{kind}.") for kind in only)
+    ]
+
+
+def _find_match_actions(
+    files: Files, document: OpenDocument, params: CodeActionParams
+) -> Iterator[CodeAction]:
+    """Yield what can be done about the mistakes that were found at a place."""
+    lines = range(params.range.start.line, params.range.end.line + 1)
+    found = [one for one in matches_of(files, document) if one.where.start.line in lines]
+    for one in {one.card.id: one for one in found}.values():
+        uri, title = uri_of(f"{one.layer.root}/{one.card.id}"), clean_line(one.card.title)
+        for what, command in (("Open", OPEN), ("Count once more", BUMP)):
+            name = f"{what}: {title}"
+            run = Command(name, command, arguments=[uri])
+            yield CodeAction(title=name, kind=CodeActionKind.QuickFix, command=run)
+
+
+def _find_fixes(
+    file: CardFile, document: OpenDocument, params: CodeActionParams
+) -> Iterator[CodeAction]:
+    text = document.text
+    lines = range(params.range.start.line, params.range.end.line + 1)
+    for finding in check_card_file(file, text.whole, whole=False):
+        if max(finding.line - 1, 0) not in lines:
+            continue
+        fixes = find_quick_fixes(text.whole, finding, folders=file.layer.settings.folders)
+        for place, fix in enumerate(fixes):
+            edit = document.edit((fix.splice.start, fix.splice.end, fix.splice.text))
+            yield CodeAction(
+                title=fix.title,
+                kind=CodeActionKind.QuickFix,
+                edit=WorkspaceEdit(document_changes=[edit]),
+                diagnostics=[show_finding(text, finding)],
+                is_preferred=place == 0,
+            )
+
+
+def _find_card_actions(
+    file: CardFile, document: OpenDocument, params: CodeActionParams
+) -> Iterator[CodeAction]:
+    """Yield the commands of the card's lenses, and the addition of the selected words to symptoms.
+
+    Without a selection a symptom is begun.
+    """
+    text, kind = document.text, CodeActionKind.Refactor
+    line = params.range.start.line
+    here = [one.start for one, _pattern in find_patterns(text.whole) if line in one]
+    for _line, command in find_card_commands(file, document):
+        if command.command == TEST and command.arguments != [document.uri, *here]:
+            continue
+        if command.command != STATS:
+            yield CodeAction(title=command.title, kind=kind, command=command)
+    card = file.parse(text.whole).card
+    if card is None or card.kind == NOTE:
+        return
+    chosen = text.whole[text.offset(params.range.start) : text.offset(params.range.end)]
+    phrase = " ".join(chosen.split())[:_MAX_PHRASE] or _PHRASE
+    if phrase in card.symptoms:
+        return
+    with suppress(EditRefused):
+        new = edit_header(text.whole, {"symptoms": (*card.symptoms, phrase)})
+        edit = WorkspaceEdit(document_changes=[document.rewrite(new)])
+        yield CodeAction(title="Add a symptom", kind=kind, edit=edit)
+
+
+def prepare_rename(
+    files: Files, document: OpenDocument, params: PrepareRenameParams
+) -> Range | None:
+    """Return the range of the title under the cursor, None anywhere else."""
+    return _find_title(files.find(document.path), document, params.position.line)
+
+
+def _find_title(
+    file: CardFile | SourceFile | None, document: OpenDocument, line: int
+) -> Range | None:
+    """Return where on a line the title is written, None where the file's name is the title."""
+    if not isinstance(file, CardFile) or line != title_line(file, document):
+        return None
+    text, parsed = document.text, file.parse(document.text.whole)
+    is_key = "title" in parsed.key_lines
+    content = text.line(line)
+    if parsed.card is None or not (is_key or content.startswith("# ")):
+        return None
+    if parsed.card.kind == NOTE and not is_key:
+        return None
+    start = content.find(":") + 1 if is_key else len("#")
+    start += len(content[start:]) - len(content[start:].lstrip())
+    quoted = content[start : start + 1] in ("'", '"')
+    end = len(content.rstrip()) - quoted
+    return Range(start=text.position(line, start + quoted), end=text.position(line, end))
+
+
+def rename(files: Files, document: OpenDocument, params: RenameParams) -> WorkspaceEdit | None:
+    """Return what gives a card another title.
+
+    The file is renamed if it is named after the title, and then the links to it follow.
+    """
+    file, text = files.find(document.path), document.text
+    where = _find_title(file, document, params.position.line)
+    if where is None or not isinstance(file, CardFile):
+        return None
+    title = " ".join(params.new_name.split())
+    if not title:
+        raise InputError("a title needs at least one word")
+    parsed = file.parse(text.whole)
+    if "title" in parsed.key_lines:
+        whole = edit_header(text.whole, {"title": title})
+    else:
+        whole = text.replace(where, title).whole
+    own = document.rewrite(whole)
+    changes: list[TextDocumentEdit | RenameFile] = [own]
+    folder, name = posixpath.split(file.id)
+    stem, suffix = posixpath.splitext(name)
+    new = posixpath.join(folder, slug(title) + suffix)
+    moves_file = parsed.card is not None and stem == slug(parsed.card.title) and new != file.id
+    if moves_file and files.renames_files and not file.draft:
+        target = f"{file.layer.root}/{new}"
+        if os.path.lexists(target):
+            raise InputError(f"{new} exists; choose another title")
+        relinked = relink_files(files.documents, file.layer, {file.id: new})
+        if (links := relinked.pop(document.path, None)) is not None:
+            own.edits = [*own.edits, *links.edits]
+        moved = RenameFile(old_uri=document.uri, new_uri=uri_of(target))
+        changes += [*relinked.values(), moved]
+    return WorkspaceEdit(document_changes=changes)
+
+
+def relink_files(
+    documents: Documents, layer: Layer, moves: Mapping[str, str]
+) -> dict[str, TextDocumentEdit]:
+    """Return path → the edits of links that lead to cards, or stand in cards, which move."""
+    found = {}
+    relinks = find_relinks(layer, moves, lambda name: documents.load(layer, name).text.whole)
+    for name, edits in relinks.items():
+        document = documents.load(layer, name)
+        found[document.path] = document.edit(*edits)
+    return found
+
+
+def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | None:
+    """Return the edits of links that follow files which the user moves in the editor."""
+    moves: dict[str, tuple[Layer, dict[str, str]]] = {}
+    for one in params.files:
+        old, new = path_of(one.old_uri), path_of(one.new_uri)
+        file = files.find(old)
+        if isinstance(file, CardFile) and not file.draft and is_inside(new, file.layer.root):
+            own = moves.setdefault(file.layer.root, (file.layer, {}))[1]
+            own[file.id] = relative(new, file.layer.root)
+    edits = [
+        edit
+        for layer, own in moves.values()
+        for edit in relink_files(files.documents, layer, own).values()
+    ]
+    return WorkspaceEdit(document_changes=edits) if edits else None
+
+
+def keep_records(files: Files, params: RenameFilesParams) -> None:
+    """Let what was counted of cards follow files that the editor has moved."""
+    for one in params.files:
+        old, new = path_of(one.old_uri), path_of(one.new_uri)
+        brain = files.brain_of(os.path.dirname(new))
+        for layer in brain.layers if brain else ():
+            if is_inside(old, layer.root) and is_inside(new, layer.root):
+                keep_record(layer, relative(old, layer.root), relative(new, layer.root))
+
+
+def find_references(
+    files: Files, document: OpenDocument, params: ReferenceParams
+) -> list[Location] | None:
+    """Return where the pattern under the cursor is found, or what links to the card."""
+    file, line = files.find(document.path), params.position.line
+    if not isinstance(file, CardFile):
+        return None
+    if (pattern := find_pattern(document.text.whole, line)) is not None:
+        return try_pattern(file, pattern)
+    if file.draft or line != title_line(file, document):
+        return None
+    load = partial(files.documents.load, file.layer)
+    return [
+        Location(
+            uri=uri_of(f"{file.layer.root}/{name}"),
+            range=load(name).text.range(link.start, link.end),
+        )
+        for name, link in find_links_to(file.layer, file.id, lambda name: load(name).text.whole)
+    ]
