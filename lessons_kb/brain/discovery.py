@@ -259,8 +259,8 @@ def tell_state_moved(root: str) -> str:
     if not _is_moved(state, (project, *map(follow, filter(locate.is_brain, around)))):
         return ""
     return (
-        f"trust is recorded in {state}, inside the project; "
-        f"set {locate.STATE_HOME_VARIABLE} to a folder outside"
+        f"trust is recorded in {state}; "
+        f"set {locate.STATE_HOME_VARIABLE} to a folder outside the project"
     )
 
 
