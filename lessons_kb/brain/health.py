@@ -299,7 +299,9 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     for (where, message), troubles in recent[:_SHOWN]:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
-        fix = f"the agent continued without an answer; fix the cause, then delete {log}"
+        # Where the daemon fails, each hook answers by itself.
+        cost = "" if where.startswith("daemon ") else "the agent continued without an answer; "
+        fix = f"{cost}fix the cause, then delete {log}"
         yield Health("warning", "hooks", detail, fix)
     if more := sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :]):
         errors = counted(more, "further error" if recent else "error")

@@ -73,6 +73,14 @@ def test_errors_of_hooks_are_counted_in_words(lines):
     assert (old.level, old.detail) == ("ok", f"4 errors, none in the last week, in {log}")
 
 
+def test_a_daemon_that_fails_leaves_no_agent_without_an_answer(lines):
+    log_trouble("daemon", "request", "OSError: no space left")
+    log_trouble("codex", "Stop", "StorageError: the disk is full")
+    fixes = {line.detail.partition(":")[0]: line.fix for line in lines("hooks")}
+    assert "without an answer" not in fixes["daemon request"]
+    assert "without an answer" in fixes["codex Stop"]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
 def test_open_state_folders_are_closed(brain, lines, fixed, root):
     home, mine = state_home(), state_dir(brain.layers[0].root)
