@@ -170,7 +170,7 @@ def test_a_question_it_has_noted_is_asked(installation, trouble):
             "tool_input": {"file_path": str(installation.project / "migrations/1.sql")},
         }
     )
-    assert '"permissionDecision": "ask"' in said
+    assert '"permissionDecision": "deny"' in said  # an edit is refused before the user is asked
     assert said.count("- [ ] Drop the column one release later") == 1
 
 
