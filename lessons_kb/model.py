@@ -82,7 +82,8 @@ class Card:
     conditional: bool = False
     """The items say when the card applies: nothing to check."""
     template: bool = False
-    """Nobody has filled in the template yet: found by a search, never injected."""
+    """Nobody has filled in the template yet, or its title cannot be read and nothing else says
+    what to do: found by a search, never injected."""
 
     @property
     def is_injectable(self) -> bool:

@@ -18,6 +18,7 @@ from lessons_kb import render
 from lessons_kb.hook_client import SILENT
 from lessons_kb.preflight.block import footer, shown_name
 from lessons_kb.session.state import Answer
+from lessons_kb.text.sanitize import visible
 from lessons_kb.text.times import read_time
 
 
@@ -528,7 +529,9 @@ def format_message(answer: Answer) -> str:
         lines.append(footer(names, answer.language))
     if answer.check is not None:
         lines.append(render.check_line(answer.check, answer.language))
-    message = "\n".join(line for line in lines if line and line != answer.stop)
+    # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.
+    shown = (visible(line).replace("\n", "\\n") for line in lines if line != answer.stop)
+    message = "\n".join(filter(None, shown))
     if len(encoded := message.encode(errors="replace")) > MAX_MESSAGE_BYTES:
         kept = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
         message = kept.rsplit("\n", 1)[0] + "\n…"

@@ -237,11 +237,8 @@ def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
         return (
             f"{own} is your user brain only because of a variable (XDG_DATA_HOME or HOME); unset it"
         )
-    if _is_moved(locate.state_home(), roots):
-        return (
-            f"{', '.join(roots)} holds the folder that records trust; set "
-            "LESSONS_STATE_HOME to a folder outside the project"
-        )
+    if any(hint := tell_state_moved(root) for root in roots):
+        return hint
     reasons = ", ".join(
         (_NAMED if root in named else _REASONS[trust.why_silent(root)]).format(root)
         for root in roots
@@ -249,6 +246,22 @@ def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
 
     commands = " and ".join(f"`lessons trust {shell_word(root)}`" for root in roots)
     return f"{reasons}; read {'its' if len(roots) == 1 else 'their'} cards, then run {commands}"
+
+
+def tell_state_moved(root: str) -> str:
+    """Say what to do where no trust in a brain can hold, "" where it can.
+
+    That is where it is recorded in the project itself, which agents take for the project's doing.
+    """
+    around = locate.upwards(root)
+    project = locate.find_work_tree(around) or around[0]
+    state = locate.state_home()
+    if not _is_moved(state, (project, *map(follow, filter(locate.is_brain, around)))):
+        return ""
+    return (
+        f"trust is recorded in {state}; "
+        f"set {locate.STATE_HOME_VARIABLE} to a folder outside the project"
+    )
 
 
 def tell_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:

@@ -12,6 +12,7 @@ from lessons_kb.brain.discovery import (
     follow,
     look,
     tell_below,
+    tell_state_moved,
     untrusted_hint,
 )
 from lessons_kb.brain.layer import Layer
@@ -92,7 +93,9 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     """Trust (or no longer trust) the brain that holds for ``folder``; return its root.
 
     A folder that is no brain itself means the nearest one above it, but for a repository inside
-    that one: it is left out of the other's cards until it is trusted itself.
+    that one: it is left out of the other's cards until it is trusted itself. Raises ConfigError
+    for settings that cannot be used: trust ends with their next change; Untrusted where no agent
+    would believe what this user's state says.
     """
     if not os.path.isdir(folder):
         raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
@@ -110,6 +113,11 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         hint = tell_below(real) or "create one with `lessons init`"
         raise BrainNotFound(f"no brain in or above {folder}; {hint}")
     root = follow(roots[0])
+    if not revoke:
+        read_settings(root)  # what cannot be used would leave the brain silent, trusted or not
+        read_ignored(root)
+        if hint := tell_state_moved(root):
+            raise Untrusted(hint)
     around = find_brains(os.path.dirname(roots[0]))
     # A brain above is asked whether it may enter the folder that names the other one.
     for one in dict.fromkeys((root, roots[0]) if around else (root,)):

@@ -441,12 +441,13 @@ class _Look:
                     self.progress("commits", done, len(missing))
         except GitError as error:
             self.found.trouble.append(str(error))
+        else:
+            if lost := len(missing) - done:
+                lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
+                self.found.trouble.append(lack)
         finally:
             self.mined.write_commits(rows)
         self.found.read += done
-        if lost := len(missing) - done:
-            lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
-            self.found.trouble.append(lack)
         rest = (known[number] for number in reversed(ids) if number in known)
         return [CommitFacts(**_values(row, CommitFacts)) for row in rest]
 

@@ -124,8 +124,9 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
     title_line = first + lines["title"] if "title" in values else None
+    lost = "title" not in values and lines.get("title") in [one.line for one in problems]
     return replace(
-        _card(path, kind, split, values, title_line),
+        _card(path, kind, split, values, title_line, lost=lost),
         findings=findings,
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
@@ -174,14 +175,22 @@ def _find_conflict(split: Split, first: int) -> list[Problem]:
 
 
 def _card(
-    path: str, kind: str, split: Split, values: dict[str, Any], title_line: int | None
+    path: str,
+    kind: str,
+    split: Split,
+    values: dict[str, Any],
+    title_line: int | None,
+    *,
+    lost: bool,
 ) -> Document:
+    """Return the card; ``lost``: its header has a title that cannot be read."""
     search = values.pop("search", ())
     sections = read_sections(normal_newlines(split.body))
     values.setdefault("title", sections.title or _stem(path))
     values["topics"] = values.get("topics") or read_topics(sections)
     checklist = read_checklist(sections)
     items = checklist.items
+    lost = lost and not sections.title
     patterns = tuple(item.shown_by for item in items)
     if title_line is None:
         title_line = split.body_line + sections.title_line if sections.title else 1
@@ -192,7 +201,7 @@ def _card(
         checklist=tuple(item.text for item in items) or (values["title"],),
         shown_by=patterns if any(patterns) else (),
         conditional=checklist.conditional,
-        template=not items and not values.get("detect") and is_unfilled(split.body),
+        template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
         **values,
     )
     return Document(

@@ -14,7 +14,7 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
-from lessons_kb.errors import LessonsError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 
@@ -168,6 +168,11 @@ def _global_options(
     ] = False,
 ) -> None:
     set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
+    try:
+        os.getcwd()
+    except OSError as error:
+        what = f"the working directory cannot be used: {error.strerror}"
+        raise InputError(f"{what}; change to a folder that exists") from None
 
 
 def main() -> None:

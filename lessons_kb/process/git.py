@@ -37,12 +37,15 @@ _USUAL_SECONDS = 30.0
 walk through a history prints nothing before it has its order."""
 _READ_BY_GIT = (
     *(".gitattributes", ".gitignore", ".git/HEAD", ".git/config", ".git/index"),
-    *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude"),
+    *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude", ".git/info/grafts"),
+    *(".git/commondir", ".git/config.worktree", ".git/shallow", ".git/logs/HEAD"),
+    *(".git/objects/info/alternates", ".git/objects/info/commit-graph"),
 )
 _SAFE = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", "core.quotePath=false"),
+    *("-c", "log.mailmap=false"),
     *("-c", "protocol.allow=never"),
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "submodule.recurse=false"),

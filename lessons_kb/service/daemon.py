@@ -29,7 +29,7 @@ from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import refresh_launcher
 from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery, look_in_agent
-from lessons_kb.errors import LessonsError
+from lessons_kb.errors import ConfigError, LessonsError
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.start_daemon import FIRST_ASKED, find_obstacle, note_failure, note_start
 from lessons_kb.session.dispatch import HANDLERS
@@ -214,9 +214,13 @@ class _Daemon:
             except LessonsError:
                 begin()
                 raise
-            if not brain.layers[0].settings.hooks.daemon:
-                raise _Declined
-            self._prepare(brain)  # this may take longer than a client waits: nothing is noted yet
+            try:
+                if not brain.layers[0].settings.hooks.daemon:
+                    raise _Declined
+                # This may take longer than a client waits: nothing is noted yet.
+                self._prepare(brain)
+            except ConfigError:  # the client's own answer names the fault and leaves that brain out
+                raise _Declined from None
             begin()
             return brain
 

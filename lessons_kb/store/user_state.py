@@ -258,6 +258,8 @@ _MARK_FOLDER = "lessons-kb"
 _MARK_NAME = "identity"
 _MARK_PARTS = (16, 32)
 """Hexadecimal digits of a key and of a token."""
+_MOST_MARKS, _MAX_MARKS_BYTES = 8, 1_000
+"""In one file, the newest: one for each state of this user that trusts the folder."""
 
 _BRAINS = "brains"
 _HEXADECIMAL = frozenset("0123456789abcdef")
@@ -289,17 +291,17 @@ def identify(root: str) -> Identity:
     places = _places(real)
     copied = False
     for place in places if real != os.path.realpath(user_brain()) else ():
-        key, token = _read_mark(place)
-        record = read_record_of(key) if key else None
-        if record is None or record.get("token") != token:
-            continue
-        known = str(record.get("place", ""))
-        if place != places[0] and place != known:
-            continue  # in git only a brain that was none before keeps its mark in .lessons
-        if _is_elsewhere(known, place):
-            copied = True
-            continue
-        return Identity(key=key, place=places[0], record=record, mark=place)
+        for key, token in _read_marks(place):
+            record = read_record_of(key)
+            if record is None or record.get("token") != token:
+                continue
+            known = str(record.get("place", ""))
+            if place != places[0] and place != known:
+                continue  # in git only a brain that was none before keeps its mark in .lessons
+            if _is_elsewhere(known, place, (key, token)):
+                copied = True
+                continue
+            return Identity(key=key, place=places[0], record=record, mark=place)
     key = brain_key(real)
     record = read_record_of(key)
     if record is not None and record.get("root") != real:
@@ -314,7 +316,7 @@ def new_mark() -> tuple[str, str]:
 
 
 def write_mark(place: str, key: str, token: str) -> None:
-    """Write a mark where it belongs. Raises StorageError."""
+    """Write a mark where it belongs, beside those of other states. Raises StorageError."""
     folder = os.path.dirname(place)
     with storage_errors(folder):
         if os.path.basename(folder) == CACHE_NAME:
@@ -323,7 +325,10 @@ def write_mark(place: str, key: str, token: str) -> None:
             os.mkdir(folder, 0o700)
     if not _is_folder(folder):
         raise StorageError(f"{folder}: a link or a file is in its place; remove it")
-    write_private(place, f"{key} {token}\n".encode())
+    # Another home that shares the folder, such as a container's, has a mark of its own there.
+    others = [mark for mark in _read_marks(place) if read_record_of(mark[0]) is None]
+    marks = [*(mark for mark in others if mark[0] != key), (key, token)][-_MOST_MARKS:]
+    write_private(place, "".join(f"{one} {other}\n" for one, other in marks).encode())
 
 
 def rename_state(old: str, new: str) -> None:
@@ -400,7 +405,8 @@ def list_marked(top: str) -> list[str]:
         return []
     found = []
     for name in names:
-        record = read_record_of(_read_mark(os.path.join(folder, name))[0]) or {}
+        records = (read_record_of(key) for key, _token in _read_marks(os.path.join(folder, name)))
+        record: dict[str, Any] = next(filter(None, records), {})
         known = str(record.get("root", ""))  # wherever that was, its end is the path in here
         ends = (known[at:] for at, character in enumerate(known) if character == os.sep)
         if end := next((end for end in ends if _quote(end) == name), ""):
@@ -421,22 +427,25 @@ def _places(real: str) -> list[str]:
     return [os.path.join(home, _MARK_FOLDER, _quote(within)), inside]
 
 
-def _read_mark(place: str) -> tuple[str, str]:
-    """Return key and token of a mark, two empty texts where there is no regular one."""
+def _read_marks(place: str) -> list[tuple[str, str]]:
+    """Return key and token of each mark in a file, none where there is no regular one."""
     try:
         if not _is_folder(os.path.dirname(place)) or os.path.islink(place):
-            return "", ""
-        text = read_regular(place, limit=100, name=place).decode("ascii", "replace")
+            return []
+        text = read_regular(place, limit=_MAX_MARKS_BYTES, name=place).decode("ascii", "replace")
     except (OSError, StorageError):
-        return "", ""
-    key, _, token = text.rstrip("\n").partition(" ")
-    sound = (len(key), len(token)) == _MARK_PARTS and set(key + token) <= _HEXADECIMAL
-    return (key, token) if sound else ("", "")
+        return []
+    pairs = (line.partition(" ")[::2] for line in text.splitlines())
+    return [
+        (key, token)
+        for key, token in pairs
+        if (len(key), len(token)) == _MARK_PARTS and set(key + token) <= _HEXADECIMAL
+    ]
 
 
-def _is_elsewhere(known: str, place: str) -> bool:
-    """Tell whether the mark at ``place`` is a copy of one that still lies where it was seen."""
-    if known == place or _read_mark(known) != _read_mark(place):
+def _is_elsewhere(known: str, place: str, mark: tuple[str, str]) -> bool:
+    """Tell whether a mark at ``place`` is a copy of one that still lies where it was seen."""
+    if known == place or mark not in _read_marks(known):
         return False
     try:  # one folder may be mounted twice; folders, unlike files, have no hard links
         return not os.path.samefile(os.path.dirname(known), os.path.dirname(place))

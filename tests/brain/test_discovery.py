@@ -9,6 +9,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain.discovery import look, untrusted_hint
 from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.store.scan import trust
 from lessons_kb.store.user_state import user_brain
 from tests.kit import make_brain, trust_brain
 
@@ -124,7 +125,9 @@ def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
 def test_a_state_folder_inside_the_project_vouches_for_nothing(repo, monkeypatch, absolute):
     monkeypatch.chdir(repo)
     monkeypatch.setenv("LESSONS_STATE_HOME", str(repo / "state") if absolute else "state")
-    trust_brain(str(repo))  # as a forged record would
+    with pytest.raises(Untrusted, match="outside the project"):
+        trust_brain(str(repo))
+    trust(str(repo))  # as a forged record would
     found = look(str(repo), in_agent=True)
     assert (found.trusted, found.untrusted) == ({}, (str(repo),))
     assert "outside the project" in untrusted_hint(found.untrusted)

@@ -278,3 +278,20 @@ def test_an_unclosed_header_does_not_swallow_the_body():
 def test_errors_stand_first():
     document = parse("---\ntitle: T\nseverity: none\n" + "a: [" * 30 + "\n---\n")
     assert document.findings[0].level == "error"
+
+
+@pytest.mark.parametrize(
+    "title", ["!!python/object/apply:os.system ['x']", "!!python/object:x.y {}", "[a]", "{a: b}"]
+)
+@pytest.mark.parametrize(
+    ("body", "injected"),
+    [
+        ("Some prose.\n", False),
+        ("## Root Cause\n\nIt was so.\n", False),
+        ("# A heading\n\nSome prose.\n", True),
+        ("## Prevention Checklist\n\n- Look twice\n", True),
+    ],
+)
+def test_a_title_that_cannot_be_read_is_no_lesson_by_itself(title, body, injected):
+    document = parse(f'---\ntitle: {title}\npaths: ["*.py"]\n---\n{body}', "lessons/py.md")
+    assert document.card.is_injectable is injected

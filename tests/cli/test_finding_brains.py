@@ -11,6 +11,7 @@ import shlex
 
 import pytest
 
+from lessons_kb.store.scan import trust
 from tests.kit import answer_event, commit, git
 
 CARD = """\
@@ -189,10 +190,10 @@ def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
 def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value, run):
     write_card(tmp_path / "elsewhere")
     (repo / "lessons.toml").write_text(f'# top\nbrain = "{value}"\n')
-    run(repo, "trust")
-    assert f"lessons.toml:2: brain must be a folder below that of this file, not '{value}'" in run(
-        repo, "list"
-    )
+    said = f"lessons.toml:2: brain must be a folder below that of this file, not '{value}'"
+    assert said in run(repo, "trust")
+    trust(str(repo))  # what cannot be used now may have been usable by another version
+    assert said in run(repo, "list")
     told = prompted(repo)
     assert "lessons.toml:2: brain must be a folder below" in told
 
@@ -304,3 +305,40 @@ def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, comm
         assert told not in prompted(tmp_path)
     (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 4\n")
     assert "skipped" not in run(tmp_path, "list")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("lessons.toml", '[check]\ncommand = "x"\n'),
+        ("lessons.toml", "[hooks\n"),
+        ("lessons.toml", "[hooks]\ndaemon = 7\n"),
+        (".lessonsignore", "[z-a]\n"),
+    ],
+)
+def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run, name, text):
+    folder = write_card(tmp_path / "brain")
+    (folder / "lessons.toml").touch()
+    (folder / name).write_text(text)
+    said = run(folder, "trust")
+    assert f"lessons: {name}" in said
+    assert "now trusted" not in said
+    assert "not trusted" in run(folder, "list")
+    (folder / name).write_text("")
+    assert "now trusted" in run(folder, "trust")
+
+
+@pytest.mark.parametrize("variable", ["LESSONS_STATE_HOME", "XDG_STATE_HOME"])
+@pytest.mark.parametrize("place", [".", "docs/brain"])
+def test_a_brain_whose_project_records_the_trust_is_not_trusted(tmp_path, run, variable, place):
+    project = tmp_path / "project"
+    brain = write_card(project / place)
+    (brain / "lessons.toml").touch()
+    commit(project)
+    inside = {variable: str(project / "state")}
+    for _ in range(2):
+        said = run(project, "trust", place, **inside)
+        assert "now trusted" not in said
+        assert "set LESSONS_STATE_HOME to a folder outside" in said
+    run(project, "trust", place)
+    assert SAID in prompted(brain, "after")

@@ -1,5 +1,6 @@
 """No command waits for a FIFO, wherever it stands in for a file; nor does one outlive Ctrl-C."""
 
+import json
 import os
 import select
 import signal
@@ -8,7 +9,9 @@ import sys
 
 import pytest
 
+from lessons_kb.errors import GitError
 from tests.cli.test_mine import commit, project
+from tests.kit import git
 
 __all__ = ["project"]
 
@@ -21,10 +24,13 @@ CARD = "---\ntitle: A\ndetect: [{regex: x}]\n---\n\n## Situation\n\nNothing.\n"
 
 GIT_PLACES = (
     *(".gitattributes", ".gitignore", ".git/HEAD", ".git/config", ".git/index"),
-    *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude"),
+    *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude", ".git/info/grafts"),
+    *(".git/config.worktree", ".git/shallow", ".git/logs/HEAD"),
+    *(".git/objects/info/alternates", ".git/objects/info/commit-graph"),
 )
 PLACES = {
     **dict.fromkeys(GIT_PLACES, READS_GIT),
+    ".git/commondir": ("install git",),
     "lessons.toml": READS_SETTINGS,
     ".lessonsignore": READS_SETTINGS,
     "lessons/a.md": ("doctor", "list", "show a", "lint", "bump a", "import lessons/a.md"),
@@ -87,6 +93,29 @@ def test_no_command_waits_for_a_fifo(project, where, command):
     assert "Traceback" not in said
     if where in GIT_PLACES and command != "bump a":
         assert "is a FIFO" in said + done.stdout.decode()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("set_by", [None, "mailmap.file"])
+def test_a_history_is_read_without_a_mailmap(project, lessons, set_by):
+    commit(project, "one", **{"lessons/a.md": CARD})
+    os.mkfifo(project / ".mailmap")
+    if set_by:
+        git(project, "config", set_by, str(project / ".mailmap"))
+    found = json.loads(lessons("mine", "--json").out)
+    assert found["trouble"] == []
+
+
+@pytest.mark.slow
+def test_a_git_that_waits_is_no_clone_without_content(project, lessons, monkeypatch):
+    commit(project, "one", **{"lessons/a.md": CARD})
+
+    def wait(*_arguments):
+        raise GitError("git log gave no answer")
+        yield
+
+    monkeypatch.setattr("lessons_kb.brain.mine.read_patches", wait)
+    assert json.loads(lessons("mine", "--json").out)["trouble"] == ["git log gave no answer"]
 
 
 @pytest.mark.slow

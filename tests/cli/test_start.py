@@ -1,5 +1,6 @@
 """One command alone is loaded where one is named, and help reads none."""
 
+import os
 import subprocess
 import sys
 
@@ -65,3 +66,19 @@ def test_help_groups_the_commands_each_on_one_whole_line(lessons, monkeypatch):
     for name in ("add", "list", "preflight", "review"):
         assert f"\n  {name} " in everyday
     assert "merge-driver" not in out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no process works in a folder that is removed there")
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "merge-driver"])
+def test_a_working_directory_that_is_gone_is_said_in_one_line(lessons, tmp_path, monkeypatch, name):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with monkeypatch.context() as moved:
+        moved.chdir(gone)
+        gone.rmdir()
+        done = lessons(name)
+    assert done.code == 2
+    assert done.err == (
+        "lessons: the working directory cannot be used: No such file or directory; "
+        "change to a folder that exists\n"
+    )

@@ -68,6 +68,19 @@ def test_a_brain_turns_it_off(installation):
     assert installation.pids() == []
 
 
+@pytest.mark.parametrize("text", ["[hooks]\ndaemon = 7\n", "[hooks\n", "no_such_key = 1\n"])
+def test_settings_that_break_while_it_runs_silence_their_brain_alone(installation, text):
+    own = os.path.join(installation.environment["HOME"], ".local/share/lessons-kb")
+    shutil.copytree(installation.brain, own)
+    installation.start()
+    config = installation.brain / "lessons.toml"
+    config.write_text(text)
+    answer = installation.prompt("second")
+    assert LESSON in answer
+    assert str(config) in answer
+    assert str(config) not in installation.prompt("second")
+
+
 def test_sixteen_first_hooks_start_one(installation):
     import concurrent.futures
 

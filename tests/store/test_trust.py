@@ -1,4 +1,5 @@
 import os
+import shutil
 import stat
 
 import pytest
@@ -220,3 +221,41 @@ def test_the_token_survives_trust_given_again_and_is_unlike_any_other(root, tmp_
     other.mkdir()
     trust(str(other))
     assert read_record(str(other))["cache_token"] != first
+
+
+@pytest.mark.parametrize("in_git", [True, False])
+def test_two_homes_on_one_folder_take_no_trust_from_each_other(root, tmp_path, monkeypatch, in_git):
+    if in_git:
+        write(root, ".git/HEAD", "ref: refs/heads/main\n")
+    homes = [str(tmp_path / name) for name in ("host", "container")]
+
+    def at(home):
+        monkeypatch.setenv("LESSONS_STATE_HOME", home)
+
+    for home in homes:
+        at(home)
+        assert not is_trusted(root)
+        trust(root)
+    for home in homes:
+        at(home)
+        assert is_trusted(root)
+    revoke(root)
+    assert not is_trusted(root)
+    at(homes[0])
+    assert is_trusted(root)
+    for number in range(20):  # states that are made anew each time
+        at(str(tmp_path / f"new{number}"))
+        trust(root)
+        assert is_trusted(root)
+
+
+def test_a_copy_that_is_trusted_stays_another_when_the_first_is_gone(root, tmp_path):
+    trust(root)
+    copy = str(tmp_path / "copy")
+    shutil.copytree(root, copy)
+    assert not is_trusted(copy)
+    trust(copy)
+    key = locate.identify(copy).key
+    assert key != locate.identify(root).key
+    shutil.rmtree(root)
+    assert locate.identify(copy).key == key
