@@ -79,9 +79,11 @@ class TantivyEngine:
         self._directory = directory
         self._schema = _build_schema()
         with self._translating():
-            for entry in os.scandir(directory) if os.path.isdir(directory) else ():
-                if not entry.is_file(follow_symlinks=False):  # opening a FIFO would keep us waiting
-                    raise ValueError(f"{entry.name} is not a file")
+            if os.path.isdir(directory):
+                with os.scandir(directory) as entries:
+                    for entry in entries:
+                        if not entry.is_file(follow_symlinks=False):  # a FIFO would keep us waiting
+                            raise ValueError(f"{entry.name} is not a file")
         if not os.path.exists(os.path.join(directory, "meta.json")):
             if not create:
                 raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import glob
 import itertools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -117,6 +117,7 @@ def answer(hook: Hook) -> Answer:
     limits = read_limits(brain)
     afters = [tell_after(one, told_from) for one in detected if call.changes]
     gates = [one for one in guarding if not _is_heeded(one[1], call)]
+    done = _find_done(hook, limits, [*_cards(guarding, detected), *late])
     context, block = "", None
     with hook.transaction() as state:
         if event.again and event.id:
@@ -131,7 +132,7 @@ def answer(hook: Hook) -> Answer:
         late = state.note_late(event.id, late)
         if new or seen or late:
             cards = new | dict.fromkeys(late, True)
-            block, said = _tell(hook, state, limits, cards, seen, told_from)
+            block, said = _tell(hook, state, limits, cards, seen, told_from, done)
             texts += said
         question = _question(asking, stopping, told_from)
         if question and not can.ask and can.context:
@@ -279,6 +280,7 @@ def _tell(
     cards: Mapping[Found, bool],
     seen: Sequence[Detected],
     directory: str,
+    done: Container[str],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all that is said of a call.
 
@@ -286,7 +288,8 @@ def _tell(
     """
     known = find_known(hook, limits)
     again = [x for x in cards if cards[x] and (x[1].id, card_digest(x[1])) in known[x[0]]][:MOST]
-    reminders = _remind(hook, state, again, directory) if again else {}
+    told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
+    reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
     state.note_given([*given, *([layer.root, card.id] for layer, card in again)])
     state.brought += [[hook.event.id, card] for _root, card in given]
@@ -298,15 +301,17 @@ def _tell(
     return block, texts + [(GUARD, text) for text in reminders.values()]
 
 
-def _remind(hook: Hook, state: TurnState, again: Sequence[Found], directory: str) -> dict[str, str]:
-    """Return card id → what is said again: what this turn has not done yet."""
+def _find_done(hook: Hook, limits: LessonLimits, cards: Sequence[Found]) -> frozenset[str]:
+    """Return the items that this turn shows as done, of the cards that the session has."""
+    known = find_known(hook, limits)
+    had = [card for layer, card in cards if (card.id, card_digest(card)) in known[layer]]
+    if not had:
+        return frozenset()
     evidence = find_session_evidence(
-        hook.journal, hook.event.session, hook.brain.layers, after=state.after
+        hook.journal, hook.event.session, hook.brain.layers, after=hook.state.after
     )
-    check = check_items([card for _layer, card in again], "", evidence)
-    done = {item.item for item in check.items if item.state == SHOWN}
-    told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
-    return {card: text for card, text in told.items() if text}
+    items = check_items(had, "", evidence).items
+    return frozenset(item.item for item in items if item.state == SHOWN)
 
 
 def _as_told(change: Change) -> Change:

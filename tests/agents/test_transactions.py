@@ -183,6 +183,7 @@ def test_of_32_parallel_calls_none_is_lost(project, enter):
 
 COMMANDS = """\
     import pathlib
+    from lessons_kb import Brain
     from lessons_kb.brain.health import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
