@@ -108,7 +108,7 @@ def test_editing_refuses_or_keeps_the_rest(text, changes):
         return
     if before.body != text.removeprefix("\ufeff") or text == result:
         assert after.body == before.body
-    fields = {"examples", "occurrences", "last_seen", "status", "title", "checklist"}
+    fields = {"examples", "occurrences", "last_seen", "status", "title", "checklist", "template"}
     one, two = as_data(before.card), as_data(after.card)
     assert {k: v for k, v in one.items() if k not in fields} == {
         k: v for k, v in two.items() if k not in fields

@@ -159,7 +159,6 @@ def check_nothing_is_left(installation, path):
     installation.lessons("daemon", "stop")
     installation.wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
-    assert not os.path.exists(f"{path}.lock")
     folders = (pathlib.Path(installation.environment["HOME"]), installation.brain)
     names = [found for folder in folders for found in folder.rglob("*")]
     assert [str(name) for name in names if ".lease" in name.suffixes] == []
