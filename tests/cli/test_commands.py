@@ -296,8 +296,7 @@ def test_config_names_values_and_origins(lessons, brain):
     assert data["preflight.budget"] == {"value": 1000, "origin": "lessons.toml:2"}
     assert data["language"]["origin"] == "default"
     (brain / "lessons.toml").write_text("[preflight]\nbudget = true\n")
-    lessons("trust")
-    bad = lessons("config")
+    bad = lessons("trust")
     assert bad.code == 2
     assert bad.err == "lessons: lessons.toml:2: preflight.budget must be a whole number, not True\n"
 
