@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
 from lessons_kb.data import read_table
@@ -54,6 +54,22 @@ Span = tuple[int, int, int, int]
 """First line and column, last line and column after the last character; from 0."""
 
 
+class Value(NamedTuple):
+    """A scalar or an item of a header."""
+
+    text: str | None
+    """None is YAML's null or something nested."""
+    style: str
+    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML takes for a
+    mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    span: Span
+    """Its place, quotes included."""
+    holds: NestedMapping | None = None
+    """What a nested mapping holds."""
+    items: tuple[Value, ...] | None = None
+    """What a nested list holds."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HeaderEntry:
     """One ``key: value`` of a header and where it stands."""
@@ -62,13 +78,8 @@ class HeaderEntry:
     """As written, without quotes."""
     shape: str
     """``scalar``, ``list`` or ``nested`` (anything deeper)."""
-    texts: tuple[str | None, ...]
-    """The text of the scalar, or of each item; None is YAML's null or a nested item."""
-    spans: tuple[Span, ...]
-    """The place of each text, quotes included."""
-    styles: str
-    r"""One letter a text: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML
-    takes for a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    values: tuple[Value, ...]
+    """The scalar, or each item."""
     line: int
     end: int
     """The entry's own lines are ``line`` up to but not including ``end``."""
@@ -78,8 +89,21 @@ class HeaderEntry:
     """The whole value."""
     flow: bool = False
     """The value stands in brackets."""
-    mappings: tuple[NestedMapping | None, ...] = ()
-    """Beside each text what a nested mapping holds; empty where nothing is nested."""
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """The text of each value."""
+        return tuple([value.text for value in self.values])
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The place of each value."""
+        return tuple([value.span for value in self.values])
+
+    @property
+    def styles(self) -> str:
+        """The letter of each value."""
+        return "".join([value.style for value in self.values])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,21 +198,21 @@ def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Proble
     """Return the usable patterns of an entry, and what is wrong with the others."""
     patterns: list[Pattern] = []
     problems: list[Problem] = []
-    mappings: Sequence[NestedMapping | None] = entry.mappings or [None] * len(entry.texts)
-    for mapping, text, span in zip(mappings, entry.texts, entry.spans, strict=True):
-        if mapping is None and not text and entry.shape == "scalar":
+    for value in entry.values:
+        if value.holds is None and not value.text and entry.shape == "scalar":
             continue
         is_last = len(patterns) == MAX_PATTERNS
         try:
             if is_last:
                 what = f"more than {MAX_PATTERNS} patterns; remove the least specific"
                 raise InputError(what)  # noqa: TRY301
-            patterns.append(_read_pattern(mapping, text or ""))
+            patterns.append(_read_pattern(value.holds, value.text or ""))
         except InputError as error:
             why, _, fix = str(error).partition("; ")
             ignored = "; from here on they are" if is_last else ", so this pattern is"
             message = f"detect: {why}{ignored} ignored"
-            problems.append(Problem(line=span[0], rule="bad-pattern", message=message, fix=fix))
+            line = value.span[0]
+            problems.append(Problem(line=line, rule="bad-pattern", message=message, fix=fix))
         if is_last:
             break
     return tuple(patterns), tuple(problems)

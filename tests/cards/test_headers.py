@@ -209,8 +209,9 @@ def test_both_readers_find_every_key_and_value_where_it_stands():
     by_hand, lost = read_lenient(tuple(HEADER))
     assert lost == ()
     # The whole values too, brackets and dashes included; YAML alone sees what nested ones hold.
+    plain = [replace(e, values=tuple(v._replace(holds=None) for v in e.values)) for e in by_yaml]
     assert [e for e in by_hand if e.key != "list below"] == [
-        replace(e, mappings=()) for e in by_yaml if e.key != "list below"
+        e for e in plain if e.key != "list below"
     ]
     whole = {entry.key: cut(entry.span, HEADER) for entry in by_yaml}
     assert whole["flow"] == "[a, 'b', \"c d\" , e f]"
