@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from lessons_kb.cards.keys import (
@@ -57,7 +56,8 @@ def format_scalar(
         return "'" + text.replace("'", "''") + "'"
     if style != '"' and ((typed and _TYPED.fullmatch(text)) or _is_plain(text, flow=flow)):
         return text
-    return '"' + _UNPRINTABLE.sub(_escaped, text) + '"'
+    escaped = _UNPRINTABLE.sub(lambda c: _ESCAPES.get(c[0]) or f"\\u{ord(c[0]):04x}", text)
+    return f'"{escaped}"'
 
 
 def format_flow(values: Iterable[str]) -> str:
@@ -69,11 +69,6 @@ def _is_plain(text: str, *, flow: bool) -> bool:
     if not _PLAIN.fullmatch(text) or text.casefold() in _WORDS_WITH_MEANING:
         return False
     return not (flow and _IN_FLOW.search(text))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    char = match[0]
-    return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
 
 
 Change = str | int | tuple[str, ...] | None
@@ -118,20 +113,24 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if reading.reader == "none":
         problem = reading.problems[0]
         raise EditRefused(f"{problem.message}; {problem.fix}, then try again")
-    before = _meaning(reading.entries)
+    meaning = _meaning(reading.entries)
     needed: dict[str, Change] = {}
     for name, value in changes.items():
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")
         key = canonical(name)
-        is_set = key not in before if value is None else before.get(key, ...) == _intended(value)
+        is_set = key not in meaning if value is None else meaning.get(key, ...) == _intended(value)
         if not is_set:
             needed[key if key in KEYS else name] = value
     if not needed:
         return text
     if split.header is None:
         _check_unseen(text, needed)
-        result = _with_new_header(text, needed)
+        found = re.search(r"\r\n|\r|\n", text)
+        lines = [line for name, value in needed.items() for line in _new_lines(name, value, "")]
+        header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
+        at = int(text.startswith("\ufeff"))
+        result = text[:at] + header + text[at:]
     else:
         for name, value in needed.items():
             if value is not None:
@@ -141,8 +140,21 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
         splices.sort(key=lambda splice: (splice.start, splice.end))
         for splice in reversed(splices):  # of two at one place the first given stands first
             result = splice.apply(result)
-    _verify(text, result, needed, reading)
+    for name, value in needed.items():
+        meaning.pop(canonical(name), None)
+        if value is not None:
+            meaning[canonical(name)] = _intended(value)
+    _verify((text, split, reading), result, needed, meaning)
     return result
+
+
+_Version = tuple[str, Split, HeaderReading]
+"""A file's text, its parts and what its header says."""
+
+
+def _named(entries: Iterable[HeaderEntry], name: str) -> list[HeaderEntry]:
+    key = canonical(name)
+    return [entry for entry in entries if canonical(entry.key) == key]
 
 
 def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change) -> None:
@@ -150,7 +162,7 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
 
     What stands there was written by somebody who meant something by it.
     """
-    own = [entry for entry in reading.entries if canonical(entry.key) == key]
+    own = _named(reading.entries, key)
     name = re.escape(key).replace("\\-", "[-_ ]")
     opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
     like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
@@ -246,14 +258,6 @@ def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: in
     return found
 
 
-def _with_new_header(text: str, changes: Mapping[str, Change]) -> str:
-    found = re.search(r"\r\n|\r|\n", text)
-    mark = text[: text.startswith("\ufeff")]
-    lines = [line for name, value in changes.items() for line in _new_lines(name, value, "")]
-    header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
-    return mark + header + text[len(mark) :]
-
-
 def _new_lines(name: str, value: Change, indent: str) -> list[str]:
     """Return the lines of a key that was not there before."""
     if value is None:
@@ -284,7 +288,7 @@ class _Editor:
         added: list[str] = []
         indent = " " * (self._entries[0].column if self._entries else 0)
         for name, value in changes.items():
-            same = [e for e in self._entries if canonical(e.key) == canonical(name)]
+            same = _named(self._entries, name)
             if any("?" in self._before((one.line, one.column)) for one in same):
                 raise EditRefused(f"{name} is written as `? {name}`; edit the file by hand")
             if value is None:
@@ -413,61 +417,47 @@ def _fold(text: str) -> str:
     return " ".join(text.split())
 
 
-def _verify(old: str, new: str, changes: Mapping[str, Change], reading: HeaderReading) -> None:
+def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: Meaning) -> None:
     """Refuse a result that says anything but what was intended, or touched another line."""
-    before, after = split_header(old), split_header(new)
-    again = read_header(after)
-    usable = again.reader != "none" and new.isascii()
-    if again.reader != "none" and not usable:
-        with suppress(UnicodeEncodeError):
-            usable = bool(new.encode("utf-8"))
-    if reading.reader == "lenient" and after.header is not None:
-        again = HeaderReading(entries=read_leniently(after.header.lines)[0], reader="lenient")
-    intended = _meaning(reading.entries)
-    for name, value in changes.items():
-        intended.pop(canonical(name), None)
-        if value is not None:
-            intended[canonical(name)] = _intended(value)
-    if not usable or again.reader != reading.reader or _meaning(again.entries) != intended:
+    split, reader = split_header(text), old[2].reader
+    reading = read_header(split)
+    usable = reading.reader != "none" and not re.search("[\ud800-\udfff]", text)
+    if usable and reading.reader != reader == "lenient" and split.header is not None:
+        reading = HeaderReading(entries=read_leniently(split.header.lines)[0], reader=reader)
+    if not usable or reading.reader != reader or _meaning(reading.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
+    new = (text, split, reading)
     for name in changes:
-        was, now = (
-            _comments_of(
-                split.header.lines if split.header else (),
-                [one for one in entries if canonical(one.key) == canonical(name)],
-            )
-            for split, entries in ((before, reading.entries), (after, again.entries))
-        )
-        if lost := Counter(was) - Counter(now):
+        if lost := Counter(_comments_at(name, old)) - Counter(_comments_at(name, new)):
             raise EditRefused(
                 f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
                 "move it above the key, then try again"
             )
-    if before.header is None:
-        mark = "\ufeff" * old.startswith("\ufeff")
-        same = mark + after.body == old and new.startswith(mark or new[:1])
+    if old[1].header is None:
+        mark = "\ufeff" * old[0].startswith("\ufeff")
+        same = mark + split.body == old[0] and text.startswith(mark or text[:1])
     else:
-        kept = _other_lines(before, old, reading, changes)
-        same = kept == _other_lines(after, new, again, changes)
+        same = _other_lines(old, changes) == _other_lines(new, changes)
     if not same:
         raise EditRefused("this change would alter other lines of the header; edit it by hand")
 
 
-def _other_lines(
-    split: Split, text: str, reading: HeaderReading, changes: Mapping[str, Change]
-) -> list[str]:
+def _comments_at(name: str, version: _Version) -> list[str]:
+    _text, split, reading = version
+    lines = split.header.lines if split.header else ()
+    return _comments_of(lines, _named(reading.entries, name))
+
+
+def _other_lines(version: _Version, changes: Mapping[str, Change]) -> list[str]:
     """Return every line, with its end, that belongs to no changed key."""
+    text, split, reading = version
     if split.header is None:
         return []
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)", text[split.header.start : split.header.end])
-    changed = {canonical(name): value for name, value in changes.items()}
-    last = {canonical(entry.key): entry for entry in reading.entries}
-    for entry in reading.entries:
-        name = canonical(entry.key)
-        if name in changed and (changed[name] is None or last[name] is entry):
+    for name, value in changes.items():
+        for entry in _named(reading.entries, name)[0 if value is None else -1 :]:
             lines[entry.line : entry.end] = [""] * (entry.end - entry.line)
-    head = text[: split.header.start]
-    return [head, *(line for line in lines if line), text[split.header.end :]]
+    return [text[: split.header.start], *filter(None, lines), text[split.header.end :]]
 
 
 def new_card(

@@ -60,8 +60,8 @@ class Value(NamedTuple):
     text: str | None
     """None is YAML's null or something nested."""
     style: str
-    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML takes for a
-    mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML takes
+    for a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
     span: Span
     """Its place, quotes included."""
     holds: NestedMapping | None = None
@@ -172,6 +172,7 @@ def line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in _EOL.finditer(text))]
 
 
+@lru_cache(maxsize=1024)
 def canonical(key: str) -> str:
     """Return the one spelling under which a key is known: ``Last_Seen`` → ``last-seen``."""
     return key.strip().casefold().replace("_", "-").replace(" ", "-")
