@@ -44,7 +44,7 @@ MAX_HEADER = 64_000
 _OPEN = re.compile(r"(\ufeff?)((?:[ \t]*(?:\r\n|\r|\n)){0,20})---[ \t]*(\r\n|\r|\n)")
 _CLOSE = re.compile(r"---(?<=[\r\n]---)[ \t]*(?:\r\n|\r|\n|\Z)")
 _EOL = re.compile(r"\r\n|\r|\n")
-_KEY_FIRST = re.compile(
+KEY_FIRST = re.compile(
     r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*[ \t]*[{\"']?[^\W\d_][\w .-]*[\"']?[ \t]*:"
 )
 
@@ -145,26 +145,18 @@ def split_header(text: str) -> Split:
     if not opening:
         return plain
     start = opening.end()
-    above = 1 + len(_EOL.findall(opening[0]))
     closing = _CLOSE.search(text, start, start + MAX_HEADER)
-    cut = closing is not None and closing.end() == start + MAX_HEADER < len(text)
-    begins_with_key = _KEY_FIRST.match(text, start) is not None
-    if closing is None or cut:
-        closes = _CLOSE.search(text, start) is not None
-        problem = ("too-large" if closes else "unclosed") if begins_with_key else ""
-        return replace(plain, problem=problem)
+    begins_with_key = KEY_FIRST.match(text, start) is not None
+    if closing is None or closing.end() == start + MAX_HEADER < len(text):
+        problem = "too-large" if _CLOSE.search(text, start) else "unclosed"
+        return replace(plain, problem=problem if begins_with_key else "")
     if opening[2] and not begins_with_key:
         return plain
+    above = 1 + len(_EOL.findall(opening[0]))
     inside = text[start : closing.start()]
     lines = tuple(_EOL.split(inside)[:-1]) if inside else ()
     header = Header(lines=lines, start=start, end=closing.start(), line=above, eol=opening[3])
     return Split(header=header, body=text[closing.end() :], body_line=above + len(lines) + 1)
-
-
-def looks_like_keys(header: Header) -> bool:
-    """Return whether a header begins with a key, or holds nothing at all."""
-    inside = "\n".join((*header.lines, ""))
-    return not inside.strip() or _KEY_FIRST.match(inside) is not None
 
 
 def line_starts(text: str) -> list[int]:
@@ -224,22 +216,22 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
 
     Raises InputError, which says what is wrong.
     """
-    values: list[tuple[str, str | tuple[str, ...] | None]] = []
-    for name, value in data.items():
+
+    def read(value: object) -> str | tuple[str, ...] | None:
         if isinstance(value, (list, tuple)):
-            values.append((str(name), tuple(map(str, value))))
-        else:
-            values.append((str(name), value if isinstance(value, str) else None))
-    pattern = _read_pattern(tuple(values), "")
+            return tuple(map(str, value))
+        return value if isinstance(value, str) else None
+
+    pattern = _read_pattern(tuple((str(name), read(value)) for name, value in data.items()), "")
     if "\n" in pattern.text + pattern.unless:
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
     return pattern
 
 
 def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
-    if mapping is None and canonical(text.partition(":")[0]) in PATTERNS:
-        raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
     if mapping is None:
+        if canonical(text.partition(":")[0]) in PATTERNS:
+            raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
         raise InputError(f"not a pattern; {_EXAMPLE}")
     values = {canonical(name): value for name, value in mapping}
     known = (*PATTERNS, *_OPTIONS)
@@ -300,11 +292,6 @@ class CardKey:
     """What it says of a card and its default, in Markdown; "" for a key of another system."""
 
 
-def _read_key(field: str, form: str, *foreign: str, meaning: str) -> CardKey:
-    choices = _CHOICES.get(field, ())
-    return CardKey(field=field, form=form, choices=choices, foreign=bool(foreign), meaning=meaning)
-
-
 _CHOICES = {
     "kind": KINDS,
     "severity": SEVERITIES,
@@ -314,9 +301,15 @@ _CHOICES = {
     "evidence": EVIDENCE,
 }
 KEYS: Mapping[str, CardKey] = {
-    name: _read_key(*how, meaning=" ".join(lines))
+    name: CardKey(
+        field=field,
+        form=form,
+        choices=_CHOICES.get(field, ()),
+        foreign=bool(foreign),
+        meaning=" ".join(lines),
+    )
     for head, lines in read_table("card_keys.txt")["keys"]
-    for name, *how in [head.split(" | ")]
+    for name, field, form, *foreign in [head.split(" | ")]
 }
 """Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
 keys fill one field, lists are joined in this order and of single values the first counts."""
@@ -336,21 +329,13 @@ _EXPECTED = {
     "patterns": "a list of patterns such as `- regex: 'shell=True'`",
 }
 _ITEM_PROBLEMS = {
-    "n": Problem(
-        line=0,
-        rule="wrong-value",
-        message="an item of {} is nested and ignored",
-        fix="write each item as one line of text",
-    ),
-    "m": Problem(
-        line=0,
-        rule="unquoted-colon",
-        message="an item of {} contains a colon, so YAML reads it as a mapping",
-        fix="put the item in double quotes",
-        level="info",
+    "n": ("wrong-value", "is nested and ignored", "write each item as one line of text", "warning"),
+    "m": (
+        *("unquoted-colon", "contains a colon, so YAML reads it as a mapping"),
+        *("put the item in double quotes", "info"),
     ),
 }
-"""Style of an item → what is wrong with it."""
+"""Style of an item → rule, what is wrong with it, fix and level."""
 
 
 def read_keys(
@@ -391,10 +376,10 @@ def read_keys(
             continue
         problems += faults
         if not is_patterns and not key.foreign:
-            for span, style in zip(found.spans, found.styles, strict=True):
-                if problem := _ITEM_PROBLEMS.get(style):
-                    message = problem.message.format(name)
-                    problems.append(replace(problem, line=span[0], message=message))
+            for item in found.values:
+                if item.style in _ITEM_PROBLEMS:
+                    rule, what, *how = _ITEM_PROBLEMS[item.style]
+                    warn(item.span[0], rule, f"an item of {name} {what}", *how)
         if isinstance(value, tuple):
             fields[key.field] = (*fields.get(key.field, ()), *value)
         elif value is not None:
@@ -416,10 +401,11 @@ def read_value(entry: HeaderEntry) -> Read:
     key = KEYS[name]
     if key.form == "patterns":
         return read_patterns(entry)[0]
-    if key.form in ("texts", "globs", "tags"):
-        return _read_texts(entry, key.form)
-    if entry.shape != "scalar":
+    is_list = key.form in ("texts", "globs", "tags")
+    if entry.shape != "scalar" and not (is_list and entry.shape == "list"):
         raise ValueError("a list" if entry.shape == "list" else "nested")
+    if is_list:
+        return _read_texts(entry, key.form)
     text = one_line(entry.texts[0] or "")
     if not text or key.form == "text":
         return text or None
@@ -439,8 +425,6 @@ def read_value(entry: HeaderEntry) -> Read:
 
 
 def _read_texts(entry: HeaderEntry, form: str) -> tuple[str, ...]:
-    if entry.shape == "nested":
-        raise ValueError("nested")
     texts = [text or "" for text in entry.texts]
     if entry.shape == "scalar" and entry.styles == "|":
         texts = texts[0].split("\n")

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from lessons_kb.cards.keys import (
+    KEY_FIRST,
     KEYS,
     HeaderEntry,
     Problem,
@@ -18,7 +19,6 @@ from lessons_kb.cards.keys import (
     Split,
     Value,
     canonical,
-    looks_like_keys,
     split_header,
 )
 
@@ -435,8 +435,9 @@ def read_header(split: Split) -> HeaderReading:
     entries, lost = read_leniently(split.header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
     if not entries or (lost and not known) or len(lost) > len(entries):
-        is_yaml = not looks_like_keys(split.header)
-        what = "the header has no keys" if is_yaml else "the header is not YAML"
+        inside = "\n".join((*split.header.lines, ""))
+        has_keys = not inside.strip() or KEY_FIRST.match(inside)
+        what = "the header is not YAML" if has_keys else "the header has no keys"
         fix = "write `key: value` lines between the two --- lines, or remove the header"
         line = lost[0] if lost else error.line
         return _useless(line, "unreadable-header", f"{what}: {error}", fix)

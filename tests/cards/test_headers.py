@@ -12,7 +12,6 @@ from lessons_kb.cards.keys import (
     Header,
     Split,
     canonical,
-    looks_like_keys,
     split_header,
 )
 from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenient, read_yaml
@@ -90,20 +89,6 @@ def test_the_parts_of_a_file_are_the_file(text, start):
     assert found.header.line == numbers[0]
     assert len(found.header.lines) == numbers[1] - 1
     assert found.body_line == sum(numbers) - 2 or not fence.endswith(("\n", "\r"))
-
-
-@pytest.mark.parametrize(("lines", "keys"), [
-    ((), True),
-    (("", " \t"), True),
-    (("# c", "", "a: 1"), True),
-    (("'a b' :",), True),
-    (("# only a comment",), False),
-    (("text", "a: 1"), False),
-    (("- a: 1",), False),
-    (("1: a",), False),
-])  # fmt: skip
-def test_what_begins_with_a_key(lines, keys):
-    assert looks_like_keys(Header(lines=lines, start=0, end=0, line=1, eol="\n")) is keys
 
 
 @pytest.mark.parametrize("key", ["last-seen", "Last_Seen", " LAST SEEN ", "last seen"])
