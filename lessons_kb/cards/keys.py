@@ -33,6 +33,7 @@ from lessons_kb.model import (
     SEVERITIES,
     SOURCES,
     STATUSES,
+    Finding,
     Pattern,
 )
 from lessons_kb.text.patterns import compile_globs
@@ -170,16 +171,9 @@ def canonical(key: str) -> str:
     return key.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    """A finding about a header before its place in a file is known."""
-
-    line: int
-    """From 0, in the header."""
-    rule: str
-    message: str
-    fix: str
-    level: str = "warning"
+def find(line: int, rule: str, message: str, fix: str, level: str = "warning") -> Finding:
+    """Return a finding about a line of the header, from 0, before its file is known."""
+    return Finding(path="", line=line, rule=rule, message=message, fix=fix, level=level)
 
 
 _OPTIONS = ("files", "language", "unless")
@@ -187,10 +181,10 @@ _LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
 _EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
 
 
-def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Problem, ...]]:
+def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Finding, ...]]:
     """Return the usable patterns of an entry, and what is wrong with the others."""
     patterns: list[Pattern] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for value in entry.values:
         if value.holds is None and not value.text and entry.shape == "scalar":
             continue
@@ -205,7 +199,7 @@ def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Proble
             ignored = "; from here on they are" if is_last else ", so this pattern is"
             message = f"detect: {why}{ignored} ignored"
             line = value.span[0]
-            problems.append(Problem(line=line, rule="bad-pattern", message=message, fix=fix))
+            problems.append(find(line, "bad-pattern", message, fix))
         if is_last:
             break
     return tuple(patterns), tuple(problems)
@@ -340,16 +334,16 @@ _ITEM_PROBLEMS = {
 
 def read_keys(
     entries: Sequence[HeaderEntry], folder: str = ""
-) -> tuple[dict[str, Any], list[Problem], dict[str, int]]:
+) -> tuple[dict[str, Any], list[Finding], dict[str, int]]:
     """Return the fields that a header sets, what is wrong with it, and each key's line.
 
     ``folder`` is the one in which the file lies, relative to the brain. Fields that are absent,
     empty or wrong are left out: their defaults are Card's.
     """
-    problems: list[Problem] = []
+    problems: list[Finding] = []
 
-    def warn(line: int, rule: str, message: str, fix: str, level: str = "warning") -> None:
-        problems.append(Problem(line=line, rule=rule, message=message, fix=fix, level=level))
+    def warn(*what: Any) -> None:
+        problems.append(find(*what))
 
     winning: dict[str, HeaderEntry] = {}
     for entry in entries:

@@ -14,13 +14,14 @@ from lessons_kb.cards.keys import (
     KEY_FIRST,
     KEYS,
     HeaderEntry,
-    Problem,
     Span,
     Split,
     Value,
     canonical,
+    find,
     split_header,
 )
+from lessons_kb.model import Finding
 
 _KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")
 _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
@@ -406,7 +407,7 @@ class HeaderReading:
     entries: tuple[HeaderEntry, ...] = ()
     reader: str = "yaml"
     """``yaml``, ``lenient``, or ``none`` when the header cannot be used at all."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 def read_header(split: Split) -> HeaderReading:
@@ -441,18 +442,14 @@ def read_header(split: Split) -> HeaderReading:
         fix = "write `key: value` lines between the two --- lines, or remove the header"
         line = lost[0] if lost else error.line
         return _useless(line, "unreadable-header", f"{what}: {error}", fix)
-    problem = Problem(
-        line=min(error.line, max(len(split.header.lines) - 1, 0)),
-        rule="header-not-yaml",
-        message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
-        fix="put the value in double quotes",
-    )
+    line = min(error.line, max(len(split.header.lines) - 1, 0))
+    message = f"the header is not valid YAML ({error}); its plain keys and lists are used"
+    problem = find(line, "header-not-yaml", message, "put the value in double quotes")
     return HeaderReading(entries=entries, reader="lenient", problems=(problem,))
 
 
 def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:
-    problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
-    return HeaderReading(reader="none", problems=(problem,))
+    return HeaderReading(reader="none", problems=(find(line, rule, message, fix, "error"),))
 
 
 def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:

@@ -60,12 +60,13 @@ class Duplicates:
     """The cards of a brain, asked for near-duplicates of one that is to be written."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
-        self._cards = [card for card in cards if card.kind != "note"]
+        self._cards: list[Card] = []
         self._titles: dict[str, list[Card]] = {}
-        for card in self._cards:
-            self._titles.setdefault(normal_title(card.title), []).append(card)
         self._bm25: LuceneBM25 | None = None
         self._indexed = 0
+        for card in cards:
+            if card.kind != "note":
+                self.add(card)
 
     def add(self, card: Card) -> None:
         """Take in a card that was written since."""
@@ -155,9 +156,8 @@ _SHORTEST = 6
 
 
 def _same_title(card: Card) -> NearDuplicate:
-    return NearDuplicate(
-        card=card, level=SAME, score=1.0, reason=f"{card.id} already has this title"
-    )
+    reason = f"{card.id} already has this title"
+    return NearDuplicate(card=card, level=SAME, score=1.0, reason=reason)
 
 
 def _index(cards: Sequence[Card]) -> LuceneBM25:

@@ -210,13 +210,10 @@ def test_both_readers_find_every_key_and_value_where_it_stands():
 @pytest.mark.parametrize("indent", ["", "  "])
 def test_a_header_may_be_indented_as_a_whole(indent):
     lines = tuple(f"{indent}{line}" for line in ("a: 1", "b:", "- x", "- y", "c: {d: e}", "f: g"))
+    places = [("a", 0, 1), ("b", 1, 4), ("c", 4, 5), ("f", 5, 6)]
     for entries in (read_yaml(lines), read_lenient(lines)[0]):
-        assert [(e.key, e.line, e.end, e.column) for e in entries] == [
-            ("a", 0, 1, len(indent)),
-            ("b", 1, 4, len(indent)),
-            ("c", 4, 5, len(indent)),
-            ("f", 5, 6, len(indent)),
-        ]
+        assert [(e.key, e.line, e.end) for e in entries] == places
+        assert {e.column for e in entries} == {len(indent)}
 
 
 @pytest.mark.parametrize(("written", "styles", "texts", "pieces"), [
@@ -264,14 +261,10 @@ def test_where_a_value_ends(written, shape, flow, whole, end):
 
 def test_an_alias_of_a_whole_value_is_nested_where_that_is():
     entries = read_yaml(("a: &x [b]", "c: *x", "d: &y e", "f: *y", "g: &z {h: i}", "j: *z"))
-    assert [(e.key, e.shape, e.styles, e.texts) for e in entries] == [
-        ("a", "list", "p", ("b",)),
-        ("c", "nested", "n", (None,)),
-        ("d", "scalar", "p", ("e",)),
-        ("f", "scalar", "a", ("e",)),
-        ("g", "nested", "n", (None,)),
-        ("j", "nested", "n", (None,)),
-    ]
+    assert [(e.shape, e.styles, e.texts) for e in entries] == [
+        ("list", "p", ("b",)), ("nested", "n", (None,)), ("scalar", "p", ("e",)),
+        ("scalar", "a", ("e",)), ("nested", "n", (None,)), ("nested", "n", (None,)),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("lines", "problem", "line"), [
