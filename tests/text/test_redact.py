@@ -8,7 +8,6 @@ import random
 import shlex
 import string
 import sysconfig
-import time
 import warnings
 
 import pytest
@@ -29,10 +28,6 @@ def made(size, alphabet=ALNUM):
         kinds = (str.isdigit, str.islower, str.isupper)
         if all(any(map(kind, text)) or not any(map(kind, alphabet)) for kind in kinds):
             return text
-
-
-def base64_of(size):
-    return base64.b64encode(DICE.randbytes(size)).decode()
 
 
 def token_of_three():
@@ -222,13 +217,11 @@ token => next(token), secret -> value
 """.splitlines()
 
 
-@pytest.mark.parametrize("line", READABLE)
+IMAGE = base64.b64encode(DICE.randbytes(3000)).decode()
+
+
+@pytest.mark.parametrize("line", [*READABLE, f'<img src="data:image/png;base64,{IMAGE}"/>'])
 def test_what_only_looks_odd_stays_readable(line):
-    assert redact(line) == line
-
-
-def test_an_image_in_base64_stays():
-    line = f'<img src="data:image/png;base64,{base64_of(3000)}"/>'
     assert redact(line) == line
 
 
@@ -251,30 +244,13 @@ def test_ordinary_code_is_left_alone():
 
 
 PIECES = st.lists(
-    st.sampled_from(
-        [
-            *"aB3=:\"'\\ \n@/.-,;[]{}<>&",
-            *(
-                "password",
-                "token",
-                "secret",
-                "api_key",
-                "--",
-                "://",
-                "Bearer ",
-                "hunter2",
-                "Authorization: ",
-            ),
-            *(
-                "[redacted password]",
-                "-----BEGIN PRIVATE KEY-----",
-                "aB3dE5gH7jK9mN1pQ3sT",
-                "curl -u a:",
-            ),
-        ]
-    ),
+    st.sampled_from([
+        *"aB3=:\"'\\ \n@/.-,;[]{}<>&", "password", "token", "secret", "api_key", "--", "://",
+        "Bearer ", "hunter2", "Authorization: ", "[redacted password]", "curl -u a:",
+        "-----BEGIN PRIVATE KEY-----", "aB3dE5gH7jK9mN1pQ3sT",
+    ]),
     max_size=30,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(PIECES)
@@ -289,37 +265,6 @@ def test_redacting_twice_changes_nothing_more(text):
 def test_any_text_can_be_redacted(text):
     redact(text)
     assert len(excerpt(text, 50)) <= 50
-
-
-HOSTILE = (
-    "a", "token:", "password", "=a", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "cookie: a=",
-)  # fmt: skip
-HOSTILE += (
-    "authorization:",
-    "curl -u ",
-    "mysql -p",
-    "sk-",
-    "aB3",
-    "password = \\",
-    'token"',
-    "pass is ",
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_time_is_linear_in_the_length(piece):
-    def seconds(size):
-        text = (piece * size)[:size]
-        started = time.process_time()
-        redact(text)
-        return time.process_time() - started
-
-    def is_linear():
-        return seconds(40_000) < 20 * max(min(seconds(10_000) for _ in range(2)), 0.002)
-
-    seconds(1_000)
-    assert any(is_linear() for _ in range(5))  # a busy machine may make one measurement odd
 
 
 def test_an_excerpt_keeps_the_begin_and_mostly_the_end():
@@ -386,21 +331,13 @@ def test_a_well_kept_detector_finds_nothing_that_we_left():
 WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "PGPASSWORD='Zunter3xyz9' psql",
-        "curl -su 'admin:Zunter3xyz9' http://x.io",
-        "curl --user 'admin:Zunter3xyz9' http://x.io",
-        "sshpass -p 'Zunter3xyz9' ssh x",
-        "mysql -p'Zunter3xyz9'",
-        "python3 -c \"password = 'Zunter3xyz9'\"",
-        "psycopg2.connect(password='Zunter3xyz9')",
-        "echo 'the password is Zunter3xyz9' > exit 3",
-        f"seed phrase: {WORDS}\nseed phrase: {WORDS}",
-        f"mnemonic: {WORDS}\nmnemonic: {WORDS}",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "PGPASSWORD='Zunter3xyz9' psql", "curl -su 'admin:Zunter3xyz9' http://x.io",
+    "curl --user 'admin:Zunter3xyz9' http://x.io", "sshpass -p 'Zunter3xyz9' ssh x",
+    "mysql -p'Zunter3xyz9'", "python3 -c \"password = 'Zunter3xyz9'\"",
+    "psycopg2.connect(password='Zunter3xyz9')", "echo 'the password is Zunter3xyz9' > exit 3",
+    f"seed phrase: {WORDS}\nseed phrase: {WORDS}", f"mnemonic: {WORDS}\nmnemonic: {WORDS}",
+])  # fmt: skip
 @pytest.mark.parametrize(
     "quote", [str, shlex.quote, lambda text: "'" + text.replace("'", "'\\''") + "'"]
 )
