@@ -230,10 +230,10 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
         plain = [text.replace("\r\n", "\n") for text in versions]
         merged = merge_cards(*plain, merge_text=merge_text)
         return replace(merged, text=merged.text.replace("\n", chosen))
-    parts = [one for one in map(_take_apart, versions) if one]
-    if len(parts) == len(versions):
+    b, o, t = map(_take_apart, versions)
+    if b and o and t:
         with suppress(Contradiction):
-            return _Merge(*parts, merge_text).run()
+            return _Merge(b, o, t, merge_text).run()
     text, conflict = merge_text(*versions)
     return Merged(text=text, conflict=conflict)
 

@@ -489,7 +489,7 @@ def render_html(
             # A frame in which a wide one scrolls, also by keys.
             attrs: dict[str, str | int | float] = {**_FRAME} if token.nesting > 0 else {}
             frame = Made("frame", "div", token.nesting, attrs=attrs, block=True)
-            shown += (frame, token)[:: token.nesting]
+            shown += (frame, token) if token.nesting > 0 else (token, frame)
             continue
         elif token.type == "html_block":
             left = _HTML_COMMENT.sub("", token.content).strip()
