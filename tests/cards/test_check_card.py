@@ -35,22 +35,11 @@ def test_a_good_card_has_no_findings():
 
 
 @pytest.mark.parametrize(("old", "new", "rule", "line"), [
-    ("title: Retries bill twice\n", "", "no-title", 0),
     ("title: Retries bill twice\n", "title:\n", "no-title", 2),
-    ("Retries bill twice", "TODO", "placeholder", 2),
-    ("symptoms: [charged twice]\n", "", "no-symptoms", 0),
     ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
-    ("## Root Cause", "## Other", "no-cause", 0),
     ("The retry has no idempotency key.", "<!-- Why? -->", "no-cause", 7),
     ("## Prevention Checklist", "## Fix", "no-checklist", 0),
-    ("## Prevention Checklist", "## Other", "no-checklist", 0),
-    ("Cover the retry with a test", "Be careful with retries", "vague-item", 14),
-    ("Cover the retry with a test", "TODO", "placeholder", 14),
     ("Cover the retry with a test", "...", "placeholder", 14),
-    ("Cover the retry with a test", "long " * 60, "long-item", 14),
-    ("src/**", "/../src/**", "odd-path", 4),
-    ("src/**", "C:/src/**", "odd-path", 4),
-    ("title: Retries", "severity: urgent\ntitle: Retries", "wrong-value", 2),
 ])  # fmt: skip
 def test_each_rule(old, new, rule, line):
     assert old in GOOD

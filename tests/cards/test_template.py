@@ -1,18 +1,13 @@
 """A new card from a template: every key set, every comment kept (SPEC §10)."""
 
-from pathlib import Path
-
-import frontmatter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.cards.edit import new_card
 from lessons_kb.errors import EditRefused, InputError
-from lessons_kb.model import KINDS, Card
-from tests.cards.reading import check, parse
+from tests.cards.reading import parse
 
-TEMPLATES = Path(__file__).parent.parent.parent / "templates"
 TEMPLATE = """\
 ---
 type: lesson
@@ -62,37 +57,6 @@ def test_what_is_not_given_stays_empty_whatever_the_template_shows():
     text = new_card(TEMPLATE, kind="lesson", title="T", created="2026-11-21")
     assert '\nproject: ""  # or none\nstage:\npaths: []\n' in text
     assert "\nseverity: medium\n" in text
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_shipped_templates(kind):
-    template = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
-    text = new_card(
-        template,
-        kind=kind,
-        title='Retries: `bill` "twice" # really',
-        topics=["billing"],
-        paths=["src/**"],
-        created="2026-11-21",
-    )
-    document = parse(text)
-    card = document.card
-    assert document.findings == ()
-    assert card == Card(
-        id="lessons/a.md",
-        kind=kind,
-        title='Retries: `bill` "twice" # really',
-        topics=("billing",),
-        paths=("src/**",),
-        created="2026-11-21",
-        checklist=(card.title,),
-        template=True,
-    )
-    assert frontmatter.parse(text)[0]["title"] == card.title
-    assert [line for line in template.split("\n") if line.startswith("#")] == [
-        line for line in text.split("\n") if line.startswith("#")
-    ]
-    assert {one.rule for one in check(text)} == {"no-checklist", "no-cause", "no-symptoms"}
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.text.redact import excerpt, redact
+from tests.text.secret_formats import FORMATS
+from tests.text.secret_formats import made as made_of
 
 DICE = random.Random(20260102)
 ALNUM = string.ascii_letters + string.digits
@@ -30,64 +32,13 @@ def made(size, alphabet=ALNUM):
             return text
 
 
-def token_of_three():
-    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
-    body = base64.urlsafe_b64encode(b'{"sub":"%d"}' % DICE.randrange(10**9)).decode().rstrip("=")
-    return f"{head}.{body}.{made(43)}"
-
-
 def private_key():
     lines = "\n".join(made(64) for _ in range(5))
     dashes = "-" * 5
     return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{lines}\n{dashes}END RSA PRIVATE KEY{dashes}"
 
 
-VENDORS = {
-    "aws access key": lambda: "AKIA" + made(16, string.ascii_uppercase + string.digits),
-    "github classic": lambda: "ghp_" + made(36),
-    "github app": lambda: "ghs_" + made(36),
-    "github fine-grained": lambda: "github_pat_" + made(22) + "_" + made(59),
-    "gitlab": lambda: "glpat-" + made(20),
-    "slack bot": lambda: f"xoxb-{made(12, string.digits)}-{made(12, string.digits)}-{made(24)}",
-    "slack app": lambda: f"xapp-1-{made(11)}-{made(13, string.digits)}-{made(64, HEX)}",
-    "stripe": lambda: "sk_live_" + made(24),
-    "openai": lambda: f"sk-{made(20)}T3BlbkFJ{made(20)}",
-    "openai project": lambda: f"sk-proj-{made(48)}",
-    "anthropic": lambda: f"sk-ant-api03-{made(80)}AA",
-    "google": lambda: "AIza" + made(35),
-    "google oauth": lambda: "ya29." + made(60),
-    "google secret": lambda: "GOCSPX-" + made(28),
-    "npm": lambda: "npm_" + made(36),
-    "pypi": lambda: "pypi-AgEIcHlwaS5vcmc" + made(80),
-    "hugging face": lambda: "hf_" + made(34),
-    "sendgrid": lambda: f"SG.{made(22)}.{made(43)}",
-    "mailchimp": lambda: f"{made(32, HEX)}-us12",
-    "twilio": lambda: "SK" + made(32, HEX),
-    "telegram": lambda: f"{made(9, '123456789')}:AA{made(33)}",
-    "square": lambda: "sq0csp-" + made(43),
-    "shopify": lambda: "shpat_" + made(32, HEX),
-    "digitalocean": lambda: "dop_v1_" + made(64, HEX),
-    "vault": lambda: "hvs." + made(90),
-    "artifactory": lambda: "AKCp" + made(69),
-    "databricks": lambda: "dapi" + made(32, HEX),
-    "json web token": token_of_three,
-    "grafana": lambda: "glsa_" + made(32) + "_" + made(8, HEX),
-    "private key": private_key,
-}
 BARE = ("{}", "error: bad credentials {} given", "[{}]", '"{}"', "a\n  {}\nb", "<{}>", "x={}")
-
-
-@pytest.mark.parametrize("name", VENDORS)
-def test_a_secret_of_a_known_form_gives_itself_away(name):
-    for frame in BARE:
-        secret = VENDORS[name]()
-        redacted = redact(frame.format(secret))
-        assert secret not in redacted
-        assert not any(line in redacted for line in secret.split("\n")[1:-1])
-        before, _, after = frame.partition("{}")
-        assert redacted.startswith(before)
-        assert redacted.endswith(after)
-        assert "[redacted " in redacted
 
 
 PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
@@ -316,7 +267,7 @@ IGNORED = ("Hex High Entropy String", "Public IP (ipv4)")
 
 @pytest.mark.slow
 def test_a_well_kept_detector_finds_nothing_that_we_left():
-    lines = [frame.format(VENDORS[name]()) for name in VENDORS for frame in BARE]
+    lines = [frame.format(made_of(name, 1)[0]) for name in FORMATS for frame in BARE]
     lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]
     for password in ("hunter2", "Tr0ub4dor3"):
         lines += [frame.format(password) for frame in (*PASSWORD_FRAMES, *BARE_FRAMES)]
