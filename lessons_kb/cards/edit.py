@@ -52,9 +52,11 @@ def format_scalar(
     without quotes unless its predecessor had some; ``flow`` a place inside brackets.
     """
     text = str(value)
+    is_plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS_WITH_MEANING
+    is_plain = is_plain and not (flow and _IN_FLOW.search(text))
     if style == "'" and not _UNPRINTABLE.search(text.replace('"', "").replace("\\", "")):
         return "'" + text.replace("'", "''") + "'"
-    if style != '"' and ((typed and _TYPED.fullmatch(text)) or _is_plain(text, flow=flow)):
+    if style != '"' and (is_plain or (typed and _TYPED.fullmatch(text))):
         return text
     escaped = _UNPRINTABLE.sub(lambda c: _ESCAPES.get(c[0]) or f"\\u{ord(c[0]):04x}", text)
     return f'"{escaped}"'
@@ -63,12 +65,6 @@ def format_scalar(
 def format_flow(values: Iterable[str]) -> str:
     """Return a list on one line: ``[telegram, "a, b"]``."""
     return "[" + ", ".join(format_scalar(value, flow=True) for value in values) + "]"
-
-
-def _is_plain(text: str, *, flow: bool) -> bool:
-    if not _PLAIN.fullmatch(text) or text.casefold() in _WORDS_WITH_MEANING:
-        return False
-    return not (flow and _IN_FLOW.search(text))
 
 
 Change = str | int | tuple[str, ...] | None
@@ -202,7 +198,7 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
         except ValueError as error:
             return f"is {error}; write {valid}"
     if entry.shape == "scalar" and form in _ALONE and is_one_line:
-        said = _fold(entry.texts[0] or "")
+        said = " ".join((entry.texts[0] or "").split())
         if said and not _ALONE[form].fullmatch(said):
             return f"is {said[:40]!r}; write {valid}"
     if entry.shape == "nested":
@@ -276,7 +272,6 @@ class _Editor:
     """Finds what to splice in one text; all places are offsets in it."""
 
     def __init__(self, text: str, header: Header, entries: Sequence[HeaderEntry]) -> None:
-        self._text = text
         self._header = header
         self._entries = entries
         inside = text[header.start : header.end]
@@ -289,7 +284,7 @@ class _Editor:
         indent = " " * (self._entries[0].column if self._entries else 0)
         for name, value in changes.items():
             same = _named(self._entries, name)
-            if any("?" in self._before((one.line, one.column)) for one in same):
+            if any("?" in self._header.lines[one.line][: one.column] for one in same):
                 raise EditRefused(f"{name} is written as `? {name}`; edit the file by hand")
             if value is None:
                 found += [self._lines(entry.line, entry.end) for entry in same]
@@ -306,11 +301,6 @@ class _Editor:
             found.append(Splice(start=self._header.end, end=self._header.end, text=text))
         return found
 
-    def _before(self, place: tuple[int, int]) -> str:
-        """Return what stands before a place in its line."""
-        start = self._starts[place[0]]
-        return self._text[start : start + place[1]]
-
     def _span(self, begin: tuple[int, int], end: tuple[int, int], text: str) -> Splice:
         start, stop = (self._starts[line] + column for line, column in (begin, end))
         return Splice(start=start, end=stop, text=text)
@@ -324,7 +314,7 @@ class _Editor:
         begin, end = entry.span[:2], entry.span[2:]
         if entry.shape == "scalar" or begin[0] == entry.line:
             return [self._span(begin, end, written if begin < end else f" {written}")]
-        key_line = self._text[self._starts[entry.line] : self._starts[entry.line + 1]]
+        key_line = self._header.lines[entry.line]
         colon = (entry.line, key_line.index(":", entry.column + len(entry.key)) + 1)
         below = self._lines(entry.line + 1, entry.end)
         return [self._span(colon, colon, f" {written}"), below]
@@ -333,7 +323,7 @@ class _Editor:
         values = tuple(value for value in values if one_line(value))
         if not values:
             return self._in_place(entry, "[]")
-        if entry.shape == "list" and entry.texts:
+        if entry.shape == "list" and entry.values:
             dropped = _dropped(entry, values)
             added = values[len(_items_of(entry.texts[dropped:])) :]
             change = self._flow_items if entry.flow else self._block_items
@@ -345,13 +335,13 @@ class _Editor:
     def _items(self, entry: HeaderEntry, values: Iterable[str]) -> str:
         """Return list items, one a line, in the style of those the list has."""
         indent, dash = self._item_style(entry)
-        lines = (f"{indent}{dash}{format_scalar(value)}{self._header.eol}" for value in values)
-        return "".join(lines)
+        eol = self._header.eol
+        return "".join(f"{indent}{dash}{format_scalar(value)}{eol}" for value in values)
 
     def _item_style(self, entry: HeaderEntry) -> tuple[str, str]:
         """Return the indentation and the dash, with its spaces, that a block list uses."""
-        before = self._before(entry.spans[-1][:2]) if entry.shape == "list" and entry.spans else ""
-        found = re.fullmatch(r"([ \t]*)(-[ \t]+)", before)
+        line, column = entry.values[-1].span[:2] if entry.values else (0, 0)
+        found = re.fullmatch(r"([ \t]*)(-[ \t]+)", self._header.lines[line][:column])
         return (found[1], found[2]) if found else (" " * (entry.column + 2), "- ")
 
     def _block_items(
@@ -409,12 +399,8 @@ def _meaning(entries: Iterable[HeaderEntry]) -> Meaning:
 def _intended(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] | None:
     if isinstance(value, tuple):
         return _items_of(value)
-    return None if value is None else _fold(str(value))
-
-
-def _fold(text: str) -> str:
-    """Return a text on one line: where lines break in a header has no meaning."""
-    return " ".join(text.split())
+    # Where lines break in a header has no meaning.
+    return None if value is None else " ".join(str(value).split())
 
 
 def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: Meaning) -> None:

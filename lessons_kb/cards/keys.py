@@ -399,7 +399,15 @@ def read_value(entry: HeaderEntry) -> Read:
     if entry.shape != "scalar" and not (is_list and entry.shape == "list"):
         raise ValueError("a list" if entry.shape == "list" else "nested")
     if is_list:
-        return _read_texts(entry, key.form)
+        texts = [text or "" for text in entry.texts]
+        if entry.shape == "scalar" and entry.styles == "|":
+            texts = texts[0].split("\n")
+        texts = [line for text in texts if (line := one_line(text))]
+        if key.form != "texts" and entry.shape == "scalar":
+            texts = [piece.strip() for text in texts for piece in text.split(",")]
+        if key.form == "tags":
+            texts = [text.lstrip("#").strip() for text in texts]
+        return tuple(filter(None, texts))
     text = one_line(entry.texts[0] or "")
     if not text or key.form == "text":
         return text or None
@@ -416,18 +424,6 @@ def read_value(entry: HeaderEntry) -> Read:
         with suppress(ValueError):
             return date.fromisoformat(text[:10]).isoformat()
     raise ValueError(repr(text[:40]))
-
-
-def _read_texts(entry: HeaderEntry, form: str) -> tuple[str, ...]:
-    texts = [text or "" for text in entry.texts]
-    if entry.shape == "scalar" and entry.styles == "|":
-        texts = texts[0].split("\n")
-    texts = [line for text in texts if (line := one_line(text))]
-    if form != "texts" and entry.shape == "scalar":
-        texts = [piece.strip() for text in texts for piece in text.split(",")]
-    if form == "tags":
-        texts = [text.lstrip("#").strip() for text in texts]
-    return tuple(text for text in texts if text)
 
 
 def describe_form(key: CardKey) -> str:

@@ -71,7 +71,8 @@ def merge_value(three: Three) -> str:
 
     Raises Contradiction where no rule decides, and where one side's comment would be lost.
     """
-    text = _merge_text_of(three)
+    rule = _RULES.get(three.name, _unite_or_pick)
+    text = rule(three)
     base, *sides = (read_comments(side.text) for side in (three.base, three.ours, three.theirs))
     kept = read_comments(text)
     for comment in dict.fromkeys(comment for side in sides for comment in side):
@@ -88,9 +89,8 @@ def merge_value(three: Three) -> str:
     return text
 
 
-def _merge_text_of(three: Three) -> str:
-    if rule := _RULES.get(three.name):
-        return rule(three)
+def _unite_or_pick(three: Three) -> str:
+    """Return what one side alone said anew, or both alike; else the lists united."""
     base, ours, theirs = three.base.entry, three.ours.entry, three.theirs.entry
     if ours and theirs:
         if _alike(ours, theirs) or (base and _alike(base, theirs) and not _alike(base, ours)):

@@ -254,14 +254,12 @@ def shell_word(text: str) -> str:
     r"""Return a text as one word of a shell, in one line; ``$'\n'`` is what bash and zsh read."""
     if text.isprintable():
         return shlex.quote(text)
-    return "$'" + "".join(map(_shell_escaped, text)) + "'"
 
+    def escape(char: str) -> str:
+        octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")
+        return "".join(f"\\x{octet:02x}" for octet in octets) or char
 
-def _shell_escaped(char: str) -> str:
-    if char in "'\\":
-        return f"\\{char}"
-    octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")
-    return "".join(f"\\x{octet:02x}" for octet in octets) or char
+    return "$'" + "".join(f"\\{c}" if c in "'\\" else escape(c) for c in text) + "'"
 
 
 def shorten(text: str, limit: int) -> str:
