@@ -291,26 +291,26 @@ class _Tree:
     def __init__(self, lines: tuple[str, ...], events: list[Any]) -> None:
         self._lines = lines
         self._events = iter(events)
-        self._anchors: dict[str, Value | None] = {}
+        self._anchors: dict[str | None, Value | None] = {}
         self._aliases = 0
 
     def _next(self) -> tuple[Any, str]:
         event = next(self._events)
         if isinstance(event, Exception):
             raise event
-        return event, type(event).__name__.removesuffix("Event")
+        return event, type(event).__name__
 
     def read(self) -> tuple[HeaderEntry, ...]:
         self._next()
-        if self._next()[1] == "StreamEnd":
+        if self._next()[1] == "StreamEndEvent":
             return ()
         root, kind = self._next()
-        if kind != "MappingStart":
+        if kind != "MappingStartEvent":
             self._read(root, kind)
             self._end_document()
             raise NotYamlError("it does not consist of `key: value` lines")
         entries = []
-        while (key := self._next())[1] != "MappingEnd":
+        while (key := self._next())[1] != "MappingEndEvent":
             entries.append(self._entry(*key))
         self._end_document()
         return tuple(entries)
@@ -318,13 +318,13 @@ class _Tree:
     def _end_document(self) -> None:
         self._next()
         event, kind = self._next()
-        if kind != "StreamEnd":
+        if kind != "StreamEndEvent":
             raise NotYamlError("a second document starts", event.start_mark.line)
 
     def _entry(self, key: Any, kind: str) -> HeaderEntry:
         """Return a key of the header with its value."""
         line, column = key.start_mark.line, key.start_mark.column
-        if kind != "Scalar":
+        if kind != "ScalarEvent":
             raise NotYamlError("a key is not plain text", line)
         self._read(key, kind)
         event, kind = self._next()
@@ -349,7 +349,7 @@ class _Tree:
             end=span[2] + 1,
             column=column,
             span=span,
-            flow=kind.endswith("Start") and bool(event.flow_style),
+            flow=kind.endswith("StartEvent") and bool(event.flow_style),
         )
 
     def _read(self, event: Any, kind: str, depth: int = 0) -> Value:
@@ -357,7 +357,7 @@ class _Tree:
         line, column = event.start_mark.line, event.start_mark.column
         span = (line, column, event.end_mark.line, event.end_mark.column)
         anchor = event.anchor
-        if kind == "Alias":
+        if kind == "AliasEvent":
             if anchor not in self._anchors:
                 raise NotYamlError(f"nothing is named &{anchor}", line)
             self._aliases += 1
@@ -365,26 +365,24 @@ class _Tree:
                 raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", line)
             known = self._anchors[anchor]
             return Value(known.text if known else None, "a" if known else "n", span)
-        if anchor in self._anchors:
+        if anchor and anchor in self._anchors:
             raise NotYamlError("second occurrence", line)
-        if kind == "Scalar":
+        if kind == "ScalarEvent":
             style = event.style or "p"  # the pure Python parser says None for a plain scalar
             text = None if style == "p" and event.value in _NULLS else event.value
-            value = Value(text, style, span)
-        if anchor is not None:
-            self._anchors[anchor] = value if kind == "Scalar" else None
-        if kind == "Scalar":
+            self._anchors[anchor] = value = Value(text, style, span)
             return value
+        self._anchors[anchor] = None
         if depth > MAX_DEPTH:
             raise RefusedError(_TOO_DEEP, line)
         items: list[Value] = []
-        while not (child := self._next())[1].endswith("End"):
+        while not (child := self._next())[1].endswith("EndEvent"):
             items.append(self._read(*child, depth + 1))
         mark = child[0].end_mark
         # A block ends where the next token begins, brackets where they close.
         last = items[-1].span[2:] if items and not event.flow_style else (mark.line, mark.column)
         span = (line, column, *last)
-        if kind == "SequenceStart":
+        if kind == "SequenceStartEvent":
             return Value(None, "n", span, items=tuple(items))
         pairs = zip(items[::2], items[1::2], strict=True)
         holds = tuple([(key.text or "", _held(value)) for key, value in pairs])

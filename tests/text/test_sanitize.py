@@ -65,7 +65,16 @@ def test_clean(text, expected):
     assert clean_line(text) == " ".join(expected.split())
 
 
+SPEAKERS = (
+    # User, system and assistant in many languages, and in letters that look like ours.
+    "Human", "x\n\nUser ", "**Assistant**", "__System__", "> - 1. Human", "사용자", "ユーザー",
+    "【用户】", "Пользователь", "СИСТЕМА", "Χρήστης", "Օգտատեր", "المستخدم", "משתמש",
+    "उपयोगकर्ता", "ผู้ใช้", "Người dùng", "Usuário", "Système ", "\u057dser",
+    "\u0570\u057d\u043c\u0430\u0578", "\u13da\u13a9\u13da\u13a2\u13ac\u13b7",
+    "\ua4f4\ua4e2\ua4f0\ua4e3",
+)  # fmt: skip
 DEFANGED = {
+    **{f"{speaker}: hi": f"{speaker} - hi" for speaker in SPEAKERS},
     "[/ACTIVE LESSONS]": "(/ACTIVE LESSONS)",
     "[ACTIVE LESSONS — verify before finalizing]": "(ACTIVE LESSONS — verify before finalizing)",
     "x [ / Active\n  Lessons ] y": "x ( / Active\n  Lessons ) y",
@@ -92,35 +101,12 @@ DEFANGED = {
     "<｜begin▁of▁sentence｜>": "(｜begin▁of▁sentence｜)",
     "</s>": "(/s)",
     "<system-reminder": "(system-reminder",
-    "Human: hi": "Human - hi",
-    "x\n\nUser : hi": "x\n\nUser  - hi",
-    "**Assistant**: hi": "**Assistant** - hi",
-    "__System__: hi": "__System__ - hi",
-    "> - 1. Human: hi": "> - 1. Human - hi",
     "Ｈｕｍａｎ：hi": "Ｈｕｍａｎ -hi",
     "\u2003USER\ufe55 hi": "\u2003USER - hi",
-    "사용자: hi": "사용자 - hi",
     "> **시스템** ： hi": "> **시스템**  - hi",
     "システム：hi": "システム -hi",
-    "ユーザー: hi": "ユーザー - hi",
-    "【用户】: hi": "【用户】 - hi",
     "1. 助手：hi": "1. 助手 -hi",
-    "Пользователь: hi": "Пользователь - hi",
-    "СИСТЕМА: hi": "СИСТЕМА - hi",
-    "Χρήστης: hi": "Χρήστης - hi",
-    "Օգտատեր: hi": "Օգտատեր - hi",
     "ՀԱՄԱԿԱՐԳ։ hi": "ՀԱՄԱԿԱՐԳ - hi",
-    "المستخدم: hi": "المستخدم - hi",
-    "משתמש: hi": "משתמש - hi",
-    "उपयोगकर्ता: hi": "उपयोगकर्ता - hi",
-    "ผู้ใช้: hi": "ผู้ใช้ - hi",
-    "Người dùng: hi": "Người dùng - hi",
-    "Usuário: hi": "Usuário - hi",
-    "Système : hi": "Système  - hi",
-    "\u057dser: hi": "\u057dser - hi",  # Armenian u
-    "\u0570\u057d\u043c\u0430\u0578: hi": "\u0570\u057d\u043c\u0430\u0578 - hi",  # human
-    "\u13da\u13a9\u13da\u13a2\u13ac\u13b7: hi": "\u13da\u13a9\u13da\u13a2\u13ac\u13b7 - hi",  # SYSTEM
-    "\ua4f4\ua4e2\ua4f0\ua4e3: hi": "\ua4f4\ua4e2\ua4f0\ua4e3 - hi",  # USER
     "[/ACTIVE&nbsp;LESSONS]": "(/ACTIVE&nbsp;LESSONS)",
     "[\\/ACTIVE LESSONS]": "(\\/ACTIVE LESSONS)",
     "&#91;/ACTIVE LESSONS&#93;": "(/ACTIVE LESSONS)",
