@@ -164,6 +164,7 @@ def test_an_alias_of_a_whole_value_is_nested_where_that_is():
 
 @pytest.mark.parametrize(("lines", "problem", "line"), [
     (("a: 1", "b: *x"), "nothing is named &x", 1),
+    (("a: &x 1", "b: &x 2"), "second occurrence", 1),
     (("a: 1", "? [b]", ": c"), "a key is not plain text", 1),
     (("- a",), "it does not consist of `key: value` lines", 0),
     (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),

@@ -182,7 +182,7 @@ def test_items_are_plain_text(markdown, text):
     ("## What Didn\u2019t Work\n\n- Retrying it. Twice.\n", "Retrying it."),
     ("## Root Cause\n\n```\ncode\n```\n\nAfter code.\n", "After code."),
     ("## Root Cause\n\n### Detail\n\nUnder it.\n", "Under it."),
-    ("## Root Cause\n\n> Quoted. Yes.\n", "Quoted."),
+    ("## Root Cause\n\n> `Quoted`. Yes.\n", "Quoted."),
     ("## Root Cause\n\nTwo things:\n\n- the clock\n- the zone\n", "Two things: the clock"),
     ("## Root Cause\n\n<!-- name the mechanism -->\n", ""),
     ("## Root Cause\n\n## Mistake\n\nB.\n", "B."),
