@@ -39,11 +39,12 @@ def test_other_peoples_keys_are_understood():
     found = read({
         "title": "**Reset** the clock", "tags": "time, tests", "severity": "Critical", "mood": "bad",
         "root-cause": "It drifts.", "rules": ["Reset it", "- Test it"], "occurrence_count": 4,
+        "examples": list("abcdefg"),
         "date": "2026-01-02T03:04:05Z",
     })  # fmt: skip
     (lesson,) = found.lessons
     assert lesson.title == "Reset the clock"
-    assert lesson.topics == ("time", "tests")
+    assert (lesson.topics, lesson.examples) == (("time", "tests"), tuple("cdefg"))
     assert (lesson.severity, lesson.occurrences, lesson.created) == ("high", 4, "2026-01-02")
     assert lesson.sections == (
         ("Root Cause", "It drifts."),

@@ -61,6 +61,7 @@ def test_a_row_knows_its_columns():
 def test_a_table_of_plain_text_needs_no_rule_and_no_outer_pipes():
     rows = read_blocks("# | Claim | State\n1 | It leaks | Evidenced\n2 | It lies | Disputed\n")
     assert [row.cells[1] for row in rows] == [("claim", "It leaks"), ("claim", "It lies")]
+    assert [block.kind for block in read_blocks("a | b\nc | d\n")] == ["text"]
 
 
 @pytest.mark.parametrize(("line", "cells"), [

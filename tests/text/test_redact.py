@@ -138,6 +138,7 @@ password: must be at least 8 characters
 {"password": ["This field is required."], "token": null}
 "password": "This password is too common."
 TOKEN: ${{ secrets.TOKEN }}
+password = 'ACCESS_TOKEN'
 password=$DB_PASSWORD PASSWORD="${PASSWORD:-}" --password "$PASSWORD"
 password: <your-password>  token: ******
 DATABASE_URL=postgres://localhost:5432/shop
