@@ -58,8 +58,8 @@ def test_likeness_is_the_mean_of_three_coefficients(one, other, words, pairs, pi
      "lessons/a.md is similar (title 89%): Retried payment charged twice"),
     ("Telegram remote execution must require an allowlist",
      "Remote execution through Telegram must require an allow list", NEAR,
-     "lessons/a.md is similar (title 80%): Remote execution through Telegram must require an allow "
-     "list"),
+     ("lessons/a.md is similar (title 80%): Remote execution through Telegram must require an allow "
+     "list")),
     ("미세먼지 때문에 너무 짜증나", "미세먼지가 너무 많아서 짜증나", NEAR, "lessons/a.md is similar (title 62%): 미세먼지가 너무 많아서 짜증나"),
 ])  # fmt: skip
 def test_a_near_duplicate_says_why(title, known, level, reason):

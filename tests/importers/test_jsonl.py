@@ -103,7 +103,10 @@ def test_a_row_keeps_what_it_knew():
     assert (lesson.title, lesson.stages) == ("Forgot null check on user object", ("DEV",))
     assert (lesson.paths, lesson.examples) == (("src/user.py", "\\!odd"), ("signup", "add-login"))
     assert (lesson.occurrences, lesson.last_seen) == (3, "2026-09-21")
-    assert dict(lesson.sections)["Prevention Checklist"] == "- [ ] Always check if user exists"
+    assert dict(lesson.sections) == {
+        "Situation": "Seen in stage DEV, last in the task “add-login”.",
+        "Prevention Checklist": "- [ ] Always check if user exists",
+    }
 
 
 CUT = "The migration dropped a column that the old release still reads"

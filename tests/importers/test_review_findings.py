@@ -100,6 +100,12 @@ def test_a_list_of_questions_ends_where_the_next_label_begins():
     assert found.passed_over == ()
 
 
+def test_a_deferral_is_told_by_what_stands_below_it_alone():
+    text = "## YAGNI\n\n- Cache\n- Sharding\n  - Reopen when: it is slow\n- Reopen when: never\n"
+    found = [(one.title, one.reopen_when) for one in read_review(text, name="r.md").lessons]
+    assert found == [("Cache", None), ("Sharding", "it is slow")]
+
+
 def test_a_deferral_may_be_a_paragraph_with_a_bold_lead():
     text = "## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n"
     (lesson,) = read_review(text, name="r.md").lessons
