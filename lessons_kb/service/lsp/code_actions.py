@@ -39,9 +39,9 @@ from lessons_kb.errors import CardNotFound, EditRefused, InputError
 from lessons_kb.model import NOTE
 from lessons_kb.service.lsp.diagnostics import (
     check_card_file,
+    find_marks,
     find_pattern,
     find_patterns,
-    matches_of,
     show_finding,
     try_pattern,
 )
@@ -260,7 +260,7 @@ def _find_match_actions(
 ) -> Iterator[CodeAction]:
     """Yield what can be done about the mistakes that were found at a place."""
     lines = range(params.range.start.line, params.range.end.line + 1)
-    found = [one for one in matches_of(files, document) if one.where.start.line in lines]
+    found = find_marks(files, document, lines)
     for one in {one.card.id: one for one in found}.values():
         uri, title = uri_of(f"{one.layer.root}/{one.card.id}"), clean_line(one.card.title)
         for what, command in (("Open", OPEN), ("Count once more", BUMP)):

@@ -30,7 +30,7 @@ from lessons_kb.cards.sections import HEADINGS, MAX_STRUCTURE, find_headings, no
 from lessons_kb.data import read_mapping
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import NOTE, PATTERNS, Card
-from lessons_kb.service.lsp.diagnostics import matches_of
+from lessons_kb.service.lsp.diagnostics import find_marks
 from lessons_kb.service.lsp.documents import (
     CardFile,
     Cursor,
@@ -50,7 +50,8 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
     file, text, at = files.find(document.path), document.text, params.position
     lines, where = [], text.span(at.line)
     if isinstance(file, SourceFile):
-        cards = [one.card for one in matches_of(files, document) if one.where.start.line == at.line]
+        here = range(at.line, at.line + 1)
+        cards = [one.card for one in find_marks(files, document, here)]
         if at.line == 0 and files.show_guards:
             cards += [card for _layer, card in file.brain.find_guarding(file.path)]
         lines = describe_cards({card.id: card for card in cards}.values())

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
 from lsprotocol import types
@@ -27,15 +28,15 @@ from lessons_kb.service.lsp.code_actions import (
     relink_moved,
     rename,
 )
-from lessons_kb.service.lsp.diagnostics import LINES, NOTHING, PROJECT, diagnose
+from lessons_kb.service.lsp.diagnostics import NOTHING, PROJECT, diagnose
 from lessons_kb.service.lsp.documents import Documents, Files, OpenDocument, path_of, uri_of
 from lessons_kb.service.lsp.hover import TRIGGERS, complete, find_symbols, hover
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.version import __version__
 
 PAUSES = {False: 0.02, True: 0.15}
-"""Seconds without typing before diagnostics are made: of what was typed, and of what takes longer,
-so that it delays no typist."""
+"""Seconds without typing before diagnostics are made: of the lines that changed, and then of all
+that takes longer, so that it delays no typist."""
 REFRESH_SECONDS = 2.0
 """Between two looks at the files of the brains while somebody works."""
 _LOOK_SECONDS = 5.0
@@ -115,10 +116,9 @@ class LessonsServer(LanguageServer):
         self._detect = True
         """Whether the mistakes that cards describe are marked in source code."""
         self._shown: set[str] = set()
-        self._due: dict[tuple[str, bool], bool] = {}
-        """Documents to be diagnosed, in the changed lines and whole; whether the project counts."""
-        self._running: dict[tuple[str, bool], asyncio.Task[None]] = {}
-        """What is being diagnosed: looking at a document whole delays no look at changed lines."""
+        self._diagnosing: dict[str, asyncio.Task[None]] = {}
+        self._full: set[str] = set()
+        """Documents of which what the project says is due."""
         self._published: dict[str, tuple[OpenDocument, list[types.Diagnostic]]] = {}
         self._active = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,27 +140,25 @@ class LessonsServer(LanguageServer):
         uris = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
         self.files.folders = tuple(dict.fromkeys(filter(None, map(path_of, uris))))
 
-    def schedule(self, uri: str, *, full: bool = False, whole: bool = False) -> None:
-        """Make the diagnostics of an open document soon; of changes in a row once.
+    def schedule(self, uri: str, *, full: bool = False) -> None:
+        """Make the diagnostics of an open document once nobody types in it.
 
-        First the changed lines are looked at, the ``whole`` if more may be in it. ``full`` says
-        that the files of the project may have changed too.
+        ``full`` says that the files of the project may have changed too.
         """
         if uri not in self.documents:
             return
-        if not whole:
-            self._active.set()
-        key = uri, whole
-        self._due[key] = full or self._due.get(key, False)
-        if key not in self._running:
-            loop = asyncio.get_running_loop()
-            self._running[key] = loop.create_task(self._work_off(uri, whole=whole))
+        self._active.set()
+        if full:
+            self._full.add(uri)
+        if known := self._diagnosing.get(uri):
+            known.cancel()
+        loop = asyncio.get_running_loop()
+        self._diagnosing[uri] = loop.create_task(self._diagnose(self.documents[uri]))
 
     def forget(self, uri: str) -> None:
         """Note that a document was closed."""
-        self.documents.pop(uri, None)
-        self.files.matches.pop(uri, None)
-        self._published.pop(uri, None)
+        for known in (self.documents, self.files.matches, self._published):
+            known.pop(uri, None)
         self._publish(uri, [])
 
     async def refresh(self) -> None:
@@ -233,37 +231,22 @@ class LessonsServer(LanguageServer):
             await self.refresh()
             await asyncio.sleep(REFRESH_SECONDS)
 
-    async def _work_off(self, uri: str, *, whole: bool) -> None:
-        """Diagnose a document, once nobody types in it, until nothing of it is due."""
-        key = uri, whole
-        try:
-            while key in self._due:
-                document = self.documents.get(uri)
-                await asyncio.sleep(PAUSES[whole])
-                is_typed_in = self.documents.get(uri) is not document
-                if is_typed_in or (whole and (uri, False) in self._running):
-                    continue
-                full = self._due.pop(key)
-                left = NOTHING if document is None else await self._diagnose(document, whole=whole)
-                if left == LINES or (full and left == PROJECT):
-                    self.schedule(uri, whole=True)
-        finally:
-            self._due.pop(key, None)
-            del self._running[key]
-
-    async def _diagnose(self, document: OpenDocument, *, whole: bool) -> str:
-        """Publish the diagnostics of a document, if they are new; return what was left."""
-        uri = document.uri
-        found, left = await self.run(
-            "diagnostics",
-            lambda: diagnose(self.files, document, detect=self._detect, whole=whole),
-        ) or (None, NOTHING)
-        if found is None or self.documents.get(uri) is not document:
-            return str(left)
-        if self._published.get(uri) != (document, found):
-            self._published[uri] = document, found
-            self._publish(uri, found, document.version)
-        return str(left)
+    async def _diagnose(self, document: OpenDocument) -> None:
+        """Publish what the changed lines hold; then all that the document holds, if more may."""
+        uri, detect = document.uri, self._detect
+        for whole, pause in PAUSES.items():
+            await asyncio.sleep(pause)
+            work = partial(diagnose, self.files, document, detect=detect, whole=whole)
+            done = await self.run("diagnostics", work)
+            if done is None or self.documents.get(uri) is not document:
+                return
+            found, left = done
+            if self._published.get(uri) != (document, found):
+                self._published[uri] = document, found
+                self._publish(uri, found, document.version)
+            if left == NOTHING or (left == PROJECT and uri not in self._full):
+                return
+        self._full.discard(uri)
 
 
 def build_server(workspace: Workspace) -> LessonsServer:

@@ -445,7 +445,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(p
             if one.get("method", "").endswith("Diagnostics")
         ]
         assert versions == sorted(versions)
-        await until(lambda: not server._running)
+        await until(lambda: all(one.done() for one in server._diagnosing.values()))
         workspace.close()
 
     drive(body())

@@ -75,7 +75,7 @@ def check_same(text, units):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_thousand_random_edits(seed):
     chance = random.Random(seed + 100)
-    text, units = Text(""), Units("")
+    text, units = Text.of(""), Units("")
     for number in range(1_000):
         start, end = ((chance.randrange(12), chance.randrange(14)) for _ in range(2))
         if chance.random() < 0.5:
@@ -102,7 +102,7 @@ places = st.tuples(st.integers(0, 6), st.integers(0, 12))
 @pytest.mark.slow
 @given(text=words, edits=st.lists(st.tuples(places, places, words), max_size=5))
 def test_any_edit_leaves_what_a_client_that_counts_units_has(text, edits):
-    ours, units = Text(text), Units(text)
+    ours, units = Text.of(text), Units(text)
     for start, end, new in edits:
         ours = ours.replace(Range(start=Position(*start), end=Position(*end)), new)
         units.replace(start, end, new)
@@ -112,7 +112,7 @@ def test_any_edit_leaves_what_a_client_that_counts_units_has(text, edits):
 @pytest.mark.slow
 @given(text=words, at=places)
 def test_a_position_is_where_its_offset_is(text, at):
-    ours, units = Text(text), Units(text)
+    ours, units = Text.of(text), Units(text)
     place = units.place(*at)
     assert ours.whole[: ours.offset(Position(*at))] == b"".join(units.units[:place]).decode(
         "utf-16-le"
@@ -120,7 +120,7 @@ def test_a_position_is_where_its_offset_is(text, at):
 
 
 def test_the_column_of_an_emoji_counts_twice():
-    text = Text("x😀y\n한글\n")
+    text = Text.of("x😀y\n한글\n")
     assert text.position(0, 2) == Position(0, 3)
     assert text.column(Position(0, 3)) == 2
     assert text.column(Position(0, 2)) == 1  # inside of the emoji
