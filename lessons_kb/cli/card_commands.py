@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from lessons_kb.brain.cards import Stale, find_stale
+from lessons_kb.brain.cards import find_stale
 from lessons_kb.brain.rename import rename_card
 from lessons_kb.cli.options import CardId, Ids, open_brain
 from lessons_kb.cli.output import (
     confirm,
     options,
+    pick,
     print_answer,
     print_cards,
     print_json,
@@ -26,19 +27,24 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
+Stale = Annotated[
+    bool, Option("--stale", help="Archive cards that were seen once and long unused.")
+]
+DryRun = Annotated[bool, Option("--dry-run", help="Show which, change nothing.")]
+Yes = Annotated[
+    bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
+]
+Curated = Annotated[
+    bool, Option("--curated", help="With --yes: nor about cards written by a human.")
+]
+
 
 def archive(
     ids: Annotated[list[str] | None, Argument(metavar="ID", help="Path, slug, or prefix.")] = None,
-    stale: Annotated[
-        bool, Option("--stale", help="Archive cards that were seen once and long unused.")
-    ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show which, change nothing.")] = False,
-    yes: Annotated[
-        bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
-    ] = False,
-    curated: Annotated[
-        bool, Option("--curated", help="With --yes: nor about cards written by a human.")
-    ] = False,
+    stale: Stale = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    curated: Curated = False,
 ) -> None:
     """Retire cards; `restore` undoes it.
 
@@ -51,43 +57,37 @@ def archive(
         return
     brain = open_brain()
     found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
-    chosen = [
-        one.card.id
-        for one in found
-        if not dry_run and ((yes and (curated or one.card.source == "auto")) or _confirm_stale(one))
-    ]
-    archived = {card.id for card in brain.cards.set_status("archived", *chosen)}
-    rows = [
-        (one.card.id, one.card.source, one.days, one.card.id in archived, one.card.title)
-        for one in found
-    ]
+    chosen = []
+    for one in found if not dry_run else ():
+        name, source = one.card.id, one.card.source
+        question = f"Archive {name} ({source}, unused for {counted(one.days, 'day')})?"
+        if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
+            chosen.append(name)
+    done = {card.id for card in brain.cards.set_status("archived", *chosen)}
     if options().json:
-        data = [
-            {"id": name, "source": source, "days": days, "done": "archived" if done else "kept"}
-            for name, source, days, done, _title in rows
-        ]
-        print_json(data)
+        print_json(
+            [
+                {
+                    **pick(one.card, "id", "source"),
+                    "days": one.days,
+                    "done": "archived" if one.card.id in done else "kept",
+                }
+                for one in found
+            ]
+        )
     elif not found:
         say("no stale cards")
     else:
-        print_table(
-            ("id", "source", "days", "done", "title"),
-            [
-                (name, source, str(days), "archived" if done else "", title)
-                for name, source, days, done, title in rows
-            ],
-            right="days",
-        )
-        if not dry_run and len(archived) < len(found):
+        rows = [
+            (card.id, card.source, str(days), "archived" if card.id in done else "", card.title)
+            for card, days in ((one.card, one.days) for one in found)
+        ]
+        print_table(("id", "source", "days", "done", "title"), rows, right="days")
+        if not dry_run and len(done) < len(found):
             say(
-                f"{len(found) - len(archived)} not archived; --yes archives those from triggers, "
+                f"{len(found) - len(done)} not archived; --yes archives those from triggers, "
                 "--curated also those written by a human"
             )
-
-
-def _confirm_stale(one: Stale) -> bool:
-    unused = f"unused for {counted(one.days, 'day')}"
-    return confirm(clean_line(f"Archive {one.card.id} ({one.card.source}, {unused})?"))
 
 
 def bump(

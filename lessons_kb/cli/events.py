@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.session_journal import draft_after
 from lessons_kb.brain.session_journal import run as run_recorded
-from lessons_kb.cli.options import check_choice, open_brain
+from lessons_kb.cli.options import choose, open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say, shorten
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event, as_data
@@ -27,7 +27,9 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 def events(
     session: Annotated[str | None, Option(help="Only this session.")] = None,
-    kind: Annotated[list[str] | None, Option(help="Only this kind; repeatable.")] = None,
+    kind: Annotated[
+        list[str] | None, choose("--kind", EVENTS, "Only this kind; repeatable.")
+    ] = None,
     tool: Annotated[list[str] | None, Option(help="Only this tool; repeatable.")] = None,
     since: Annotated[
         str | None, Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
@@ -39,8 +41,6 @@ def events(
 
     Example: lessons events --kind test --since 2h
     """
-    for name in kind or ():
-        check_choice("--kind", name, EVENTS)
     journal = open_brain().journal
     start = _parse_since(since, now=time.time()) if since else None
     find = journal.follow if follow else journal.events
@@ -77,14 +77,9 @@ def _row(event: Event) -> tuple[str, ...]:
     run = event.record.get("run")
     state = run.get("state") if isinstance(run, dict) else None
     what = event.text or ", ".join(event.targets) or event.output
-    cells = (
-        f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}",
-        event.kind,
-        event.tool,
-        str(state or event.outcome),
-        clean_line(f"[{event.stage}] {what}" if event.stage else what),
-        event.session,
-    )
+    when = f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}"
+    what = clean_line(f"[{event.stage}] {what}" if event.stage else what)
+    cells = (when, event.kind, event.tool, str(state or event.outcome), what, event.session)
     return tuple(map(shorten, cells, _WIDTHS.values()))
 
 
@@ -105,16 +100,14 @@ def run(
 
     Example: lessons run --stall 300 -- pytest -q
     """
-    trouble = ""
-    brain = None
+    brain, trouble = None, ""
     try:
         brain = open_brain()
     except LessonsError as error:
         if options().brains or not isinstance(error, BrainNotFound):
             trouble = str(error)
-    ended, unwritten = run_recorded(
-        brain, command, stall=stall or None, session=session, stage=stage
-    )
+    stopped = stall or None
+    ended, unwritten = run_recorded(brain, command, stall=stopped, session=session, stage=stage)
     if ended.message:
         say(ended.message)
     if trouble or unwritten:
@@ -122,9 +115,8 @@ def run(
     elif brain is not None and ended.code == 0:
         try:
             for draft in draft_after(brain, command, session):
-                say(
-                    f"what failed before passes now; draft {draft.id} is ready for `lessons review`"
-                )
+                ready = f"draft {draft.id} is ready for `lessons review`"
+                say(f"what failed before passes now; {ready}")
         except LessonsError as error:
             say(f"no draft was saved: {error}")
     raise typer.Exit(ended.code)

@@ -12,19 +12,10 @@ from typer import Argument, Option
 from lessons_kb import render
 from lessons_kb.brain.cards import names_project, names_stage, names_topic
 from lessons_kb.brain.injected import session_of
-from lessons_kb.cli.options import (
-    CardId,
-    Paths,
-    Stage,
-    check_choice,
-    check_kind,
-    open_brain,
-    read_text,
-    say_stale,
-)
-from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
+from lessons_kb.cli.options import CardId, Paths, Stage, choose, open_brain, read_text, say_stale
+from lessons_kb.cli.output import options, pick, print_json, print_table, say, terminal_width
 from lessons_kb.errors import InputError
-from lessons_kb.model import KINDS, NOTE, STATUSES, Card, as_data
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.files import open_regular
@@ -45,14 +36,27 @@ _ORDERS = {
 }
 
 
+Kind = Annotated[str | None, choose("--type", KINDS, "Only this kind.")]
+Severity = Annotated[str | None, choose("--severity", SEVERITIES, "Only this severity.")]
+Sort = Annotated[str, choose("--sort", tuple(_ORDERS), "recent, count, title or id.")]
+Status = Annotated[
+    str | None, choose("--status", (*STATUSES, "all"), "active, ignored, archived or all.")
+]
+Query = Annotated[
+    list[str] | None, Argument(metavar="QUERY", help="What to search for; default: stdin.")
+]
+_READ = (*KINDS, NOTE)
+OfKind = Annotated[str | None, choose("--type", _READ, f"Only {', '.join(KINDS)} or {NOTE}.")]
+
+
 def list_cards(
-    kind: Annotated[str | None, Option("--type", help="Only this kind.")] = None,
-    status: Annotated[str | None, Option(help="active, ignored, archived or all.")] = None,
+    kind: Kind = None,
+    status: Status = None,
     project: Annotated[str | None, Option(help="Only this project's.")] = None,
     stage: Annotated[str | None, Option(help="Only this stage's.")] = None,
     tag: Annotated[str | None, Option(help="Only with this topic.")] = None,
-    severity: Annotated[str | None, Option(help="Only this severity.")] = None,
-    sort: Annotated[str, Option(help="recent, count, title or id.")] = "recent",
+    severity: Severity = None,
+    sort: Sort = "recent",
     limit: Annotated[int, Option(min=1, help="Maximum number of rows.")] = ROWS,
     everything: Annotated[bool, Option("--all", help="Every row.")] = False,
 ) -> None:
@@ -60,9 +64,6 @@ def list_cards(
 
     Example: lessons list --severity high --sort count
     """
-    check_kind(kind, severity)
-    check_choice("--sort", sort, tuple(_ORDERS))
-    check_choice("--status", status, (*STATUSES, "all"))
     brain = open_brain()
     known = brain.cards.all(aliased=True)
     cards = [
@@ -132,12 +133,8 @@ def show(card_id: CardId) -> None:
 
 
 def search(
-    words: Annotated[
-        list[str] | None, Argument(metavar="QUERY", help="What to search for; default: stdin.")
-    ] = None,
-    kind: Annotated[
-        str | None, Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
-    ] = None,
+    words: Query = None,
+    kind: OfKind = None,
     path: Paths = None,
     stage: Stage = None,
     limit: Annotated[int, Option(min=1, help="Maximum number of hits.")] = 10,
@@ -147,12 +144,11 @@ def search(
 
     Example: lessons search "allow list" --explain
     """
-    check_choice("--type", kind, (*KINDS, NOTE))
     query = read_text(words or [], what="query")
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
     brain = open_brain()
-    kinds = (kind,) if kind else (*KINDS, NOTE)
+    kinds = (kind,) if kind else _READ
     hits = brain.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
@@ -161,19 +157,16 @@ def search(
             print(f"{place}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
-        names = [shown_name(hit) for hit in hits]
-        rows = [
-            (f"{hit.score:.2f}", hit.card.kind, hit.card.title, name)
-            for hit, name in zip(hits, names, strict=True)
-        ]
-        columns = ("score", "kind", "title", "id")
+        columns, short = ("score", "kind", "title", "id"), {}
         if sys.stdout.isatty():  # as `list` does: a line a hit
-            short = brain.cards.shorten_ids([hit.card for hit in hits])
             columns = ("score", "title", "id", "kind")
-            rows = [
-                (score, title, name if hit.brain else short[name], form)
-                for hit, (score, form, title, name) in zip(hits, rows, strict=True)
-            ]
+            short = brain.cards.shorten_ids([hit.card for hit in hits])
+        rows = []
+        for hit in hits:
+            name = shown_name(hit)
+            cells = {"score": f"{hit.score:.2f}", **pick(hit.card, "kind", "title")}
+            cells["id"] = name if hit.brain else short.get(name, name)
+            rows.append([cells[column] for column in columns])
         print_table(columns, rows, right="score")
     else:
         say("nothing found")
