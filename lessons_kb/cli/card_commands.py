@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb.brain.cards import find_stale
 from lessons_kb.brain.rename import rename_card
-from lessons_kb.cli.options import CardId, Ids, open_brain
+from lessons_kb.cli.options import ID, CardId, Ids, open_brain
 from lessons_kb.cli.output import (
     confirm,
     options,
@@ -27,28 +26,22 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
-Stale = Annotated[
-    bool, Option("--stale", help="Archive cards that were seen once and long unused.")
-]
-DryRun = Annotated[bool, Option("--dry-run", help="Show which, change nothing.")]
-Yes = Annotated[
-    bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
-]
-Curated = Annotated[
-    bool, Option("--curated", help="With --yes: nor about cards written by a human.")
-]
-
 
 def archive(
-    ids: Annotated[list[str] | None, Argument(metavar="ID", help="Path, slug, or prefix.")] = None,
-    stale: Stale = False,
-    dry_run: DryRun = False,
-    yes: Yes = False,
-    curated: Curated = False,
+    ids: Annotated[list[str] | None, ID] = None,
+    stale: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+    curated: bool = False,
 ) -> None:
     """Retire cards; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
+
+    --stale    Archive cards that were seen once and long unused.
+    --dry-run  Show which, change nothing.
+    --yes, -y  Do not ask about cards from triggers (source: auto).
+    --curated  With --yes: nor about cards written by a human.
     """
     if bool(ids) == stale:
         raise InputError("give either the cards to archive or --stale")
@@ -90,15 +83,14 @@ def archive(
             )
 
 
-def bump(
-    ids: Ids,
-    task: Annotated[str | None, Option(help="The task in which it happened again.")] = None,
-) -> None:
+def bump(ids: Ids, task: str | None = None) -> None:
     """Count a mistake that happened again.
 
     Adds 1 to `occurrences`, and sets `last-seen` to today.
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
+
+    --task  The task in which it happened again.
     """
     cards = open_brain().bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
@@ -108,13 +100,12 @@ def bump(
             say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")
 
 
-def delete(
-    ids: Ids,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-) -> None:
+def delete(ids: Ids, yes: bool = False) -> None:
     """Move cards to the trash; `restore` brings them back.
 
     Example: lessons delete telegram-allowlist --yes
+
+    --yes, -y  Do not ask for confirmation.
     """
     brain = open_brain()
     names = [brain.cards.get(name).id for name in ids]
@@ -139,12 +130,12 @@ def _set_status(status: str, ids: Sequence[str]) -> None:
     print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")
 
 
-def rename(
-    card: CardId, title: Annotated[list[str], Argument(metavar="TITLE", help="The new title.")]
-) -> None:
+def rename(card: CardId, title: list[str]) -> None:
     """Give a card another title; file name, links and journal follow.
 
     Example: lessons rename telegram-allowlist "Anyone in the group could run commands"
+
+    TITLE  The new title.
     """
     done = rename_card(open_brain(), card, " ".join(title))
     old, new = clean_line(done.old), clean_line(done.card.id)

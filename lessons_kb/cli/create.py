@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
@@ -23,25 +22,8 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 STDIN = "-"
 """As the title: the whole card is on standard input."""
 
-Title = Annotated[str, Argument(help="The mistake, in one line; - reads a card from stdin.")]
-Why = Annotated[str, Option(metavar="TEXT", help="Root cause: how it came about.")]
-Do = Annotated[
-    list[str] | None, Option(metavar="TEXT", help="What to check next time; repeatable.")
-]
-Symptom = Annotated[
-    list[str] | None, Option(metavar="TEXT", help="How a future task would put it; two or three.")
-]
-Detect = Annotated[
-    list[str] | None,
-    Option(
-        metavar="PATTERN",
-        help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
-    ),
-]
 Kind = Annotated[str, choose("--type", KINDS)]
 Severity = Annotated[str | None, choose("--severity", SEVERITIES, "low, medium or high.")]
-Stage = Annotated[str | None, Option(help="Workflow stage, such as DEV.")]
-Paths = Annotated[str, Option(help="Globs of the files it guards, separated by commas.")]
 OnDuplicate = Annotated[
     str | None,
     choose(
@@ -50,15 +32,6 @@ OnDuplicate = Annotated[
         "If the lesson exists: ask, bump, new or fail.",
     ),
 ]
-FromDiff = Annotated[
-    str | None, Option(metavar="FILE[:LINE]", help="Start from the change that fixed it.")
-]
-_LATEST = "Start from what went wrong in a session; default: the latest."
-FromSession = Annotated[str | None, Option(metavar="[ID]", help=_LATEST)]
-Edit = Annotated[
-    bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
-]
-
 _OPTIONS = {
     "title": "TITLE",
     "cause": "--why",
@@ -201,17 +174,17 @@ def edit(card: CardId) -> None:
 
 
 def add(
-    title: Title,
-    why: Why = "",
-    do: Do = None,
-    symptom: Symptom = None,
-    paths: Paths = "",
-    detect: Detect = None,
+    title: str,
+    why: str = "",
+    do: list[str] | None = None,
+    symptom: list[str] | None = None,
+    paths: str = "",
+    detect: list[str] | None = None,
     tags: Tags = "",
     severity: Severity = None,
     kind: Kind = "lesson",
     project: ForProject = None,
-    stage: Stage = None,
+    stage: str | None = None,
     on_duplicate: OnDuplicate = None,
 ) -> None:
     """Add a complete card in one line, or learn what it needs.
@@ -220,6 +193,15 @@ def add(
     --why "The gateway takes each request without a key for a new charge"
     --do "Send the same key on every retry" --symptom "a payment times out"
     --symptom "customers were charged twice"
+
+    TITLE             The mistake, in one line; - reads a card from stdin.
+    --why TEXT        Root cause: how it came about.
+    --do TEXT         What to check next time; repeatable.
+    --symptom TEXT    How a future task would put it; two or three.
+    --paths           Globs of the files it guards, separated by commas.
+    --detect PATTERN  How it looks in code: a regular expression, or `ast: …`, `command: …`;
+                      repeatable.
+    --stage           Workflow stage, such as DEV.
     """
     details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
     try:
@@ -239,25 +221,37 @@ def _name_card(card: Card) -> str:
 
 
 def create(
-    title: Title,
-    why: Why = "",
-    do: Do = None,
-    symptom: Symptom = None,
-    paths: Paths = "",
-    detect: Detect = None,
+    title: str,
+    why: str = "",
+    do: list[str] | None = None,
+    symptom: list[str] | None = None,
+    paths: str = "",
+    detect: list[str] | None = None,
     tags: Tags = "",
     severity: Severity = None,
     kind: Kind = "lesson",
     project: ForProject = None,
-    stage: Stage = None,
+    stage: str | None = None,
     on_duplicate: OnDuplicate = None,
-    from_diff: FromDiff = None,
-    from_session: FromSession = None,
-    edit: Edit = True,
+    from_diff: str | None = None,
+    from_session: str | None = None,
+    edit: bool = True,
 ) -> None:
     """Write a new card from its template, to be filled in.
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
+
+    TITLE                    The mistake, in one line; - reads a card from stdin.
+    --why TEXT               Root cause: how it came about.
+    --do TEXT                What to check next time; repeatable.
+    --symptom TEXT           How a future task would put it; two or three.
+    --paths                  Globs of the files it guards, separated by commas.
+    --detect PATTERN         How it looks in code: a regular expression, or `ast: …`,
+                             `command: …`; repeatable.
+    --stage                  Workflow stage, such as DEV.
+    --from-diff FILE[:LINE]  Start from the change that fixed it.
+    --from-session [ID]      Start from what went wrong in a session; default: the latest.
+    --edit/--no-edit         Open the card in an editor (on a terminal).
     """
     details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
     brain = open_brain()

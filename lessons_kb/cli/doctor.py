@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import Annotated
 
 import typer
-from typer import Option
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.brain.health import MARKS, apply_fixes, check_health
@@ -20,15 +18,13 @@ from lessons_kb.service.start_daemon import check_daemon
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
 
-_FIXES = "Apply the safe fixes (caches, permissions, hooks); cards stay as they are."
 
-
-def doctor(
-    fix: Annotated[bool, Option("--fix", help=_FIXES)] = False, fail_on: FailOn = "error"
-) -> None:
+def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
     Example: lessons doctor --fix
+
+    --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
     """
     brain = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below

@@ -9,7 +9,7 @@ import time
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb.brain.session_journal import draft_after
 from lessons_kb.brain.session_journal import run as run_recorded
@@ -25,21 +25,27 @@ _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "sessi
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
+Kinds = Annotated[list[str] | None, choose("--kind", EVENTS, "Only this kind; repeatable.")]
+Rows = Annotated[int, Option(min=1)]
+
+
 def events(
-    session: Annotated[str | None, Option(help="Only this session.")] = None,
-    kind: Annotated[
-        list[str] | None, choose("--kind", EVENTS, "Only this kind; repeatable.")
-    ] = None,
-    tool: Annotated[list[str] | None, Option(help="Only this tool; repeatable.")] = None,
-    since: Annotated[
-        str | None, Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
-    ] = None,
-    limit: Annotated[int, Option(min=1, help="Maximum number of rows, newest first.")] = ROWS,
-    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
+    session: str | None = None,
+    kind: Kinds = None,
+    tool: list[str] | None = None,
+    since: str | None = None,
+    limit: Rows = ROWS,
+    follow: bool = False,
 ) -> None:
     """List observed events, newest last.
 
     Example: lessons events --kind test --since 2h
+
+    --session     Only this session.
+    --tool        Only this tool; repeatable.
+    --since TIME  30m, 2h, 3d, 1w ago, or 2026-01-31.
+    --limit       Maximum number of rows, newest first.
+    --follow, -f  Keep printing new events.
     """
     journal = open_brain().journal
     start = _parse_since(since, now=time.time()) if since else None
@@ -84,12 +90,10 @@ def _row(event: Event) -> tuple[str, ...]:
 
 
 def run(
-    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
-    stall: Annotated[
-        float, Option(min=0, metavar="SECONDS", help="Longest time without output; 0 = no limit.")
-    ] = 90.0,
-    session: Annotated[str | None, Option(help="Session it belongs to; default: detected.")] = None,
-    stage: Annotated[str | None, Option(help="Workflow stage it belongs to.")] = None,
+    command: list[str],
+    stall: Annotated[float, Option(min=0)] = 90.0,
+    session: str | None = None,
+    stage: str | None = None,
 ) -> None:
     """Run a command and record how it ended.
 
@@ -99,6 +103,11 @@ def run(
     Ctrl-C (exit code 124).
 
     Example: lessons run --stall 300 -- pytest -q
+
+    COMMAND...       Command to run.
+    --stall SECONDS  Longest time without output; 0 = no limit.
+    --session        Session it belongs to; default: detected.
+    --stage          Workflow stage it belongs to.
     """
     brain, trouble = None, ""
     try:

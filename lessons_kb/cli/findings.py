@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -121,15 +121,12 @@ def _escape(text: str, more: str) -> str:
     return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))
 
 
-BrainFolder = Annotated[
-    str | None, Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
-]
-
-
-def lint(folder: BrainFolder = None, form: Format = "text", fail_on: FailOn = "error") -> None:
+def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "error") -> None:
     """Report problems in cards, each with its line and a fix.
 
     Example: lessons lint --fail-on warning
+
+    DIR  Folder of a brain, trusted or not.
     """
     form = "json" if options().json else form
     if folder:
@@ -159,24 +156,19 @@ def lint(folder: BrainFolder = None, form: Format = "text", fail_on: FailOn = "e
 
 
 FAILING = (DENIED, CONTRADICTED, OPEN)
-_EVERY = f"The same as --fail-on {','.join(FAILING)}."
 _STATES = f"Exit 1 for an item in one of these states: {', '.join(FAILING)}."
-_RECORD = Option(metavar="FILE", help="File with a record of what was done; repeatable.")
-Answer = Annotated[list[str] | None, Argument(metavar="ANSWER", help="The answer; default: stdin.")]
-Chosen = Annotated[list[str] | None, Option(metavar="ID", help="Card to check; repeatable.")]
-Last = Annotated[bool, Option("--last", help="Check the latest answer in an agent once more.")]
 
 
 def check(
-    answer: Answer = None,
-    card: Chosen = None,
-    evidence: Annotated[list[str] | None, _RECORD] = None,
+    answer: list[str] | None = None,
+    card: list[str] | None = None,
+    evidence: list[str] | None = None,
     diff: Revision = None,
-    last: Last = False,
+    last: bool = False,
     session: Session = None,
     form: Format = "text",
-    fail_on: Annotated[str, Option(metavar="STATES", help=_STATES)] = "",
-    fail: Annotated[bool, Option("--fail-on-unaddressed", help=_EVERY)] = False,
+    fail_on: Annotated[str, Option("--fail-on", metavar="STATES", help=_STATES)] = "",
+    fail_on_unaddressed: bool = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
@@ -184,8 +176,14 @@ def check(
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
+
+    ANSWER                 The answer; default: stdin.
+    --card ID              Card to check; repeatable.
+    --evidence FILE        File with a record of what was done; repeatable.
+    --last                 Check the latest answer in an agent once more.
+    --fail-on-unaddressed  The same as --fail-on denied,contradicted,open.
     """
-    failing = FAILING if fail else split_list(fail_on)
+    failing = FAILING if fail_on_unaddressed else split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     brain = open_brain()
@@ -249,27 +247,22 @@ def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
     )
 
 
-Searched = Annotated[
-    list[str] | None, Argument(metavar="PATHS", help="Files and folders; default: the project.")
-]
-History = Annotated[
-    bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
-]
-ExitZero = Annotated[bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")]
-
-
 def detect(
-    paths: Searched = None,
+    paths: list[str] | None = None,
     diff: Revision = None,
-    history: History = False,
+    history: bool = False,
     form: Format = "text",
-    exit_zero: ExitZero = False,
+    exit_zero: bool = False,
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
 
     Exit 1 if there are any.
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
+
+    PATHS        Files and folders; default: the project.
+    --history    Count what each commit up to HEAD added, by month.
+    --exit-zero  Exit 0 even if a mistake was found.
     """
     form = "json" if options().json else form
     if sum((diff is not None, history, bool(paths))) > 1:

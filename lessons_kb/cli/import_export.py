@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-from typer import Argument, Option
-
 from lessons_kb.brain.exchange import (
     FORMATS,
     NAMES,
@@ -21,7 +19,7 @@ from lessons_kb.brain.exchange import (
     find_files,
     guess_source,
 )
-from lessons_kb.cli.options import ForProject, Tags, check_choice, open_brain, split_list
+from lessons_kb.cli.options import ForProject, Tags, check_choice, choose, open_brain, split_list
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
@@ -29,30 +27,30 @@ from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.transcripts.reader import AGENTS
 
+Near = Annotated[
+    str, choose("--near", ON_NEAR, "If a card is a near-duplicate: skip, new or bump.")
+]
+Agent = Annotated[
+    str | None, choose("--agent", AGENTS, "Agent that wrote the transcript; default: detected.")
+]
+
 
 def import_cards(
-    paths: Annotated[
-        list[str],
-        Argument(
-            metavar="[SOURCE] FILE…",
-            help="Files or folders to read; what they are is found out, unless SOURCE says so: "
-            "galangal, review, memory, jsonl or transcript.",
-        ),
-    ],
-    yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
-    near: Annotated[str, Option(help="If a card is a near-duplicate: skip, new or bump.")] = "skip",
+    paths: list[str],
+    yes: bool = False,
+    near: Near = "skip",
     project: ForProject = None,
     tags: Tags = "",
-    agent: Annotated[
-        str | None, Option(help="Agent that wrote the transcript; default: detected.")
-    ] = None,
+    agent: Agent = None,
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
 
     Example: lessons import AGENTS.md CLAUDE.md
+
+    [SOURCE] FILE…  Files or folders to read; what they are is found out, unless SOURCE says so:
+                    galangal, review, memory, jsonl or transcript.
+    --yes, -y       Write the cards.
     """
-    check_choice("--near", near, ON_NEAR)
-    check_choice("--agent", agent, AGENTS)
     files = _find_files(paths)
     if records := [path for source, path in files if source == TRANSCRIPT]:
         if len(records) < len(files):
@@ -128,15 +126,13 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
         say(f"{counted(new, 'event')} to record{'; --yes records them' if new else ''}")
 
 
-def export(
-    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
-    output: Annotated[
-        str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
-    ] = None,
-) -> None:
+def export(form: str, output: str | None = None) -> None:
     """Print every card; jsonl is what `import jsonl` reads.
 
     Example: lessons export jsonl -o lessons.jsonl
+
+    FORMAT             json, jsonl or markdown.
+    --output, -o FILE  File to write; default: stdout.
     """
     check_choice("FORMAT", form, FORMATS)
     brain = open_brain()

@@ -6,10 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
@@ -51,17 +50,6 @@ from lessons_kb.text.sanitize import visible
 
 GIT = "git"
 """Stands where `install` takes the name of an agent."""
-Agent = Annotated[
-    str | None,
-    Argument(
-        metavar="AGENT",
-        help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.",
-    ),
-]
-Scope = Annotated[str, Option(help="user: all projects; project: this one.")]
-Shared = Annotated[bool, Option("--shared", help="Use the committed settings file of the project.")]
-Dry = Annotated[bool, Option("--dry-run", help="Show the diff without writing.")]
-Every = Annotated[bool, Option("--all", help="Every agent found on this machine.")]
 WORDS = {
     "created": "created",
     "changed": "changed",
@@ -289,20 +277,14 @@ def _change_settings(edit: Callable[[str], str], *, dry_run: bool) -> None:
 
 
 def install(
-    agent: Agent = None,
-    scope: Scope = "user",
-    shared: Shared = False,
-    via: Annotated[
-        str, Option(help="command: one process per event; mcp: the MCP server answers.")
-    ] = "command",
-    server: Annotated[
-        str, Option(metavar="URL", help="Ask this shared brain too: https://HOST/v1/brains/NAME.")
-    ] = "",
-    token_file: Annotated[
-        str, Option(metavar="FILE", help="Its token, in a file that only you can read.")
-    ] = "",
-    dry_run: Dry = False,
-    every: Every = False,
+    agent: str | None = None,
+    scope: str = "user",
+    shared: bool = False,
+    via: str = "command",
+    server: str = "",
+    token_file: str = "",
+    dry_run: bool = False,
+    all_: bool = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 
@@ -311,32 +293,47 @@ def install(
     With `--server`, prompts are sent to a server, without secrets: see docs/server.md.
 
     Example: lessons install claude-code --dry-run
+
+    AGENT              claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or
+                       git.
+    --scope            user: all projects; project: this one.
+    --shared           Use the committed settings file of the project.
+    --via              command: one process per event; mcp: the MCP server answers.
+    --server URL       Ask this shared brain too: https://HOST/v1/brains/NAME.
+    --token-file FILE  Its token, in a file that only you can read.
+    --dry-run          Show the diff without writing.
+    --all              Every agent found on this machine.
     """
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")
     if server:
         _set_server(server, token_file, scope=scope, dry_run=dry_run)
-        if agent is None and not every:  # hooks that are installed ask it from now on
+        if agent is None and not all_:  # hooks that are installed ask it from now on
             return
-    _set_up(agent, every, scope=scope, shared=shared, dry_run=dry_run, undo=False, via=via)
+    _set_up(agent, all_, scope=scope, shared=shared, dry_run=dry_run, undo=False, via=via)
 
 
 def uninstall(
-    agent: Agent = None,
-    scope: Scope = "user",
-    shared: Shared = False,
-    dry_run: Dry = False,
-    every: Every = False,
-    server: Annotated[
-        bool, Option("--server", help="Forget the shared brain, and its token.")
-    ] = False,
+    agent: str | None = None,
+    scope: str = "user",
+    shared: bool = False,
+    dry_run: bool = False,
+    all_: bool = False,
+    server: bool = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
 
     Example: lessons uninstall --all
+
+    AGENT      claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.
+    --scope    user: all projects; project: this one.
+    --shared   Use the committed settings file of the project.
+    --dry-run  Show the diff without writing.
+    --all      Every agent found on this machine.
+    --server   Forget the shared brain, and its token.
     """
     if server:
         _forget_server(dry_run=dry_run)
-        if agent is None and not every:
+        if agent is None and not all_:
             return
-    _set_up(agent, every, scope=scope, shared=shared, dry_run=dry_run, undo=True)
+    _set_up(agent, all_, scope=scope, shared=shared, dry_run=dry_run, undo=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import functools
+import inspect
 import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
 import typer
-from typer import Option
+from typer import Argument, Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
@@ -100,6 +104,43 @@ _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
 
 
+_NAMES = r"(?P<names>--?[\w/-]+(?:, --?[\w/-]+)*)"
+_ROW = re.compile(rf"(?:{_NAMES}(?: |(?=  )))?(?P<metavar>\S+(?: \S+)*)?  +(?P<help>.+)")
+
+
+@functools.cache
+def declare_options(command: Callable[..., None]) -> str:
+    """Give typer the rows of a command's docstring, each of an option; return the rest of it.
+
+    A row is what `--help` shows: ``--since, -s TIME  When.``, or ``FILE  What to read.`` of an
+    argument. A further line of it is indented. The parameter has the option's name, with an
+    underscore behind that of a builtin.
+    """
+    rest: list[str] = []
+    rows: list[dict[str, str | None]] = []
+    for line in inspect.cleandoc(command.__doc__ or "").split("\n"):
+        if rows and line.startswith(" "):
+            rows[-1]["help"] = f"{rows[-1]['help']} {line.strip()}"
+        elif found := _ROW.fullmatch(line):
+            rows.append(found.groupdict())
+        else:
+            rest.append(line)
+    types = get_type_hints(command, include_extras=True)
+    arguments = (name for name, one in types.items() if get_origin(one) is not Annotated)
+    for row in rows:
+        names = (row["names"] or "").split(", ")
+        name = names[0].partition("/")[0].strip("-").replace("-", "_") or next(arguments)
+        name = name if name in types else f"{name}_"
+        kind, declared = types[name], Option() if names[0] else Argument()
+        if get_origin(kind) is Annotated:
+            kind, declared = kind.__origin__, copy(kind.__metadata__[0])
+        declared.default, declared.param_decls = ..., names if names[0] else None
+        declared.help, declared.metavar = row["help"], row["metavar"]
+        types[name] = Annotated[kind, declared]
+    command.__annotations__ = types
+    return "\n".join(rest)
+
+
 class _Commands(TyperGroup):
     """The commands under the headings of GROUPS; each is imported when it is called."""
 
@@ -116,7 +157,8 @@ class _Commands(TyperGroup):
         module = import_module(f"lessons_kb.cli.{COMMANDS[cmd_name][0]}")
         function = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(cmd_name, hidden=cmd_name in _HIDDEN)(function)
+        told = declare_options(function)
+        alone.command(cmd_name, help=told, hidden=cmd_name in _HIDDEN)(function)
         return typer.main.get_command(alone)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it

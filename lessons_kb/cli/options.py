@@ -31,9 +31,9 @@ def choose(name: str, values: Sequence[str], told: str = "") -> Any:
 
 FORMATS = ("text", "json", "sarif", "github")
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
-_ID = Argument(metavar="ID", help="Path, slug, or prefix.")
-CardId = Annotated[str, _ID]
-Ids = Annotated[list[str], _ID]
+ID = Argument(metavar="ID", help="Path, slug, or prefix.")
+CardId = Annotated[str, ID]
+Ids = Annotated[list[str], ID]
 Paths = Annotated[
     list[str] | None, Option(metavar="FILE", help="File being worked on; repeatable.")
 ]

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -18,7 +18,7 @@ from lessons_kb.cli.options import (
     Revision,
     Session,
     Stage,
-    check_choice,
+    choose,
     open_brain,
     read_text,
     say_stale,
@@ -33,30 +33,34 @@ _COMMON = 5
 """Mistakes of a stage that are named where no prompt says which matter."""
 
 
+Form = Annotated[
+    str,
+    choose("--format", (BLOCK, WARNINGS), f"{BLOCK}, or {WARNINGS} (a list of common mistakes)."),
+]
+
+
 def preflight(
-    prompt: Annotated[
-        list[str] | None, Argument(metavar="PROMPT", help="The prompt; default: stdin.")
-    ] = None,
+    prompt: list[str] | None = None,
     diff: Revision = None,
     path: Paths = None,
     stage: Stage = None,
     session: Session = None,
-    budget: Annotated[int | None, Option(min=0, help="Token budget of the whole block.")] = None,
-    context: Annotated[
-        bool | None, Option("--context/--no-context", help="Add excerpts of notes.")
-    ] = None,
-    form: Annotated[
-        str, Option("--format", help=f"{BLOCK}, or {WARNINGS} (a list of common mistakes).")
-    ] = BLOCK,
-    explain: Annotated[bool, Option("--explain", help="Explain each hit on stderr.")] = False,
+    budget: Annotated[int | None, Option(min=0)] = None,
+    context: bool | None = None,
+    form: Form = BLOCK,
+    explain: bool = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
     With only --format warnings and --stage, print the most frequent mistakes of that stage.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
+
+    PROMPT                  The prompt; default: stdin.
+    --budget                Token budget of the whole block.
+    --context/--no-context  Add excerpts of notes.
+    --explain               Explain each hit on stderr.
     """
-    check_choice("--format", form, (BLOCK, WARNINGS))
     try:
         brain = open_brain()
     except Untrusted as error:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb import render
 from lessons_kb.brain.cards import names_project, names_stage, names_topic
@@ -42,9 +42,7 @@ Sort = Annotated[str, choose("--sort", tuple(_ORDERS), "recent, count, title or 
 Status = Annotated[
     str | None, choose("--status", (*STATUSES, "all"), "active, ignored, archived or all.")
 ]
-Query = Annotated[
-    list[str] | None, Argument(metavar="QUERY", help="What to search for; default: stdin.")
-]
+Positive = Annotated[int, Option(min=1)]
 _READ = (*KINDS, NOTE)
 OfKind = Annotated[str | None, choose("--type", _READ, f"Only {', '.join(KINDS)} or {NOTE}.")]
 
@@ -52,17 +50,23 @@ OfKind = Annotated[str | None, choose("--type", _READ, f"Only {', '.join(KINDS)}
 def list_cards(
     kind: Kind = None,
     status: Status = None,
-    project: Annotated[str | None, Option(help="Only this project's.")] = None,
-    stage: Annotated[str | None, Option(help="Only this stage's.")] = None,
-    tag: Annotated[str | None, Option(help="Only with this topic.")] = None,
+    project: str | None = None,
+    stage: str | None = None,
+    tag: str | None = None,
     severity: Severity = None,
     sort: Sort = "recent",
-    limit: Annotated[int, Option(min=1, help="Maximum number of rows.")] = ROWS,
-    everything: Annotated[bool, Option("--all", help="Every row.")] = False,
+    limit: Positive = ROWS,
+    all_: bool = False,
 ) -> None:
     """List cards, most recent first.
 
     Example: lessons list --severity high --sort count
+
+    --project  Only this project's.
+    --stage    Only this stage's.
+    --tag      Only with this topic.
+    --limit    Maximum number of rows.
+    --all      Every row.
     """
     brain = open_brain()
     known = brain.cards.all(aliased=True)
@@ -78,7 +82,7 @@ def list_cards(
     ]
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
-    shown = cards if everything else cards[:limit]
+    shown = cards if all_ else cards[:limit]
     say_stale(brain)
     if options().json:
         print_json([as_data(card) for card in shown])
@@ -133,16 +137,20 @@ def show(card_id: CardId) -> None:
 
 
 def search(
-    words: Query = None,
+    words: list[str] | None = None,
     kind: OfKind = None,
     path: Paths = None,
     stage: Stage = None,
-    limit: Annotated[int, Option(min=1, help="Maximum number of hits.")] = 10,
-    explain: Annotated[bool, Option("--explain", help="Show score, factors and terms.")] = False,
+    limit: Positive = 10,
+    explain: bool = False,
 ) -> None:
     """Search cards and notes; nothing is suppressed.
 
     Example: lessons search "allow list" --explain
+
+    QUERY      What to search for; default: stdin.
+    --limit    Maximum number of hits.
+    --explain  Show score, factors and terms.
     """
     query = read_text(words or [], what="query")
     if not query.strip():

@@ -8,10 +8,10 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.evaluation import MISS, Fault, Report
@@ -77,16 +77,12 @@ _HISTORY = {
 """What is counted by day → its column."""
 
 
-def stats(
-    card: Annotated[
-        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
-    ] = None,
-    stage: OnlyStage = None,
-    project: OnlyProject = None,
-) -> None:
+def stats(card: str | None = None, stage: OnlyStage = None, project: OnlyProject = None) -> None:
     """Show what was injected, what came back, and what helps.
 
     Example: lessons stats telegram-allowlist
+
+    [ID]  One card: path, slug, or prefix.
     """
     noun = open_brain().stats
     if card is not None:
@@ -301,12 +297,10 @@ STDOUT = "-"
 
 
 def report(
-    output: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
-    ] = FILE,
+    output: str = FILE,
     stage: OnlyStage = None,
     project: OnlyProject = None,
-    rows: Annotated[int, Option(min=1, help="Maximum number of cards in each list.")] = 20,
+    rows: Annotated[int, Option(min=1)] = 20,
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
@@ -314,6 +308,9 @@ def report(
     cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
+
+    --output, -o FILE  File to write; - for stdout.
+    --rows             Maximum number of cards in each list.
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
@@ -393,38 +390,22 @@ _MAX_QUERY = 200
 """Characters of a prompt that are shown."""
 
 
-def _share(told: str) -> Any:
-    return Option(min=0, max=1, metavar="SHARE", help=told)
+_Share = Annotated[float | None, Option(min=0, max=1)]
+_Least = Annotated[float | None, Option(min=0)]
 
 
 def evaluate(
-    file: Annotated[
-        str, Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
-    ],
-    fail_under: Annotated[
-        list[str] | None,
-        Option(
-            metavar="METRIC=VALUE",
-            help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None, Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
-    ] = None,
-    min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
-    min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,
-    min_mrr: Annotated[float | None, _share("Exit 1 if mrr is below this.")] = None,
-    min_ndcg10: Annotated[float | None, _share("Exit 1 if ndcg@10 is below this.")] = None,
-    min_kept: Annotated[float | None, _share("Exit 1 if kept is below this.")] = None,
-    max_false_injection: Annotated[
-        float | None, _share("Exit 1 if false injection is above this.")
-    ] = None,
-    max_tokens: Annotated[
-        float | None, Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this.")
-    ] = None,
-    max_ms: Annotated[
-        float | None, Option(min=0, metavar="MS", help="Exit 1 if the median time is above this.")
-    ] = None,
+    file: str,
+    fail_under: list[str] | None = None,
+    engine: str | None = None,
+    min_recall5: _Share = None,
+    min_hit3: _Share = None,
+    min_mrr: _Share = None,
+    min_ndcg10: _Share = None,
+    min_kept: _Share = None,
+    max_false_injection: _Share = None,
+    max_tokens: _Least = None,
+    max_ms: _Least = None,
 ) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.
 
@@ -436,6 +417,18 @@ def evaluate(
     false-injection=0.05 fails above that.
 
     Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
+
+    FILE                         JSON lines: {"query": "…", "expected": ["id"]}.
+    --fail-under METRIC=VALUE    Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.
+    --engine                     tantivy, rank-bm25, qdrant or all; default: the brain's.
+    --min-recall5 SHARE          Exit 1 if recall@5 is below this.
+    --min-hit3 SHARE             Exit 1 if hit@3 is below this.
+    --min-mrr SHARE              Exit 1 if mrr is below this.
+    --min-ndcg10 SHARE           Exit 1 if ndcg@10 is below this.
+    --min-kept SHARE             Exit 1 if kept is below this.
+    --max-false-injection SHARE  Exit 1 if false injection is above this.
+    --max-tokens TOKENS          Exit 1 if the mean size is above this.
+    --max-ms MS                  Exit 1 if the median time is above this.
     """
     bounds = {"recall5": min_recall5, "hit3": min_hit3, "mrr": min_mrr, "ndcg10": min_ndcg10}
     bounds |= {"kept": min_kept, "injected3": None, "false_injection": max_false_injection}
