@@ -73,14 +73,7 @@ def _find_project() -> str:
 
 
 def _set_up(
-    agent: str | None,
-    every: bool,
-    *,
-    scope: str,
-    shared: bool,
-    dry_run: bool,
-    undo: bool,
-    via: str = "command",
+    agent: str | None, every: bool, dry_run: bool, *, undo: bool, via: str = "command", **scope: Any
 ) -> None:
     """Set up git, one agent or all, or undo it, and print what was changed."""
     done: list[dict[str, Any]] = []
@@ -89,9 +82,9 @@ def _set_up(
         changes: Sequence[FileChange | SharingChange]
         try:
             if name == GIT:
-                changes, notes = _share(scope=scope, shared=shared, dry_run=dry_run, undo=undo)
+                changes, notes = _share(dry_run, undo=undo, **scope)
             else:
-                request = _make_request(name, undo=undo, scope=scope, shared=shared, via=via)
+                request = _make_request(name, undo=undo, via=via, **scope)
                 work = install_agent.uninstall if undo else install_agent.install
                 changes = work(request, dry_run=dry_run)
                 notes = [] if undo else list(find_notes(request))
@@ -101,8 +94,7 @@ def _set_up(
             failed = True
             say(f"{name}: {error}")
             continue
-        files = [as_data(change) for change in changes]
-        done.append({"agent": name, "files": files, "notes": notes})
+        done.append({"agent": name, "files": list(map(as_data, changes)), "notes": notes})
         if not options().json:
             _print_changes(name, changes, notes, dry_run=dry_run)
     if options().json:
@@ -141,9 +133,7 @@ def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
     return replace(request, entries=find_entries(bare=bare), server=install_agent.has_sdk())
 
 
-def _share(
-    *, scope: str, shared: bool, dry_run: bool, undo: bool
-) -> tuple[Sequence[SharingChange], list[str]]:
+def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[SharingChange], list[str]]:
     """Let git merge cards key by key, or stop it; return the changes, and notes on them."""
     roots = options().brains
     if not roots:
@@ -152,10 +142,10 @@ def _share(
         known = (*found.trusted, *found.untrusted)
         roots = tuple(root for root in known if root != own) or known
     if undo:
-        return unshare(roots, scope=scope, shared=shared, dry_run=dry_run), []
-    program = find_entries(bare=shared).server
-    changes = share(roots, program=program, scope=scope, shared=shared, dry_run=dry_run)
-    notes = [_COMMIT, _EACH] if shared else []
+        return unshare(roots, dry_run=dry_run, **scope), []
+    program = find_entries(bare=scope["shared"]).server
+    changes = share(roots, program=program, dry_run=dry_run, **scope)
+    notes = [_COMMIT, _EACH] if scope["shared"] else []
     return changes, notes + ([] if any(map(git_top, roots)) else [_NO_BRAIN])
 
 
@@ -167,10 +157,9 @@ def _print_changes(
             print(visible(change.diff))
     for change in changes:
         kept = getattr(change, "backup", "")
-        backup = f" (backup: {kept})" if kept else ""
         would = "would be " if dry_run and change.diff else ""
-        told = f"{name}: {change.path}: {would}{WORDS[change.action]}{backup}"
-        print_wrapped(visible(told), hang=2)
+        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
+        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
     for note in notes:
         print_wrapped(f"  → {note}", hang=2)
 
@@ -191,13 +180,10 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
     folders: list[str] = []
     if scope == "project" and (known.folders or not known.url):
         folders = list(dict.fromkeys([*known.folders, _find_project()]))
-    given = {
-        "url": url,
-        **_find_token(url, token_file, known, dry_run=dry_run),
-        "ca_file": os.environ.get("SSL_CERT_FILE") or known.ca_file,
-        "folders": folders,
-    }
-    table = {key: value for key, value in given.items() if value or getattr(former, key)}
+    authority = os.environ.get("SSL_CERT_FILE") or known.ca_file
+    token = _find_token(url, token_file, known, dry_run=dry_run)
+    values = {"url": url, **token, "ca_file": authority, "folders": folders}
+    table = {key: value for key, value in values.items() if value or getattr(former, key)}
     _change_settings(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
     where = "of this project" if folders else "of all projects"
     say(f"prompts {where} are sent to {url} from now on, with secrets taken out")
@@ -248,7 +234,7 @@ def _find_token(
     token = ""
     if sys.stdin.isatty() and not dry_run:
         token = typer.prompt("Token", default="", show_default=False, hide_input=True, err=True)
-    token = token.strip()
+        token = token.strip()
     if not token and url.startswith("https:") and not dry_run:
         raise InputError("a server asks for a token; give --token-file FILE (mode 0600)")
     if not token or keep_in_keychain(url, token):
@@ -310,7 +296,7 @@ def install(
         _set_server(server, token_file, scope=scope, dry_run=dry_run)
         if agent is None and not all_:  # hooks that are installed ask it from now on
             return
-    _set_up(agent, all_, scope=scope, shared=shared, dry_run=dry_run, undo=False, via=via)
+    _set_up(agent, all_, dry_run, undo=False, via=via, scope=scope, shared=shared)
 
 
 def uninstall(
@@ -336,4 +322,4 @@ def uninstall(
         _forget_server(dry_run=dry_run)
         if agent is None and not all_:
             return
-    _set_up(agent, all_, scope=scope, shared=shared, dry_run=dry_run, undo=True)
+    _set_up(agent, all_, dry_run, undo=True, scope=scope, shared=shared)
