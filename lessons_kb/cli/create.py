@@ -27,9 +27,7 @@ Severity = Annotated[str | None, choose("--severity", SEVERITIES, "low, medium o
 OnDuplicate = Annotated[
     str | None,
     choose(
-        "--on-duplicate",
-        ("ask", *ON_DUPLICATE),
-        "If the lesson exists: ask, bump, new or fail.",
+        "--on-duplicate", ("ask", *ON_DUPLICATE), "If the lesson exists: ask, bump, new or fail."
     ),
 ]
 _OPTIONS = {

@@ -99,7 +99,7 @@ def test_json_holds_everything(shop, lessons):
     assert (data["cards"], data["notes"], data["injections"]) == (5, 1, 81)
     assert data["verdicts"]["harms"] == 1
     assert [effect["verdict"] for effect in data["effects"]] == [
-        *("helps", "harms", "no effect", "too early", "never used"),
+        *("helps", "harms", "no effect", "too early", "never used")
     ]
     card = json.loads(lessons("--json", "stats", "helps").out)
     assert card["before"]["times"] == 9

@@ -49,7 +49,7 @@ def test_what_can_be_spared_gives_way_to_ids():
         ("lessons/a-slug-of-some-length.md", "DEV", "1", "A title of some length", "Task", "2d")
     ]
     assert lay_out(COLUMNS, rows, width=80)[0].split() == [
-        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE"),
+        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE")
     ]
     lines = lay_out(COLUMNS, rows, width=62)
     assert lines[0].split() == ["ID", "COUNT", "TITLE", "AGE"]

@@ -97,8 +97,7 @@ def _bump(files: Files, uri: str) -> CommandResult:
         return CommandResult(message=f"{card.id} seen {card.occurrences}×")
     new = cards.bump_text(file.layer, file.id, document.text.whole)
     return CommandResult(
-        edit=document.rewrite(new),
-        then=lambda: cards.note_bump(file.layer, file.id),
+        edit=document.rewrite(new), then=lambda: cards.note_bump(file.layer, file.id)
     )
 
 

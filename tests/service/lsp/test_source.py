@@ -6,12 +6,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lsprotocol.types import (
-    DiagnosticSeverity,
-    Position,
-    Range,
-    TextDocumentContentChangePartial,
-)
+from lsprotocol.types import DiagnosticSeverity, Position, Range, TextDocumentContentChangePartial
 
 from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
