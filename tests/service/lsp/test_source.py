@@ -22,13 +22,16 @@ START = Position(0, 0)
 
 
 def found(editor, name, text=None):
-    document = editor.open(name, text)
-    return [one.range for one in diagnose(editor.files, document, detect=True, whole=False)[0]]
+    return [one.range for one in marked(editor, editor.open(name, text))]
+
+
+def marked(editor, document, *, detect=True):
+    return diagnose(editor.files, document, detect=detect, whole=False)[0]
 
 
 def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(editor, project):
     document = editor.open("src/run.py")
-    (one,) = diagnose(editor.files, document, detect=True, whole=False)[0]
+    (one,) = marked(editor, document)
     assert one.severity == DiagnosticSeverity.Warning
     assert one.range == Range(start=Position(2, 21), end=Position(2, 31))  # the emoji counts twice
     assert one.message == (
@@ -36,7 +39,7 @@ def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(editor, project
     )
     assert one.code == SHELL_ID
     assert one.code_description.href == (project / SHELL_ID).as_uri()
-    assert diagnose(editor.files, document, detect=False, whole=False)[0] == []
+    assert marked(editor, document, detect=False) == []
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -107,7 +110,7 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(editor, project
     document = editor.open("src/run.py")
     at = editor.at(document, "shell=True")
     assert editor.ask(hover, document, at) is None
-    diagnose(editor.files, document, detect=True, whole=False)[0]
+    marked(editor, document)
     assert "- [ ] Test with a quote" in editor.ask(hover, document, at).contents.value
     context = SimpleNamespace(only=None, diagnostics=[])
     opened, bumped = editor.ask(find_actions, document, at, context=context)
