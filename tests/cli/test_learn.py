@@ -82,14 +82,6 @@ def test_scripts_read_what_was_done(lessons, propose):
     assert json.loads(second.out)["card"]["id"].endswith("-2.md")
 
 
-@pytest.mark.parametrize(
-    "arguments", [("--list", "--accept", "x"), ("--on-duplicate", "ask"), ("--accept", "absent")]
-)
-def test_what_cannot_be_is_one_line(lessons, brain, arguments):
-    result = lessons("review", *arguments)
-    assert (result.code, result.err.count("\n")) == (2, 1)
-
-
 def test_a_user_walks_through_the_drafts(answer, propose, brain):
     propose("A first lesson about the sum of a cart")
     second = propose("Payouts were doubled at midnight", symptoms=(), prevention=())
@@ -175,12 +167,6 @@ def test_on_a_terminal_each_is_asked_for(answer, lessons, stale):
     assert names(lessons("archive", "--stale", "--dry-run", "--json")) == {
         "lessons/machine.md": "kept"
     }
-
-
-def test_cards_can_be_archived_by_name(lessons, brain):
-    assert lessons("archive", "telegram").out == "lessons/telegram-allowlist.md archived\n"
-    assert lessons("archive").code == 2
-    assert lessons("archive", "telegram", "--stale").code == 2
 
 
 def test_a_card_is_created_from_a_change(lessons, brain):
