@@ -6,7 +6,6 @@ import io
 import os
 import pathlib
 import re
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +27,6 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.brain import Brain, Workspace
-from lessons_kb.brain.detection import list_tree
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.rename import read_file
@@ -215,7 +213,6 @@ def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     return start, sum(takewhile(bool, ends))
 
 
-_TREE_SECONDS = 10.0
 _PATIENCE = 0.2
 
 
@@ -248,6 +245,11 @@ class SourceFile:
     path: str
     """POSIX, from the project root."""
 
+    @property
+    def guards(self) -> list[Card]:
+        """The cards that guard it."""
+        return [card for _layer, card in self.brain.find_guarding(self.path)]
+
 
 class Mark(NamedTuple):
     """A mistake that a card describes, as it is shown where it was found."""
@@ -276,7 +278,6 @@ class Files:
         self._workspace = workspace
         self._tell = tell
         self._cards: dict[str, tuple[object, list[Card]]] = {}
-        self._trees: dict[str, tuple[float, list[str]]] = {}
 
     def find(self, path: str) -> CardFile | SourceFile | None:
         """Return what the file at a real path is, None where it is none of our business."""
@@ -334,33 +335,21 @@ class Files:
     def cards(self, layer: Layer) -> list[Card]:
         """Return every card and note of a brain as of the last commit."""
         layer.prepare()
-        state = layer.state
-        known = self._cards.get(layer.root)
-        if known is None or known[0] is not state:
-            known = state, layer.read(lambda one: one.catalogue.all_cards())
-            self._cards[layer.root] = known
-        return known[1]
-
-    def tree(self, brain: Brain) -> list[str]:
-        """Return the files of the project, from its root, as of some seconds ago."""
-        now = time.monotonic()
-        known = self._trees.get(brain.directory)
-        if known is None or now - known[0] > _TREE_SECONDS:
-            known = now, list_tree(brain.directory)
-            self._trees[brain.directory] = known
-        return known[1]
+        state, cards = self._cards.get(layer.root, (None, []))
+        if state is None or state is not layer.state:
+            state, cards = layer.state, layer.read(lambda one: one.catalogue.all_cards())
+            self._cards[layer.root] = state, cards
+        return cards
 
     def refresh(self) -> bool:
         """Bring the brains of what is open up to date; return whether anything had changed."""
         folders = {os.path.dirname(document.path) for document in list(self.documents.values())}
         brains = {id(brain): brain for brain in map(self.brain_of, folders) if brain is not None}
-        changed = False
+        layers = [layer for brain in brains.values() for layer in brain.layers]
+        before = [layer.state for layer in layers]
         for brain in brains.values():
-            before = [layer.state for layer in brain.layers]
             brain.refresh(patience=_PATIENCE)
-            pairs = zip(before, brain.layers, strict=True)
-            changed = changed or any(layer.state is not state for state, layer in pairs)
-        return changed
+        return any(layer.state is not state for state, layer in zip(before, layers, strict=True))
 
 
 def _holds(layer: Layer, name: str) -> bool:

@@ -41,27 +41,17 @@ REFRESH_SECONDS = 2.0
 """Between two looks at the files of the brains while somebody works."""
 _LOOK_SECONDS = 5.0
 """Between two looks at whether the editor still runs."""
-_WATCHED = ("**/*.{md,markdown}", "**/lessons.toml", "**/.lessonsignore")
+_CARDS = types.FileOperationPattern(glob="**/*.{md,markdown}")
 _MOVED = types.FileOperationRegistrationOptions(
-    filters=[
-        types.FileOperationFilter(
-            pattern=types.FileOperationPattern(glob="**/*.{md,markdown}"), scheme="file"
-        )
-    ]
+    filters=[types.FileOperationFilter(pattern=_CARDS, scheme="file")]
 )
 
 FEATURES: Mapping[str, tuple[Callable[[Files, OpenDocument, Any], Any], Any]] = {
-    types.TEXT_DOCUMENT_COMPLETION: (
-        complete,
-        types.CompletionOptions(trigger_characters=TRIGGERS),
-    ),
+    types.TEXT_DOCUMENT_COMPLETION: (complete, types.CompletionOptions(TRIGGERS)),
     types.TEXT_DOCUMENT_HOVER: (hover, None),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (find_symbols, None),
     types.TEXT_DOCUMENT_CODE_LENS: (find_lenses, types.CodeLensOptions(resolve_provider=False)),
-    types.TEXT_DOCUMENT_CODE_ACTION: (
-        find_actions,
-        types.CodeActionOptions(code_action_kinds=KINDS),
-    ),
+    types.TEXT_DOCUMENT_CODE_ACTION: (find_actions, types.CodeActionOptions(KINDS)),
     types.TEXT_DOCUMENT_PREPARE_RENAME: (prepare_rename, None),
     types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
     types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
@@ -176,10 +166,8 @@ class LessonsServer(LanguageServer):
         try:
             return await asyncio.to_thread(work)
         except LessonsError as error:
-            if asked:
-                self.show(str(error), types.MessageType.Warning)
-            else:
-                self.show_once(str(error))
+            show = self.warn if asked else self.show_once
+            show(str(error))
         except Exception as error:  # one answer is lost; the editor keeps its server
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
@@ -188,26 +176,27 @@ class LessonsServer(LanguageServer):
         """Have the editor do what a command came to; return the command's result."""
         if outcome.edit is not None:
             edit = types.WorkspaceEdit(document_changes=[outcome.edit])
-            done = await self.workspace_apply_edit_async(
-                types.ApplyWorkspaceEditParams(edit=edit, label=what)
-            )
-            if not done.applied:
-                self.show("the editor did not make the change", types.MessageType.Warning)
+            asked = types.ApplyWorkspaceEditParams(edit=edit, label=what)
+            if not (await self.workspace_apply_edit_async(asked)).applied:
+                self.warn("the editor did not make the change")
                 return None
         if outcome.then is not None:
             await self.run(what, outcome.then)
         if outcome.message:
             self.show(outcome.message)
         if outcome.show:
-            self.window_show_document(
-                types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
-            )
+            shown = types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
+            self.window_show_document(shown)
         self._active.set()
         return outcome.result
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show the user a line."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"lessons: {message}"))
+
+    def warn(self, message: str) -> None:
+        """Show the user what cannot be done."""
+        self.show(message, types.MessageType.Warning)
 
     def show_once(self, message: str) -> None:
         """Show a line that was not shown before; may be called from any thread."""
@@ -261,13 +250,14 @@ def build_server(workspace: Workspace) -> LessonsServer:
         async def answer(params: Any) -> Any:
             if (document := documents.get(params.text_document.uri)) is None:
                 return None
-            asked = method == types.TEXT_DOCUMENT_RENAME
-            return await server.run(method, lambda: work(files, document, params), asked=asked)
+            is_asked = method == types.TEXT_DOCUMENT_RENAME
+            return await server.run(method, partial(work, files, document, params), asked=is_asked)
 
     def add_command(name: str) -> None:
         @server.command(name)
         async def run(*arguments: Any) -> Any:
-            outcome = await server.run(name, lambda: COMMANDS[name](files, *arguments), asked=True)
+            work = partial(COMMANDS[name], files, *arguments)
+            outcome = await server.run(name, work, asked=True)
             return None if outcome is None else await server.carry_out(name, outcome)
 
     for method in FEATURES:
@@ -284,26 +274,6 @@ def build_server(workspace: Workspace) -> LessonsServer:
     async def files_moved(params: types.RenameFilesParams) -> None:
         """Let what was counted follow them too."""
         await server.run("rename files", lambda: keep_records(files, params))
-
-    @server.feature(types.INITIALIZED)
-    def initialized(_params: types.InitializedParams) -> None:
-        """Ask to be told of files that change on the disk."""
-        workspace = server.client_capabilities.workspace
-        watched = workspace.did_change_watched_files if workspace else None
-        if watched is None or not watched.dynamic_registration:
-            return
-        watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
-        registration = types.Registration(
-            id="lessons-watch",
-            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers),
-        )
-        server.client_register_capability(types.RegistrationParams(registrations=[registration]))
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    async def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
-        """Look at everything again."""
-        await server.refresh()
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def saved(params: types.DidSaveTextDocumentParams) -> None:
