@@ -8,20 +8,21 @@ from lsprotocol.types import CodeActionKind, Position, Range
 
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.service.lsp import code_actions as commands
-from lessons_kb.service.lsp.code_actions import (
+from lessons_kb.service.lsp.language_server import (
     COMMANDS,
+    complete,
+    diagnose,
     find_actions,
     find_lenses,
     find_references,
+    find_symbols,
+    hover,
     keep_records,
     prepare_rename,
     relink_moved,
     rename,
+    uri_of,
 )
-from lessons_kb.service.lsp.diagnostics import diagnose
-from lessons_kb.service.lsp.documents import uri_of
-from lessons_kb.service.lsp.hover import complete, find_symbols, hover
 from lessons_kb.store import scan as trust
 from lessons_kb.store import user_state as locate
 
@@ -157,7 +158,7 @@ def run(editor, command, *arguments):
 
 def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, project):
     document = editor.open(SHELL_ID, SHELL.replace("Pass the", "Hand over the"))
-    outcome = run(editor, commands.BUMP, document.uri)
+    outcome = run(editor, "lessons.bump", document.uri)
     made = apply(document.text.whole, outcome.edit.edits)
     assert "occurrences: 4" in made
     assert made.partition("---\n\n")[2] == document.text.whole.partition("---\n\n")[2]
@@ -168,7 +169,7 @@ def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, projec
 
 
 def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor, project):
-    outcome = run(editor, commands.BUMP, (project / SHELL_ID).as_uri())
+    outcome = run(editor, "lessons.bump", (project / SHELL_ID).as_uri())
     assert outcome.edit is None
     assert "occurrences: 4" in (project / SHELL_ID).read_text()
 
@@ -176,7 +177,7 @@ def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor, project):
 @pytest.mark.parametrize("status", ["ignored", "archived"])
 def test_a_status_changes_one_line(editor, status):
     document = editor.open(SHELL_ID)
-    edit = run(editor, commands.STATUS, document.uri, status).edit.edits
+    edit = run(editor, "lessons.setStatus", document.uri, status).edit.edits
     assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
 
 
@@ -199,14 +200,14 @@ def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor):
 def test_a_pattern_is_tested_in_the_tree(editor, project):
     document = editor.open(SHELL_ID)
     line = editor.at(document, "- regex").line
-    outcome = run(editor, commands.TEST, document.uri, line)
+    outcome = run(editor, "lessons.testPattern", document.uri, line)
     assert outcome.message == "1 match: src/run.py:3"
     (place,) = outcome.result
     assert place.uri == (project / "src" / "run.py").as_uri()
     assert place.range == Range(start=Position(2, 21), end=Position(2, 31))
     assert editor.ask(find_references, document, Position(line + 1, 4)) == [place]
     with pytest.raises(InputError):
-        run(editor, commands.TEST, document.uri, editor.at(document, "- command").line)
+        run(editor, "lessons.testPattern", document.uri, editor.at(document, "- command").line)
 
 
 def test_a_quick_fix_settles_its_diagnostic(editor):
@@ -313,9 +314,9 @@ def test_a_draft_is_accepted_where_it_is_read(editor, project):
     assert lenses == ["Accept this draft", "Discard this draft"]
     editor.open(draft.path, document.text.whole + "more")
     with pytest.raises(InputError, match="save it first"):
-        run(editor, commands.ACCEPT, document.uri)
+        run(editor, "lessons.acceptDraft", document.uri)
     editor.open(draft.path)
-    outcome = run(editor, commands.ACCEPT, document.uri)
+    outcome = run(editor, "lessons.acceptDraft", document.uri)
     assert pathlib.Path(outcome.show).read_text().count("idempotency")
 
 

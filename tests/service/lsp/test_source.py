@@ -10,10 +10,14 @@ from lsprotocol.types import DiagnosticSeverity, Position, Range, TextDocumentCo
 
 from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
-from lessons_kb.service.lsp import code_actions as commands
-from lessons_kb.service.lsp.code_actions import COMMANDS, find_actions, find_lenses
-from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
-from lessons_kb.service.lsp.hover import hover
+from lessons_kb.service.lsp.language_server import (
+    COMMANDS,
+    NOTHING,
+    diagnose,
+    find_actions,
+    find_lenses,
+    hover,
+)
 from lessons_kb.store import scan as trust
 
 from .conftest import CODE, SHELL_ID
@@ -98,7 +102,7 @@ def test_a_lens_counts_the_lessons_that_guard_a_file(editor):
     assert "- [ ] Pass the command as a list" in lens.command.tooltip
     told = editor.ask(hover, document, START).contents.value
     assert told == lens.command.tooltip
-    outcome = COMMANDS[commands.GUARDS](editor.files, document.uri)
+    outcome = COMMANDS["lessons.showGuards"](editor.files, document.uri)
     assert outcome.message == told
     assert editor.ask(find_lenses, editor.open("README.rst", ""), START) == []
     editor.files.show_guards = False
