@@ -139,7 +139,7 @@ def _argument(argument: object) -> str:
 
 
 def _metavar(argument: object) -> str:
-    return (argument.metavar or argument.name.upper()).strip("[]")
+    return (argument.metavar or argument.name.rstrip("_").upper()).strip("[]")
 
 
 def _prose(text: str) -> str:

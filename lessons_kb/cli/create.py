@@ -11,7 +11,7 @@ import typer
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
-from lessons_kb.cli.options import CardId, ForProject, Tags, choose, open_brain, split_list
+from lessons_kb.cli.options import CardId, ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.draft_text import MISSING
@@ -22,14 +22,6 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 STDIN = "-"
 """As the title: the whole card is on standard input."""
 
-Kind = Annotated[str, choose("--type", KINDS)]
-Severity = Annotated[str | None, choose("--severity", SEVERITIES, "low, medium or high.")]
-OnDuplicate = Annotated[
-    str | None,
-    choose(
-        "--on-duplicate", ("ask", *ON_DUPLICATE), "If the lesson exists: ask, bump, new or fail."
-    ),
-]
 _OPTIONS = {
     "title": "TITLE",
     "cause": "--why",
@@ -179,11 +171,11 @@ def add(
     paths: str = "",
     detect: list[str] | None = None,
     tags: Tags = "",
-    severity: Severity = None,
-    kind: Kind = "lesson",
+    severity: Annotated[str | None, SEVERITIES] = None,
+    type_: Annotated[str, KINDS] = "lesson",
     project: ForProject = None,
     stage: str | None = None,
-    on_duplicate: OnDuplicate = None,
+    on_duplicate: Annotated[str | None, ("ask", *ON_DUPLICATE)] = None,
 ) -> None:
     """Add a complete card in one line, or learn what it needs.
 
@@ -199,9 +191,12 @@ def add(
     --paths           Globs of the files it guards, separated by commas.
     --detect PATTERN  How it looks in code: a regular expression, or `ast: …`, `command: …`;
                       repeatable.
+    --severity        low, medium or high.
+    --type            One of lesson, playbook, qa-finding.
     --stage           Workflow stage, such as DEV.
+    --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
-    details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
+    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
     try:
         card = _write_card(open_brain(), title, on_duplicate, details, whole=True)
     except Incomplete as error:
@@ -226,11 +221,11 @@ def create(
     paths: str = "",
     detect: list[str] | None = None,
     tags: Tags = "",
-    severity: Severity = None,
-    kind: Kind = "lesson",
+    severity: Annotated[str | None, SEVERITIES] = None,
+    type_: Annotated[str, KINDS] = "lesson",
     project: ForProject = None,
     stage: str | None = None,
-    on_duplicate: OnDuplicate = None,
+    on_duplicate: Annotated[str | None, ("ask", *ON_DUPLICATE)] = None,
     from_diff: str | None = None,
     from_session: str | None = None,
     edit: bool = True,
@@ -246,12 +241,15 @@ def create(
     --paths                  Globs of the files it guards, separated by commas.
     --detect PATTERN         How it looks in code: a regular expression, or `ast: …`,
                              `command: …`; repeatable.
+    --severity               low, medium or high.
+    --type                   One of lesson, playbook, qa-finding.
     --stage                  Workflow stage, such as DEV.
+    --on-duplicate           If the lesson exists: ask, bump, new or fail.
     --from-diff FILE[:LINE]  Start from the change that fixed it.
     --from-session [ID]      Start from what went wrong in a session; default: the latest.
     --edit/--no-edit         Open the card in an editor (on a terminal).
     """
-    details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
+    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
     brain = open_brain()
     sketch = None
     if from_diff is not None and from_session is not None:

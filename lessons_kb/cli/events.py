@@ -13,7 +13,7 @@ from typer import Option
 
 from lessons_kb.brain.session_journal import draft_after
 from lessons_kb.brain.session_journal import run as run_recorded
-from lessons_kb.cli.options import choose, open_brain
+from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say, shorten
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event, as_data
@@ -25,13 +25,12 @@ _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "sessi
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-Kinds = Annotated[list[str] | None, choose("--kind", EVENTS, "Only this kind; repeatable.")]
 Rows = Annotated[int, Option(min=1)]
 
 
 def events(
     session: str | None = None,
-    kind: Kinds = None,
+    kind: Annotated[list[str] | None, EVENTS] = None,
     tool: list[str] | None = None,
     since: str | None = None,
     limit: Rows = ROWS,
@@ -42,6 +41,7 @@ def events(
     Example: lessons events --kind test --since 2h
 
     --session     Only this session.
+    --kind        Only this kind; repeatable.
     --tool        Only this tool; repeatable.
     --since TIME  30m, 2h, 3d, 1w ago, or 2026-01-31.
     --limit       Maximum number of rows, newest first.

@@ -7,11 +7,10 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import typer
-from typer import Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -28,13 +27,13 @@ from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
 from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.check.item_states import read_texts
+from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import (
     FAIL_ON,
     FailOn,
     Format,
     Revision,
     Session,
-    check_choice,
     check_folder,
     open_brain,
     read_file,
@@ -156,7 +155,6 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
 
 
 FAILING = (DENIED, CONTRADICTED, OPEN)
-_STATES = f"Exit 1 for an item in one of these states: {', '.join(FAILING)}."
 
 
 def check(
@@ -167,7 +165,7 @@ def check(
     last: bool = False,
     session: Session = None,
     form: Format = "text",
-    fail_on: Annotated[str, Option("--fail-on", metavar="STATES", help=_STATES)] = "",
+    fail_on: str = "",
     fail_on_unaddressed: bool = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
@@ -181,6 +179,7 @@ def check(
     --card ID              Card to check; repeatable.
     --evidence FILE        File with a record of what was done; repeatable.
     --last                 Check the latest answer in an agent once more.
+    --fail-on STATES       Exit 1 for an item in one of these states: denied, contradicted, open.
     --fail-on-unaddressed  The same as --fail-on denied,contradicted,open.
     """
     failing = FAILING if fail_on_unaddressed else split_list(fail_on)

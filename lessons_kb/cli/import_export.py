@@ -19,7 +19,8 @@ from lessons_kb.brain.exchange import (
     find_files,
     guess_source,
 )
-from lessons_kb.cli.options import ForProject, Tags, check_choice, choose, open_brain, split_list
+from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
@@ -27,21 +28,14 @@ from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.transcripts.reader import AGENTS
 
-Near = Annotated[
-    str, choose("--near", ON_NEAR, "If a card is a near-duplicate: skip, new or bump.")
-]
-Agent = Annotated[
-    str | None, choose("--agent", AGENTS, "Agent that wrote the transcript; default: detected.")
-]
-
 
 def import_cards(
     paths: list[str],
     yes: bool = False,
-    near: Near = "skip",
+    near: Annotated[str, ON_NEAR] = "skip",
     project: ForProject = None,
     tags: Tags = "",
-    agent: Agent = None,
+    agent: Annotated[str | None, AGENTS] = None,
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
 
@@ -50,6 +44,8 @@ def import_cards(
     [SOURCE] FILE…  Files or folders to read; what they are is found out, unless SOURCE says so:
                     galangal, review, memory, jsonl or transcript.
     --yes, -y       Write the cards.
+    --near          If a card is a near-duplicate: skip, new or bump.
+    --agent         Agent that wrote the transcript; default: detected.
     """
     files = _find_files(paths)
     if records := [path for source, path in files if source == TRANSCRIPT]:

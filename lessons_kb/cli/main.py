@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import errno
-import functools
-import inspect
 import os
-import re
 import sys
-from collections.abc import Callable, Mapping
-from copy import copy
+from collections.abc import Mapping
 from importlib import import_module
-from typing import Annotated, Any, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
+from lessons_kb.cli.declare import declare_options
 from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.text.sanitize import visible
@@ -102,43 +99,6 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
-
-
-_NAMES = r"(?P<names>--?[\w/-]+(?:, --?[\w/-]+)*)"
-_ROW = re.compile(rf"(?:{_NAMES}(?: |(?=  )))?(?P<metavar>\S+(?: \S+)*)?  +(?P<help>.+)")
-
-
-@functools.cache
-def declare_options(command: Callable[..., None]) -> str:
-    """Give typer the rows of a command's docstring, each of an option; return the rest of it.
-
-    A row is what `--help` shows: ``--since, -s TIME  When.``, or ``FILE  What to read.`` of an
-    argument. A further line of it is indented. The parameter has the option's name, with an
-    underscore behind that of a builtin.
-    """
-    rest: list[str] = []
-    rows: list[dict[str, str | None]] = []
-    for line in inspect.cleandoc(command.__doc__ or "").split("\n"):
-        if rows and line.startswith(" "):
-            rows[-1]["help"] = f"{rows[-1]['help']} {line.strip()}"
-        elif found := _ROW.fullmatch(line):
-            rows.append(found.groupdict())
-        else:
-            rest.append(line)
-    types = get_type_hints(command, include_extras=True)
-    arguments = (name for name, one in types.items() if get_origin(one) is not Annotated)
-    for row in rows:
-        names = (row["names"] or "").split(", ")
-        name = names[0].partition("/")[0].strip("-").replace("-", "_") or next(arguments)
-        name = name if name in types else f"{name}_"
-        kind, declared = types[name], Option() if names[0] else Argument()
-        if get_origin(kind) is Annotated:
-            kind, declared = kind.__origin__, copy(kind.__metadata__[0])
-        declared.default, declared.param_decls = ..., names if names[0] else None
-        declared.help, declared.metavar = row["help"], row["metavar"]
-        types[name] = Annotated[kind, declared]
-    command.__annotations__ = types
-    return "\n".join(rest)
 
 
 class _Commands(TyperGroup):

@@ -6,28 +6,17 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.store.user_state import find_brains, user_brain
 from lessons_kb.text.sanitize import counted, shell_word
-
-
-def choose(name: str, values: Sequence[str], told: str = "") -> Any:
-    """Return an option, for which typer takes only these values."""
-
-    def check(value: Any) -> Any:
-        for one in value if isinstance(value, list) else [value]:
-            check_choice(name, one, values)
-        return value
-
-    return Option(name, callback=check, help=told or f"One of {', '.join(values)}.")
-
 
 FORMATS = ("text", "json", "sarif", "github")
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
@@ -51,12 +40,6 @@ Format = Annotated[str, choose("--format", FORMATS)]
 FailOn = Annotated[
     str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
 ]
-
-
-def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
-    """Raise InputError for a value that is none of an option's; None is an option left out."""
-    if value is not None and value not in choices:
-        raise InputError(f"{option} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def check_folder(option: str, name: str) -> None:

@@ -18,7 +18,6 @@ from lessons_kb.cli.options import (
     Revision,
     Session,
     Stage,
-    choose,
     open_brain,
     read_text,
     say_stale,
@@ -33,12 +32,6 @@ _COMMON = 5
 """Mistakes of a stage that are named where no prompt says which matter."""
 
 
-Form = Annotated[
-    str,
-    choose("--format", (BLOCK, WARNINGS), f"{BLOCK}, or {WARNINGS} (a list of common mistakes)."),
-]
-
-
 def preflight(
     prompt: list[str] | None = None,
     diff: Revision = None,
@@ -47,7 +40,7 @@ def preflight(
     session: Session = None,
     budget: Annotated[int | None, Option(min=0)] = None,
     context: bool | None = None,
-    form: Form = BLOCK,
+    format_: Annotated[str, (BLOCK, WARNINGS)] = BLOCK,
     explain: bool = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
@@ -59,6 +52,7 @@ def preflight(
     PROMPT                  The prompt; default: stdin.
     --budget                Token budget of the whole block.
     --context/--no-context  Add excerpts of notes.
+    --format                text, or warnings (a list of common mistakes).
     --explain               Explain each hit on stderr.
     """
     try:
@@ -66,7 +60,7 @@ def preflight(
     except Untrusted as error:
         say(str(error))  # silence is the answer; why stands on stderr
         return
-    if form == WARNINGS and stage and not (prompt or path or diff is not None):
+    if format_ == WARNINGS and stage and not (prompt or path or diff is not None):
         _warn_of(_most_seen(brain, stage), brain, stage)
         return
     if diff is None:
@@ -80,7 +74,7 @@ def preflight(
     language = brain.layers[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
-    elif form == WARNINGS:
+    elif format_ == WARNINGS:
         _warn_of([hit.card for hit in block.lessons], brain, stage)
     elif block.text:
         print(block.text)

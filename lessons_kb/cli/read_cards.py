@@ -12,7 +12,7 @@ from typer import Option
 from lessons_kb import render
 from lessons_kb.brain.cards import names_project, names_stage, names_topic
 from lessons_kb.brain.injected import session_of
-from lessons_kb.cli.options import CardId, Paths, Stage, choose, open_brain, read_text, say_stale
+from lessons_kb.cli.options import CardId, Paths, Stage, open_brain, read_text, say_stale
 from lessons_kb.cli.output import options, pick, print_json, print_table, say, terminal_width
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, as_data
@@ -36,25 +36,18 @@ _ORDERS = {
 }
 
 
-Kind = Annotated[str | None, choose("--type", KINDS, "Only this kind.")]
-Severity = Annotated[str | None, choose("--severity", SEVERITIES, "Only this severity.")]
-Sort = Annotated[str, choose("--sort", tuple(_ORDERS), "recent, count, title or id.")]
-Status = Annotated[
-    str | None, choose("--status", (*STATUSES, "all"), "active, ignored, archived or all.")
-]
 Positive = Annotated[int, Option(min=1)]
 _READ = (*KINDS, NOTE)
-OfKind = Annotated[str | None, choose("--type", _READ, f"Only {', '.join(KINDS)} or {NOTE}.")]
 
 
 def list_cards(
-    kind: Kind = None,
-    status: Status = None,
+    type_: Annotated[str | None, KINDS] = None,
+    status: Annotated[str | None, (*STATUSES, "all")] = None,
     project: str | None = None,
     stage: str | None = None,
     tag: str | None = None,
-    severity: Severity = None,
-    sort: Sort = "recent",
+    severity: Annotated[str | None, SEVERITIES] = None,
+    sort: Annotated[str, tuple(_ORDERS)] = "recent",
     limit: Positive = ROWS,
     all_: bool = False,
 ) -> None:
@@ -62,18 +55,22 @@ def list_cards(
 
     Example: lessons list --severity high --sort count
 
-    --project  Only this project's.
-    --stage    Only this stage's.
-    --tag      Only with this topic.
-    --limit    Maximum number of rows.
-    --all      Every row.
+    --type      Only this kind.
+    --status    active, ignored, archived or all.
+    --project   Only this project's.
+    --stage     Only this stage's.
+    --tag       Only with this topic.
+    --severity  Only this severity.
+    --sort      recent, count, title or id.
+    --limit     Maximum number of rows.
+    --all       Every row.
     """
     brain = open_brain()
     known = brain.cards.all(aliased=True)
     cards = [
         card
         for card in known
-        if kind in (None, card.kind)
+        if type_ in (None, card.kind)
         and severity in (None, card.severity)
         and status in (None, "all", card.status)
         and names_project(card, project)
@@ -138,7 +135,7 @@ def show(card_id: CardId) -> None:
 
 def search(
     words: list[str] | None = None,
-    kind: OfKind = None,
+    type_: Annotated[str | None, _READ] = None,
     path: Paths = None,
     stage: Stage = None,
     limit: Positive = 10,
@@ -149,6 +146,7 @@ def search(
     Example: lessons search "allow list" --explain
 
     QUERY      What to search for; default: stdin.
+    --type     Only lesson, playbook, qa-finding or note.
     --limit    Maximum number of hits.
     --explain  Show score, factors and terms.
     """
@@ -156,7 +154,7 @@ def search(
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
     brain = open_brain()
-    kinds = (kind,) if kind else _READ
+    kinds = (type_,) if type_ else _READ
     hits = brain.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])

@@ -11,7 +11,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.verdicts import find_near_misses, note_offered
 from lessons_kb.cli.create import edit_file
-from lessons_kb.cli.options import choose, open_brain
+from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     is_interactive,
     options,
@@ -27,10 +27,6 @@ from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 
-OnDuplicate = Annotated[
-    str, choose("--on-duplicate", ("fail", "new"), "If the lesson exists: fail or new.")
-]
-
 
 def review(
     list_: bool = False,
@@ -38,7 +34,7 @@ def review(
     accept: str | None = None,
     merge: tuple[str, str] | None = None,
     discard: str | None = None,
-    on_duplicate: OnDuplicate = "fail",
+    on_duplicate: Annotated[str, ("fail", "new")] = "fail",
 ) -> None:
     """Review drafts one by one: accept, edit, merge or discard.
 
@@ -52,6 +48,7 @@ def review(
     --accept ID      Turn a complete draft into a card.
     --merge ID CARD  Count a draft as an occurrence of a card.
     --discard ID     Remove a draft; one you edited goes to the trash.
+    --on-duplicate   If the lesson exists: fail or new.
     """
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:
