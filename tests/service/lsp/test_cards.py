@@ -122,6 +122,10 @@ def test_values_files_and_links_are_offered(editor, text, expected):
     assert [one for one in offered if one != "lessons/new.md"] == expected
 
 
+def test_a_card_is_not_offered_itself(editor):
+    assert labels(editor, MONEY, "---\na: b\n---\nsee [x](mon|") == []
+
+
 def test_a_completion_replaces_what_was_typed(editor):
     document = editor.open("lessons/new.md", "---\nproject: sh\n---\n")
     (item,) = editor.ask(complete, document, editor.at(document, "sh", 2)).items

@@ -421,3 +421,17 @@ async def until(done):
     while not done():
         assert time.monotonic() < end
         await asyncio.sleep(0.01)
+
+
+def test_what_the_project_says_of_a_pattern_comes_with_the_card(project):
+    (project / "src" / "many.py").write_text(CODE * 6)
+
+    async def body():
+        async with connected(project) as client:
+            card = client.open(project / SHELL_ID)
+            (found,) = await client.diagnostics(card, until=bool)
+            assert found.code == "finds-often"
+            client.change(card, 2, replaced(at(2, 7), at(2, 7), "x"))
+            assert await client.diagnostics(card, version=2, until=lambda _found: True) == []
+
+    drive(body())
