@@ -467,8 +467,7 @@ def extract(
                 reader.see(event)
     except (OSError, sqlite3.Error, StorageError, ValueError) as error:
         trouble = f"{source.path}: {error}"
-    told = [*reader.finish(), *reader.unsure()]
-    return [redact_data(as_data(one)) for one in told], trouble
+    return [redact_data(as_data(one)) for one in reader.finish()], trouble
 
 
 _lies_in = cache(is_inside)
