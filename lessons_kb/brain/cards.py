@@ -6,27 +6,25 @@ import contextlib
 import datetime as dt
 import difflib
 import os
-import re
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TypedDict, Unpack
 
 from lessons_kb.brain.git_merge import merges_cards
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.search_index import read_document
-from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_header
-from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.duplicates.near_duplicates import (
     NEAR,
@@ -48,7 +46,7 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.importers.markdown_blocks import SECTIONS
-from lessons_kb.learn.draft_text import Sketch, fill, find_missing, format_patterns
+from lessons_kb.learn.draft_text import Sketch, fill, find_lacks, format_patterns
 from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
@@ -81,62 +79,69 @@ def _is_among(name: str, names: Iterable[str]) -> bool:
     return name.casefold() in (other.casefold() for other in names)
 
 
-def compose(
-    sketch: Sketch,
-    *,
-    kind: str,
-    created: str,
-    topics: tuple[str, ...] = (),
-    project: str | None = None,
-    severity: str | None = None,
-    header: Mapping[str, Any] | None = None,
-    detect: Sequence[Pattern] = (),
-    whole: bool = False,
-) -> str:
+class NewCard(TypedDict, total=False):
+    """What may be said of a card before it is written; see ``Sketch``."""
+
+    kind: str
+    topics: Sequence[str]
+    project: str | None
+    stage: str | None
+    severity: str | None
+    paths: Sequence[str]
+    symptoms: Sequence[str]
+    sections: Mapping[str, str]
+    """Heading → Markdown."""
+
+
+def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: bool = False) -> str:
     """Return the text of a card: the template of its kind, filled with a sketch.
 
     A ``whole`` one says what it is given and nothing else: no guidance.
     """
-    changes = {name: value for name, value in (header or {}).items() if value is not None}
+    topics, symptoms, paths = (
+        tuple(map(clean_line, values)) for values in (sketch.topics, sketch.symptoms, sketch.paths)
+    )
+    project, stage = (clean_line(name or "") or None for name in (sketch.project, sketch.stage))
     if whole:
-        known = {
-            "type": kind,
+        header = {
+            "type": sketch.kind,
             "title": sketch.title,
             "applies-to": topics,
             "project": project,
-            "stage": sketch.stage,
-            "paths": sketch.paths,
-            **changes,
-            "severity": severity or "medium",
+            "stage": stage,
+            "paths": paths,
+            "symptoms": symptoms,
+            "severity": sketch.severity or "medium",
             "created": created,
         }
         said = (name for name in SECTIONS if name in sketch.sections)
         body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in said)
-        kept = {name: value for name, value in known.items() if value not in (None, "", ())}
-        text = edit_header(f"\n{body}", kept)
+        text = edit_header(f"\n{body}", {name: value for name, value in header.items() if value})
     else:
-        template = new_card(
-            read_template(f"{kind}.md"),
-            kind=kind,
+        text = new_card(
+            read_template(f"{sketch.kind}.md"),
+            kind=sketch.kind,
             title=sketch.title,
             topics=topics,
             project=project,
-            stage=sketch.stage,
-            severity=severity,
-            paths=sketch.paths,
+            stage=stage,
+            severity=sketch.severity,
+            paths=paths,
             created=created,
         )
-        changes |= {"examples": (sketch.example,)} if sketch.example else {}
-        text = fill(edit_header(template, changes), sketch.sections)
+        example = (sketch.example,) if sketch.example else ()
+        more = {"source": source, "symptoms": symptoms, "examples": example}
+        text = edit_header(text, {name: value for name, value in more.items() if value})
+        text = fill(text, sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
-    if not detect:
+    if not sketch.detect:
         return text
     # The header has no patterns yet: they come at its end.
     end = text.rindex("---", 0, len(text) - len(split_header(text).body))
-    made = f"{text[:end]}{format_patterns(detect)}\n{text[end:]}"
+    made = f"{text[:end]}{format_patterns(sketch.detect)}\n{text[end:]}"
     card = parse_card(made, path="lessons/new.md", folders={}).card
-    if card is None or card.detect != tuple(detect):
+    if card is None or card.detect != tuple(sketch.detect):
         raise EditRefused("the pattern cannot be written; add it to the card by hand")
     return made
 
@@ -172,24 +177,6 @@ def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
     return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
 
 
-def find_lacks(document: Document) -> tuple[str, ...]:
-    """Return what a draft lacks before it may become a card, one line each."""
-    card = document.card
-    if card is None:
-        return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
-    sections = read_sections(normal_newlines(document.body))
-    checklist = read_checklist(sections)
-    items = checklist.items if checklist.origin == "prevention" else ()
-    return find_missing(
-        title=card.title,
-        cause=re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL).strip(),
-        items=[item.text for item in items],
-        symptoms=card.symptoms,
-        is_vague=is_vague,
-    )
-
-
-_COMMENT = r"<!--.*?(?:-->|\Z)"
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
@@ -264,15 +251,14 @@ class Cards:
             # leads to: what was scanned, and nothing else.
             target = disk.relative(layer.root, os.path.realpath(os.path.join(layer.root, wanted)))
             for path in (wanted, target):
-                if (exact := layer.read(_card_at(path))) is not None:
+                if (exact := layer.read(partial(_card_at, path=path))) is not None:
                     return layer, exact
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
             # The own name of a file that cannot be read is not the beginning of another's.
-            exact_only = bool(_fitting(wanted, others, exact=True))
-            fitting = _fitting(wanted, cards, exact=exact_only)
+            fitting = _fitting(wanted, cards, exact=bool(_fitting(wanted, others, exact=True)))
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -294,10 +280,22 @@ class Cards:
 
         Where no part of the slug will do, it is the id.
         """
-        everything = [card.id for card in self.all(notes=True)]
-        slugs = sorted(_slug(card_id) for card_id in everything)
-        starts = sorted(everything)
-        return {card.id: _shorten(card.id, slugs, starts) for card in cards}
+        ids = sorted(card.id for card in self.all(notes=True))
+        slugs = sorted(map(_slug, ids))
+
+        def shorten(card_id: str) -> str:
+            own = _slug(card_id)
+            ends = [at for at, sign in enumerate(own) if sign == "-" and at >= _SHORTEST]
+            for end in (*ends, len(own)):
+                part = own[:end]
+                place, begun = bisect_left(slugs, part), bisect_left(ids, part)
+                alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
+                alone = alone or (end == len(own) and slugs.count(own) == 1)
+                if alone and not "".join(ids[begun : begun + 1]).startswith(part):
+                    return part
+            return card_id
+
+        return {card.id: shorten(card.id) for card in cards}
 
     def get(self, name: str) -> Card:
         """Return the card that ``name`` means; see ``find``."""
@@ -315,48 +313,25 @@ class Cards:
         self,
         title: str,
         *,
-        kind: str = "lesson",
-        topics: Sequence[str] = (),
-        project: str | None = None,
-        stage: str | None = None,
-        severity: str | None = None,
-        paths: Sequence[str] = (),
-        sections: Mapping[str, str] | None = None,
-        symptoms: Sequence[str] = (),
         detect: Sequence[Pattern] = (),
         whole: bool = False,
         on_duplicate: str = "fail",
         today: str | None = None,
+        **parts: Unpack[NewCard],
     ) -> Card:
-        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown.
+        """Write a new card; see ``Brain.create``.
 
         A ``whole`` card is written without the template's guidance, and only if it passes the
         quality bar; else Incomplete is raised and says what is missing.
         """
-        _choose("kind", kind, KINDS)
-        if severity is not None:
-            _choose("severity", severity, SEVERITIES)
+        sketch = Sketch(title=" ".join(title.split()), detect=detect, **parts)
+        _choose("kind", sketch.kind, KINDS)
+        if sketch.severity is not None:
+            _choose("severity", sketch.severity, SEVERITIES)
         slug(title)
-        for pattern in detect:
-            if problem := check_pattern(pattern):
-                raise InputError(problem)
-        sketch = Sketch(
-            title=" ".join(title.split()),
-            sections=dict(sections or {}),
-            paths=tuple(map(clean_line, paths)),
-            stage=clean_line(stage or "") or None,
-        )
-        text = compose(
-            sketch,
-            kind=kind,
-            created=day_or_today(today),
-            topics=tuple(map(clean_line, topics)),
-            project=clean_line(project or "") or None,
-            severity=severity,
-            header={"symptoms": tuple(map(clean_line, symptoms)) or None},
-            detect=detect,
-            whole=whole,
-        )
+        for problem in filter(None, map(check_pattern, detect)):
+            raise InputError(problem)
+        text = compose(sketch, created=day_or_today(today), whole=whole)
         return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
 
     def add_text(
@@ -405,13 +380,12 @@ class Cards:
         limit, data = settings.index.max_file_bytes, text.encode("utf-8")
         if len(data) > limit:
             raise InputError(f"the card has more than {limit:,} bytes; split it")
-        stem = f"{kind}s/{slug(redact(title))}"
-        for path in islice(numbered_names(stem), 1_000):
+        for path in propose_names(f"{kind}s/{slug(redact(title))}"):
             with contextlib.suppress(DuplicateCard):  # a name that was taken meanwhile
                 layer.touch()
                 made = card_files.create(layer.root, path, data)
-                return _usable(read_document(layer.root, made, settings.folders, limit)[1], made)
-        raise InputError(f"1,000 cards are named {stem}; choose another title")
+                break
+        return _usable(read_document(layer.root, made, settings.folders, limit)[1], made)
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what keeps a card from the quality bar, one line each."""
@@ -437,7 +411,6 @@ class Cards:
         holds the time as well: of two files with the same bytes git keeps one and asks nobody,
         so that the counts of two clones that bumped on the same day would not add up.
         """
-        found = [self.find(name) for name in names]
 
         def bump(layer: Layer, card: Card) -> Card:
             day = today or _now(layer.root, card.id)
@@ -445,7 +418,7 @@ class Cards:
             self.note_bump(layer, card.id, at=at)
             return bumped
 
-        return _each(found, bump)
+        return self._each(names, bump)
 
     def bump_text(
         self,
@@ -484,10 +457,7 @@ class Cards:
         return self._teach(name, "not-for", prompt)
 
     def add_symptom(self, name: str, prompt: str) -> Card:
-        """Write a prompt that a card should be found by into its ``symptoms``; see `redact`.
-
-        Of many the last twenty stay. Raises InputError for a prompt without a word.
-        """
+        """Write a prompt that a card should be found by into its ``symptoms``; see ``redact``."""
         return self._teach(name, "symptoms", prompt)
 
     def _teach(self, name: str, key: str, prompt: str) -> Card:
@@ -505,14 +475,13 @@ class Cards:
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
         _choose("status", status, STATUSES)
-        found = [self.find(name) for name in names]
 
         def change(layer: Layer, card: Card) -> Card:
             if card.status == status:
                 return card
             return self._change(layer, card.id, lambda _card: {"status": status})
 
-        return _each(found, change)
+        return self._each(names, change)
 
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
@@ -578,9 +547,7 @@ class Cards:
         by_words = Duplicates(self.all()).find(title, text=text)
         found = {one.card.id: one for one in by_words}
         for layer in self._brain.layers:
-            if layer.meaning is None:
-                continue
-            alike = layer.read(lambda one: _titled_like(one, title))
+            alike = layer.read(partial(_titled_like, title=title))
             for card, cosine in alike if len(alike) <= _MOST_SAME_MEANING else ():
                 is_reworded = similarity(title, card.title) < _REWORDED
                 if card.kind != NOTE and card.id not in found and is_reworded:
@@ -618,23 +585,29 @@ class Cards:
         layer.touch()
         return _usable(parse_bytes(data, path=path, folders=folders), path)
 
+    def _each(self, names: Sequence[str], change: Callable[[Layer, Card], Card]) -> list[Card]:
+        """Change every card; those that refuse are named when the others are done."""
+        found = [self.find(name) for name in names]
+        cards: list[Card] = []
+        refused: list[LessonsError] = []
+        for layer, card in found:
+            try:
+                cards.append(change(layer, card))
+            except (EditRefused, StorageError) as error:
+                refused.append(error)
+        if refused:
+            if len(found) == 1:
+                raise refused[0]
+            more = f"; {len(refused) - 1} more refused" if refused[1:] else ""
+            done = ", ".join(card.id for card in cards) or "none"
+            raise type(refused[0])(f"{refused[0]}{more}; done: {done}")
+        return cards
 
-def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], Card]) -> list[Card]:
-    """Change every card; those that refuse are named when the others are done."""
-    cards: list[Card] = []
-    refused: list[LessonsError] = []
-    for layer, card in found:
-        try:
-            cards.append(change(layer, card))
-        except (EditRefused, StorageError) as error:
-            refused.append(error)
-    if refused:
-        if len(found) == 1:
-            raise refused[0]
-        more = f"; {len(refused) - 1} more refused" if refused[1:] else ""
-        done = ", ".join(card.id for card in cards) or "none"
-        raise type(refused[0])(f"{refused[0]}{more}; done: {done}")
-    return cards
+
+def propose_names(stem: str, suffix: str = ".md") -> Iterator[str]:
+    """Yield the names that a file may get, in order; InputError where nobody takes any."""
+    yield from islice(numbered_names(stem, suffix), 1_000)
+    raise InputError(f"1,000 cards are named {stem}; choose another title")
 
 
 def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change]:
@@ -658,12 +631,9 @@ def _usable(document: Document, path: str) -> Card:
     return document.card
 
 
-def _card_at(path: str) -> Callable[[Layer], Card | None]:
-    def read(layer: Layer) -> Card | None:
-        numbers = [number for number, _digest in layer.catalogue.numbers(path).values()]
-        return next(iter(layer.catalogue.cards(numbers).values()), None)
-
-    return read
+def _card_at(layer: Layer, *, path: str) -> Card | None:
+    numbers = [number for number, _digest in layer.catalogue.numbers(path).values()]
+    return next(iter(layer.catalogue.cards(numbers).values()), None)
 
 
 def _unaliased(name: str, layer: Layer) -> str:
@@ -689,23 +659,6 @@ def _fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]
 
 def _slug(card_id: str) -> str:
     return os.path.splitext(card_id.rpartition("/")[2])[0]
-
-
-def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
-    """Return the shortest part of a slug, of whole words, that no other card answers to.
-
-    ``slugs`` and ``ids`` are those of all cards, in order.
-    """
-    own = _slug(card_id)
-    ends = [place for place, sign in enumerate(own) if sign == "-" and place >= _SHORTEST]
-    for end in (*ends, len(own)):
-        part = own[:end]
-        place, begun = bisect_left(slugs, part), bisect_left(ids, part)
-        alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
-        alone = alone or (end == len(own) and slugs.count(own) == 1)
-        if alone and not "".join(ids[begun : begun + 1]).startswith(part):
-            return part
-    return card_id
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
@@ -741,7 +694,7 @@ def day_or_today(day: str | None) -> str:
     return day or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
-def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:
+def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
     alike = layer.meaning.titled_like(title) if layer.meaning else []
     cards = layer.cards(number for number, _cosine in alike)
     return [(cards[number], cosine) for number, cosine in alike if number in cards]

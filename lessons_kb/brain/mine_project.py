@@ -359,7 +359,6 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
         draft = Drafts(brain).add_mined(
             candidate.id,
             sketch,
-            symptoms=prompts[:3],
             seen=candidate.occurrences,
             at=candidate.at,
             place=place,
