@@ -414,7 +414,9 @@ class Cards:
 
         def bump(layer: Layer, card: Card) -> Card:
             day = today or _now(layer.root, card.id)
-            bumped = self._change(layer, card.id, lambda one: count_again(one, task, day))
+            bumped = self.rewrite(
+                layer, card.id, lambda one, text: edit_header(text, count_again(one, task, day))
+            )
             self.note_bump(layer, card.id, at=at)
             return bumped
 
@@ -466,11 +468,12 @@ class Cards:
             raise InputError("the prompt is empty; name it")
         layer, card = self.find(name)
 
-        def change(card: Card) -> Mapping[str, Change]:
+        def teach(card: Card, text: str) -> str:
             known = card.symptoms if key == "symptoms" else card.not_for
-            return {key: (*(one for one in known if one != told), told)[-MAX_TAUGHT:]}
+            taught = (*(one for one in known if one != told), told)[-MAX_TAUGHT:]
+            return edit_header(text, {key: taught})
 
-        return self._change(layer, card.id, change)
+        return self.rewrite(layer, card.id, teach)
 
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
@@ -479,7 +482,9 @@ class Cards:
         def change(layer: Layer, card: Card) -> Card:
             if card.status == status:
                 return card
-            return self._change(layer, card.id, lambda _card: {"status": status})
+            return self.rewrite(
+                layer, card.id, lambda _card, text: edit_header(text, {"status": status})
+            )
 
         return self._each(names, change)
 
@@ -512,7 +517,7 @@ class Cards:
             raise CardNotFound(f"no card named {name!r}; see `lessons list`")
         if card.status == "active":
             return card.id, "unchanged"
-        self._change(layer, card.id, lambda _card: {"status": "active"})
+        self.rewrite(layer, card.id, lambda _card, text: edit_header(text, {"status": "active"}))
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
@@ -569,15 +574,14 @@ class Cards:
                 return one.card.id, one.reason
         return None
 
-    def _change(
-        self, layer: Layer, path: str, change: Callable[[Card], Mapping[str, Change]]
-    ) -> Card:
+    def rewrite(self, layer: Layer, path: str, edit: Callable[[Card, str], str]) -> Card:
+        """Give a card the text that ``edit`` makes of card and text; return what it is then."""
         folders = layer.settings.folders
 
         def edited(data: bytes) -> bytes:
             card = _usable(parse_bytes(data, path=path, folders=folders), path)
             try:
-                return edit_header(data.decode("utf-8"), change(card)).encode("utf-8")
+                return edit(card, data.decode("utf-8")).encode("utf-8")
             except EditRefused as error:
                 raise EditRefused(f"{path} was not changed: {error}") from None
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.exchange import Transcripts
+from lessons_kb.brain.exchange import take_in_transcript
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 
@@ -52,13 +52,13 @@ def events(brain):
 def test_a_record_is_noted_once(brain, tmp_path, records, name, counts):
     path = tmp_path / "session.jsonl"
     path.write_bytes(getattr(records, name))
-    ((session,), notes) = Transcripts(brain).take_in(str(path), now=NOW)
+    ((session,), notes) = take_in_transcript(brain, str(path), now=NOW)
     told = (session.prompts, session.calls, session.failures, session.edits, session.answers)
     assert (told, notes, events(brain)) == (counts, [], [])
-    Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    take_in_transcript(brain, str(path), write=True, now=NOW)
     written = events(brain)
     assert len(written) == session.new > 0
-    ((again,), _) = Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    ((again,), _) = take_in_transcript(brain, str(path), write=True, now=NOW)
     assert again.new == 0
     assert events(brain) == written
 
@@ -66,7 +66,7 @@ def test_a_record_is_noted_once(brain, tmp_path, records, name, counts):
 def test_calls_become_events_with_kind_and_outcome(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE)
-    Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    take_in_transcript(brain, str(path), write=True, now=NOW)
     assert events(brain) == [
         ("prompt", "", "ok"),
         ("command", "Bash", "exec_error"),
@@ -91,7 +91,7 @@ def test_what_hooks_have_seen_is_not_doubled(brain, tmp_path, records):
         journal(brain).events.append(event)
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.GEMINI)
-    ((session,), _) = Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    ((session,), _) = take_in_transcript(brain, str(path), write=True, now=NOW)
     assert session.new == 2
     assert [kind for kind, _, _ in events(brain)].count("prompt") == 1
     assert [kind for kind, _, _ in events(brain)].count("command") == 1
@@ -100,7 +100,7 @@ def test_what_hooks_have_seen_is_not_doubled(brain, tmp_path, records):
 def test_what_is_older_than_the_journal_keeps_is_left_out(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE)
-    ((session,), _) = Transcripts(brain).take_in(str(path), write=True, now=NOW + 100 * 86_400)
+    ((session,), _) = take_in_transcript(brain, str(path), write=True, now=NOW + 100 * 86_400)
     assert (session.new, session.expired) == (0, 9)
     assert events(brain) == []
 
@@ -109,15 +109,15 @@ def test_what_is_no_record_is_refused(brain, tmp_path):
     path = tmp_path / "notes.md"
     path.write_text("# Notes\n")
     with pytest.raises(InputError, match="not a transcript of claude-code, codex, gemini-cli"):
-        Transcripts(brain).take_in(str(path))
+        take_in_transcript(brain, str(path))
     with pytest.raises(InputError, match="agent must be one of"):
-        Transcripts(brain).take_in(str(path), agent="hal")
+        take_in_transcript(brain, str(path), agent="hal")
 
 
 def test_damaged_lines_are_told(brain, tmp_path, records):
     path = tmp_path / "session.jsonl"
     path.write_bytes(records.CLAUDE + b"{oops\n")
-    _, notes = Transcripts(brain).take_in(str(path), now=NOW)
+    _, notes = take_in_transcript(brain, str(path), now=NOW)
     assert notes == [f"{path}: 1 line is not JSON; skipped"]
 
 
@@ -127,7 +127,7 @@ def test_a_claude_code_call_began_where_its_own_line_says(brain, tmp_path, recor
     began = records.claude("assistant", [call], 1)
     ended = records.claude("user", [records.result("t1", "")], 2, cwd="/home/dev/proj/src")
     path.write_bytes(records.lines(began, ended))
-    Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    take_in_transcript(brain, str(path), write=True, now=NOW)
     (edit,) = journal(brain).events.find(kinds=["edit"])
     assert (edit.scope, edit.targets) == ("/home/dev/proj", ("src/app.py",))
 
@@ -143,6 +143,6 @@ def test_a_claude_code_call_stopped_while_it_ran_is_cancelled(brain, tmp_path, r
         said = [records.result(number, refused, error=True)]
         lines.append(records.claude("user", said, 2, **marks, **more))
     path.write_bytes(records.lines(*lines))
-    Transcripts(brain).take_in(str(path), write=True, now=NOW)
+    take_in_transcript(brain, str(path), write=True, now=NOW)
     told = {event.id: event.outcome for event in journal(brain).events.find()}
     assert told == {"t1": "cancelled", "t2": "permission_denied"}
