@@ -24,9 +24,9 @@ from lessons_kb.learn.signs import (
     error_excerpt,
     find_failing,
     find_phrase,
-    find_rolled_back,
     find_test_command,
     one_line,
+    rolls_back,
     shows,
 )
 from lessons_kb.model import CALLS, DONE, FAILURES, Event
@@ -219,9 +219,9 @@ class _Watched:
             failing = find_failing("\n".join(run.output for run in red))
             key = f"{test}\n{' '.join(failing)}"
             self._add(RED_GREEN, event, key=key, failure=red[-1], since=red[0].at)
-        elif event.outcome in DONE and (rolled := find_rolled_back(event.text)) is not None:
-            edited = (path for edit in self._edits for path in edit.targets)
-            if rolled.always or any(map(rolled.touches, edited)):
+        elif event.outcome in DONE:
+            edited = [path for edit in self._edits for path in edit.targets]
+            if rolls_back(event.text, edited):
                 self._add(ROLLBACK, event, quote=event.text)
 
     def _add(
