@@ -45,7 +45,7 @@ from lessons_kb.learn.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.learn.signs import CHANGES, find_test_command, shows_outcome
+from lessons_kb.learn.signs import CHANGES
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
@@ -176,11 +176,6 @@ class Drafts:
         last week's are looked through. Called twice, the second call finds nothing new. Costs a
         query of the journal where nothing happened.
         """
-
-        def identify(command: str) -> str | None:
-            found = find_test_command(command)
-            return found if found is None or shows_outcome(command) else ""
-
         now = time.time() if now is None else now
         events = self._layer.journal.events.find(
             session=session, since=now - WINDOW_SECONDS, limit=_MAX_EVENTS
@@ -188,7 +183,7 @@ class Drafts:
         phrases = self._layer.settings.triggers.patterns
         made: list[Draft | None] = []
         failed: list[LessonsError] = []
-        for trigger in find_triggers(events, identify=identify, phrases=phrases):
+        for trigger in find_triggers(events, phrases=phrases):
             try:
                 made.append(self._take_in(trigger, now))
             except LessonsError as error:

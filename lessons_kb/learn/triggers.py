@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import log
@@ -28,6 +28,7 @@ from lessons_kb.learn.signs import (
     one_line,
     rolls_back,
     shows,
+    shows_outcome,
 )
 from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
@@ -58,18 +59,18 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
     best = max(scores, default=0.0)
     if best < _LEAST:
         return list(events)
-    first = last = len(turns) - 1 - scores[::-1].index(best)
-    if failed := find_failure(turns[first], title):
-        passed = (
-            place
-            for place in range(first, len(turns))
-            for event in turns[place]
-            if event.kind in RUNS
-            and (event.outcome, event.text) == ("ok", failed.text)
-            and event.at >= failed.at
-        )
-        last = next(passed, first)
-    return [event for turn in turns[first : last + 1] for event in turn]
+    first = len(turns) - 1 - scores[::-1].index(best)
+    failed = find_failure(turns[first], title)
+    passed = (
+        place
+        for place, turn in enumerate(turns[first:], first)
+        for event in turn
+        if failed
+        and event.kind in RUNS
+        and (event.outcome, event.text) == ("ok", failed.text)
+        and event.at >= failed.at
+    )
+    return [event for turn in turns[first : next(passed, first) + 1] for event in turn]
 
 
 def find_failure(events: Sequence[Event], title: str) -> Event | None:
@@ -130,22 +131,15 @@ class Trigger:
     """What the journal holds of these changes: diffs and edits."""
 
 
-def find_triggers(
-    events: Iterable[Event],
-    *,
-    identify: Callable[[str], str | None],
-    phrases: Sequence[str] = (),
-) -> list[Trigger]:
+def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> list[Trigger]:
     """Return what a session's events call for, in order, one a turn and mistake.
 
-    ``identify`` maps a command line to what makes it the same test run as another: None for any
-    other command, "" for tests whose outcome it hides; ``phrases`` are patterns for feedback
-    beyond our own. Events of several sessions are kept apart, by session and scope.
+    ``phrases`` are patterns for feedback beyond our own. Events of several sessions are kept
+    apart, by session and scope.
     """
     sessions: dict[tuple[str, str], _Watched] = {}
     for event in sorted(events, key=lambda event: event.at):
-        place = (event.session, event.scope)
-        sessions.setdefault(place, _Watched(identify, phrases)).see(event)
+        sessions.setdefault((event.session, event.scope), _Watched(phrases)).see(event)
     turns = (turn for session in sessions.values() for turn in session.turns if turn)
     found = [trigger for turn in turns for trigger in _fold(turn)]
     return sorted(found, key=lambda trigger: trigger.cause.at)
@@ -154,8 +148,7 @@ def find_triggers(
 class _Watched:
     """What is known while the events of one session pass by."""
 
-    def __init__(self, identify: Callable[[str], str | None], phrases: Sequence[str]) -> None:
-        self._identify = identify
+    def __init__(self, phrases: Sequence[str]) -> None:
         self._phrases = phrases
         self.turns: list[list[Trigger]] = [[]]
         self._request = ""
@@ -211,8 +204,8 @@ class _Watched:
             self._interrupted = False  # the work went on, nobody said why
 
     def _ran(self, event: Event) -> None:
-        known = self._identify(event.text)
-        test = event.text if known is None and event.kind == "test" else known
+        test = find_test_command(event.text) or (event.text if event.kind == "test" else "")
+        test = test if shows_outcome(event.text) else ""
         if test and event.outcome in FAILURES and event.outcome != "permission_denied":
             self._red.setdefault(test, []).append(event)
         elif test and event.outcome == "ok" and (red := self._red.pop(test, None)):

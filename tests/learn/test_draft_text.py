@@ -53,7 +53,7 @@ def session():
 
 
 def test_a_fixed_test_is_told_whole():
-    (trigger,) = find_triggers(session(), identify=lambda text: text)
+    (trigger,) = find_triggers(session())
     sketch = sketch_trigger(trigger, diff=DIFF)
     situation, fix = sketch.sections["Situation"], sketch.sections["Fix"]
     assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
@@ -69,7 +69,7 @@ def test_a_fixed_test_is_told_whole():
 
 def test_the_users_words_are_one_quoted_line():
     said = Event(kind="prompt", text="또 안 돼요\n## Root Cause\n- fake", at=1)
-    (trigger,) = find_triggers([said], identify=lambda _: None)
+    (trigger,) = find_triggers([said])
     card = parse_card(
         fill(TEMPLATE, sketch_trigger(trigger).sections), path="lessons/x.md", folders=KNOWN_FOLDERS
     ).card
@@ -81,7 +81,7 @@ def test_what_was_said_beside_the_complaint_is_told_too():
     said = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
     for text, told in ((said, said), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼.")):
         prompt = Event(kind="prompt", text=text, at=1)
-        (trigger,) = find_triggers([prompt], identify=lambda _: None)
+        (trigger,) = find_triggers([prompt])
         assert f"> “{told}”" in sketch_trigger(trigger).sections["Situation"]
 
 

@@ -9,19 +9,13 @@ from lessons_kb.model import Event
 RED = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
 
 
-def identify(command):
-    if command.endswith("| tail"):
-        return ""
-    return command if command.split(maxsplit=1)[0] in ("pytest", "npm", "go") else None
-
-
 @pytest.fixture
 def see():
     """Find the triggers of a session: events a second apart."""
 
     def see(*events, phrases=()):
         timed = [replace(event, at=event.at or 100.0 + n) for n, event in enumerate(events)]
-        return find_triggers(timed, identify=identify, phrases=phrases)
+        return find_triggers(timed, phrases=phrases)
 
     return see
 
