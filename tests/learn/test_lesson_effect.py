@@ -42,18 +42,6 @@ def told(**counted):
     return weigh(CARD, {name.replace("_", " "): times for name, times in counted.items()})
 
 
-@pytest.mark.parametrize(("x", "a", "b", "expected"), [
-    (0.5, 1, 1, 0.5),
-    (0.3, 2, 1, 0.09),
-    (0.3, 1, 2, 0.51),
-    (0.5, 7, 7, 0.5),
-    (0.2, 2, 3, 0.1808),  # 1 - .8⁴ - 4·.2·.8³
-    (0.9, 5, 2, 0.885735),  # binomial: at least 5 of 6
-])  # fmt: skip
-def test_the_incomplete_beta_function_at_known_points(x, a, b, expected):
-    assert beta_cdf(x, a, b) == pytest.approx(expected, abs=1e-12)
-
-
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(0.01, 0.99))
 def test_it_is_the_tail_of_a_binomial(a, b, x):
     n = a + b - 1
@@ -86,13 +74,6 @@ def test_an_interval_holds_its_mean_and_never_leaves_the_unit(times, of):
 
 
 @pytest.mark.slow
-@given(st.integers(0, 50), st.integers(1, 50))
-def test_more_sessions_make_an_interval_narrower(times, more):
-    few, many = rate(times, 2 * times), rate(times * (1 + more), 2 * times * (1 + more))
-    assert many.high - many.low <= few.high - few.low + 1e-9
-
-
-@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(*[st.integers(0, 40)] * 4)
 def test_the_probability_is_the_integral_of_one_belief_over_the_other(a, b, c, d):
@@ -104,10 +85,6 @@ def test_the_probability_is_the_integral_of_one_belief_over_the_other(a, b, c, d
     exact = probability_less(after, before)
     assert exact == pytest.approx(numeric, abs=1e-3)
     assert exact + probability_less(before, after) == pytest.approx(1, abs=1e-9)
-
-
-def test_equal_shares_are_even():
-    assert probability_less(rate(3, 9), rate(3, 9)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("counted", "verdict", "proposal"), [
