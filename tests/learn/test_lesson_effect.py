@@ -105,6 +105,7 @@ def test_the_probability_is_the_integral_of_one_belief_over_the_other(a, b, c, d
     ({"injected": 9, "sessions": 9, "unaddressed": 20}, "too early", "edit"),
     ({"injected": 9, "sessions": 9, "unaddressed": 3}, "too early", ""),
     ({"injected": 9, "sessions": 9, "addressed": 10, "unaddressed": 10}, "too early", ""),
+    ({"injected": 3}, "too early", ""),
 ])  # fmt: skip
 def test_verdicts_and_proposals(counted, verdict, proposal):
     effect = told(**counted)
@@ -112,6 +113,8 @@ def test_verdicts_and_proposals(counted, verdict, proposal):
     assert effect.reason
     assert "\n" not in effect.reason
     assert not effect.reason.endswith(".")
+    outside = bool(effect.injections) and not effect.sessions
+    assert ("only injected outside of sessions" in effect.reason) is outside
 
 
 def test_what_returns_is_promoted_as_far_as_it_can_be():
@@ -124,24 +127,18 @@ def test_what_returns_is_promoted_as_far_as_it_can_be():
 
 
 def test_an_unused_card_is_put_away_only_when_it_had_its_time():
-    assert weigh(CARD, {}).proposal == ""
-    assert weigh(CARD, {}, idle=True).proposal == "archive"
-    used = weigh(CARD, {"injected": 1, "sessions": 1}, idle=True)
-    assert used.proposal == ""
+    used = {"injected": 1, "sessions": 1}
+    found = [weigh(CARD, {}), weigh(CARD, {}, idle=True), weigh(CARD, used, idle=True)]
+    assert [effect.proposal for effect in found] == ["", "archive", ""]
 
 
-@given(
-    st.fixed_dictionaries(
-        dict.fromkeys(
-            (
-                *("injected", "sessions", "recurred", "before", "before recurred", "addressed"),
-                *("unaddressed", "helpful", "harmful", "tokens", "bumped"),
-            ),
-            counts,
-        )
-    ),
-    st.booleans(),
+COUNTED = (
+    *("injected", "sessions", "recurred", "before", "before recurred", "addressed"),
+    *("unaddressed", "helpful", "harmful", "tokens", "bumped"),
 )
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(COUNTED, counts)), st.booleans())
 def test_any_counts_have_a_verdict(counted, idle):
     effect = weigh(CARD, counted, idle=idle)
     assert effect.verdict in VERDICTS
@@ -152,16 +149,11 @@ def test_any_counts_have_a_verdict(counted, idle):
     assert may_harm(counted) or effect.verdict != "harms"
 
 
-def test_a_mistake_that_was_never_seen_is_neither_prevented_nor_more_frequent():
-    few, many = ({"sessions": 3, "before": 200}, {"sessions": 200, "before": 3})
-    for seen in (few, many):
-        effect = told(injected=200, **seen)
-        assert (effect.verdict, effect.proposal) == ("too early", "")
-        assert not may_harm({"injected": 200, **seen})
-
-
-def test_what_was_given_outside_of_sessions_is_said_so():
-    assert "only injected outside of sessions" in told(injected=3).reason
+@pytest.mark.parametrize("seen", [{"sessions": 3, "before": 200}, {"sessions": 200, "before": 3}])
+def test_a_mistake_that_was_never_seen_is_neither_prevented_nor_more_frequent(seen):
+    effect = told(injected=200, **seen)
+    assert (effect.verdict, effect.proposal) == ("too early", "")
+    assert not may_harm({"injected": 200, **seen})
 
 
 def test_lists_of_an_overview():
