@@ -83,14 +83,7 @@ class Brain(Layers):
         """Return the check of the latest answer in an agent that lessons were given for."""
         return check_last(self, session)
 
-    def create(
-        self,
-        title: str,
-        *,
-        on_duplicate: str = "fail",
-        today: str | None = None,
-        **parts: Unpack[NewCard],
-    ) -> Card:
+    def create(self, title: str, *, on_duplicate: str = "fail", **parts: Unpack[NewCard]) -> Card:
         """Write a new card from the template of its kind into the nearest brain.
 
         ``parts`` are ``kind``, ``topics``, ``project``, ``stage``, ``severity``, ``paths``,
@@ -99,11 +92,11 @@ class Brain(Layers):
         new one) or ``new``. Raises InputError for a title nothing can be named after. Never
         overwrites.
         """
-        return self.cards.create(title, on_duplicate=on_duplicate, today=today, **parts)
+        return self.cards.create(title, on_duplicate=on_duplicate, **parts)
 
-    def bump(self, *ids: str, task: str | None = None, today: str | None = None) -> list[Card]:
+    def bump(self, *ids: str, task: str | None = None) -> list[Card]:
         """Count a mistake once more on each card; see ``Cards.bump``."""
-        return self.cards.bump(*ids, task=task, today=today)
+        return self.cards.bump(*ids, task=task)
 
     def lint(self) -> list[Finding]:
         """Return everything wrong with any file of the brains, by path and line."""

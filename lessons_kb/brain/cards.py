@@ -316,7 +316,6 @@ class Cards:
         detect: Sequence[Pattern] = (),
         whole: bool = False,
         on_duplicate: str = "fail",
-        today: str | None = None,
         **parts: Unpack[NewCard],
     ) -> Card:
         """Write a new card; see ``Brain.create``.
@@ -331,17 +330,10 @@ class Cards:
         slug(title)
         for problem in filter(None, map(check_pattern, detect)):
             raise InputError(problem)
-        text = compose(sketch, created=day_or_today(today), whole=whole)
-        return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
+        text = compose(sketch, created=day_or_today(), whole=whole)
+        return self.add_text(text, whole=whole, on_duplicate=on_duplicate)
 
-    def add_text(
-        self,
-        text: str,
-        *,
-        whole: bool = False,
-        on_duplicate: str = "fail",
-        today: str | None = None,
-    ) -> Card:
+    def add_text(self, text: str, *, whole: bool = False, on_duplicate: str = "fail") -> Card:
         """Write a new card whose whole text is given, under a name made from its title.
 
         Secrets are removed, a missing date is added. ``whole`` and ``on_duplicate`` are those of
@@ -364,13 +356,13 @@ class Cards:
             ):
                 existing = duplicate[0]
                 if on_duplicate == "bump":
-                    return self.bump(existing, today=today)[0]
+                    return self.bump(existing)[0]
                 raise DuplicateCard(
                     f"{duplicate[1]}; count it with `lessons bump {existing}`, "
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
-            dated = text if card.created else edit_header(text, {"created": day_or_today(today)})
+            dated = text if card.created else edit_header(text, {"created": day_or_today()})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
@@ -396,13 +388,7 @@ class Cards:
         text = "\n".join((card.why, *card.checklist))
         return self._find_near_duplicates(card.title, text)
 
-    def bump(
-        self,
-        *names: str,
-        task: str | None = None,
-        today: str | None = None,
-        at: float | None = None,
-    ) -> list[Card]:
+    def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
         ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
@@ -413,7 +399,7 @@ class Cards:
         """
 
         def bump(layer: Layer, card: Card) -> Card:
-            day = today or _now(layer.root, card.id)
+            day = _now(layer.root, card.id)
             bumped = self.rewrite(
                 layer, card.id, lambda one, text: edit_header(text, count_again(one, task, day))
             )
@@ -422,22 +408,14 @@ class Cards:
 
         return self._each(names, bump)
 
-    def bump_text(
-        self,
-        layer: Layer,
-        path: str,
-        text: str,
-        *,
-        task: str | None = None,
-        today: str | None = None,
-    ) -> str:
+    def bump_text(self, layer: Layer, path: str, text: str, *, task: str | None = None) -> str:
         """Return a card's text, as an editor holds it, with the mistake counted once more.
 
         ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
         EditRefused.
         """
         card = _usable(parse_card(text, path=path, folders=layer.settings.folders), path)
-        return edit_header(text, count_again(card, task, today or _now(layer.root, path)))
+        return edit_header(text, count_again(card, task, _now(layer.root, path)))
 
     def note_bump(self, layer: Layer, path: str, *, at: float | None = None) -> None:
         """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
@@ -693,7 +671,7 @@ def _now(root: str, path: str) -> str:
     return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
 
 
-def day_or_today(day: str | None) -> str:
+def day_or_today(day: str | None = None) -> str:
     """Return an ISO date: the one given, else that of today here."""
     return day or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
@@ -717,21 +695,21 @@ class Stale:
     """Since it was last of use."""
 
 
-def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[Stale]:
-    """Return active cards of the nearest brain seen once and unused for ``days``.
+def find_stale(brain: Layers) -> list[Stale]:
+    """Return active cards of the nearest brain seen once and unused for ``stale_days``.
 
     Those from triggers come first, then the longest unused. A use is an injection or what
     followed it, as the journal counts them by day, or a date in the card. A card without any is
-    as old as its file. ``days`` is ``stale_days`` of ``lessons.toml`` by default.
+    as old as its file.
     """
     layer = brain.layers[0]
-    limit = layer.settings.learn.stale_days if days is None else days
+    limit = layer.settings.learn.stale_days
     brain.refresh()
     used: dict[str, str] = {}
     with contextlib.suppress(StorageError):
         counts = layer.journal.counts()  # by day: the last wins
         used = {card: day for card, what, day, _times in counts if what in _USES}
-    now = dt.date.fromisoformat(today)
+    now = dt.date.fromisoformat(day_or_today())
     found = []
     for card in layer.read(lambda one: one.catalogue.all_cards()):
         if card.kind == NOTE or card.status != "active" or card.occurrences > 1:

@@ -169,14 +169,14 @@ class Drafts:
         self._layer = brain.layers[0]
         self._folder = DraftFolder(self._layer.root)
 
-    def collect(self, session: str | None = None, *, now: float | None = None) -> list[Draft]:
+    def collect(self, session: str | None = None) -> list[Draft]:
         """Turn what the journal holds into drafts; return those that are new or were renewed.
 
         Called when a turn or a session ends, or a captured run; without ``session`` all of the
         last week's are looked through. Called twice, the second call finds nothing new. Costs a
         query of the journal where nothing happened.
         """
-        now = time.time() if now is None else now
+        now = time.time()
         events = self._layer.journal.events.find(
             session=session, since=now - WINDOW_SECONDS, limit=_MAX_EVENTS
         )
@@ -234,13 +234,7 @@ class Drafts:
         return self.get(name)
 
     def add_mined(
-        self,
-        key: str,
-        sketch: Sketch,
-        *,
-        seen: int,
-        at: float,
-        place: int = 0,
+        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int
     ) -> Draft | None:
         """Write a draft of what was found in the past; None when its key is known already.
 
@@ -319,14 +313,7 @@ class Drafts:
         facts = (self._folder.facts_of(name) or {}) if _ID.fullmatch(name) else {}
         return str(facts.get("state", "")), str(facts.get("card", ""))
 
-    def accept(
-        self,
-        name: str,
-        *,
-        on_duplicate: str = "fail",
-        today: str | None = None,
-        seen: str | None = None,
-    ) -> Card:
+    def accept(self, name: str, *, on_duplicate: str = "fail", seen: str | None = None) -> Card:
         """Make a draft a card of the nearest brain.
 
         ``seen`` is the digest of the text that was looked at; EditRefused where it is another
@@ -350,21 +337,14 @@ class Drafts:
                     "it there, `--on-duplicate new` writes a second card",
                     existing=one.card.id,
                 )
-            changes: dict[str, Any] = {"created": today or _date(time.time())}
-            changes |= {"last-seen": _date(draft.at)}
+            changes: dict[str, Any] = {"created": _date(time.time()), "last-seen": _date(draft.at)}
             changes |= {"occurrences": draft.seen} if draft.seen > 1 else {}
             made = self._write(draft, card, redact_card(edit_header(draft.text, changes)))
             self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
     def merge(
-        self,
-        name: str,
-        card: str,
-        *,
-        today: str | None = None,
-        at: float | None = None,
-        seen: str | None = None,
+        self, name: str, card: str, *, at: float | None = None, seen: str | None = None
     ) -> Card:
         """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task.
 
@@ -374,7 +354,7 @@ class Drafts:
             draft = self._get_seen(name, seen)
             known = self._parse(draft.id, draft.text).card
             task = known.examples[-1] if known and known.examples else None
-            merged = self._count(draft, card, task=task, today=today, at=at)
+            merged = self._count(draft, card, task=task, at=at)
             self._settle(draft, _MERGED, merged.id)
         return merged
 
@@ -429,11 +409,9 @@ class Drafts:
         """Write the card that a draft becomes; a subclass may write it elsewhere."""
         return Cards(self._brain).add(text, kind=card.kind, title=card.title)
 
-    def _count(
-        self, _draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
-    ) -> Card:
+    def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
         """Count a draft at a card; a subclass may write that elsewhere."""
-        return Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
+        return Cards(self._brain).bump(card, task=task, at=at)[0]
 
     def _get_seen(self, name: str, seen: str | None) -> Draft:
         draft = self.get(name)
@@ -636,9 +614,7 @@ class BranchReview(Drafts):
         message = f"Add a {card.kind}: {clean_line(card.title)}"
         return self._commit(add, message, draft) or card
 
-    def _count(
-        self, draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
-    ) -> Card:
+    def _count(self, draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
         cards = Cards(self._brain)
         waiting = next((one for one in self.find_waiting() if one.id == card), None)
         known = waiting or cards.get(card)
@@ -651,7 +627,7 @@ class BranchReview(Drafts):
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
                 raise EditRefused(f"{known.id} is not UTF-8; save it as UTF-8") from None
-            counted = cards.bump_text(self._layer, known.id, text, task=task, today=today)
+            counted = cards.bump_text(self._layer, known.id, text, task=task)
             return known.id, counted.encode("utf-8")
 
         merged = self._commit(count, f"Count once more: {clean_line(known.title)}", draft)

@@ -195,7 +195,7 @@ class Exchange:
             known=shelf.known,
         )
 
-    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[ImportStep, ...]:
+    def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
         """Write what a plan says and return its steps with the ids of the cards.
 
         A step that cannot be done becomes a skip that says why; the others go on. What the disk
@@ -203,7 +203,7 @@ class Exchange:
         Where cards came or went since, each step is planned anew: of two imports of one file that
         run at once, the second finds the cards of the first.
         """
-        date = day_or_today(today)
+        date = day_or_today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near)
@@ -459,7 +459,7 @@ class Session:
 
 
 def take_in_transcript(
-    brain: Layers, path: str, *, agent: str = "", write: bool = False, now: float | None = None
+    brain: Layers, path: str, *, agent: str = "", write: bool = False
 ) -> tuple[list[Session], list[str]]:
     """Return the sessions of an agent's record, and what was not understood, one line each.
 
@@ -471,7 +471,7 @@ def take_in_transcript(
         raise InputError(f"agent must be one of {', '.join(AGENTS)}, not {agent!r}")
     layer, transcript = brain.layers[0], Transcript(agent)
     keep = layer.settings.journal.retention_days * _DAY
-    ledger = _Ledger(layer.journal, since=(time.time() if now is None else now) - keep)
+    ledger = _Ledger(layer.journal, since=time.time() - keep)
     fresh = filter(ledger.is_new, _read_events(transcript, path, brain.directory))
     while batch := list(islice(fresh, _BATCH)):
         rows = [prepare(event) for event in batch] if write else []

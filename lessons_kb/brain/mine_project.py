@@ -290,8 +290,7 @@ def mine(
     everywhere: bool = False,
     since: str | None = None,
     comments: Sequence[str] = (),
-    progress: Progress = lambda _what, _done, _total: None,
-    now: float | None = None,
+    progress: Progress,
 ) -> MiningResult:
     """Look through the past of the project around a brain for what may be worth a lesson.
 
@@ -321,7 +320,7 @@ def mine(
         facts = _read_commits(mined, brain.directory, commits, found, progress)
     after = read_time(since)
     kept = [one for one in sightings if one.at >= after or not one.at]
-    found.candidates = find_candidates(kept, facts, now=time.time() if now is None else now)
+    found.candidates = find_candidates(kept, facts, now=time.time())
     return found
 
 

@@ -1,6 +1,7 @@
 """The library, as its users call it."""
 
 import asyncio
+import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,6 +11,7 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRe
 from tests import kit
 
 PROMPT = "Add a Telegram command that runs a shell script"
+TODAY = dt.date.today().isoformat()
 ALLOWLIST = "lessons/telegram-allowlist.md"
 
 
@@ -88,12 +90,10 @@ def test_check_looks_for_what_was_injected_last(brain, telegram):
 
 
 def test_create_writes_a_card_that_is_found(brain):
-    card = brain.create(
-        "Retry charged twice", topics=["payments"], severity="high", today="2026-03-04"
-    )
+    card = brain.create("Retry charged twice", topics=["payments"], severity="high")
     assert card.id == "lessons/retry-charged-twice.md"
     assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
-    assert (card.severity, card.created) == ("high", "2026-03-04")
+    assert (card.severity, card.created) == ("high", TODAY)
     assert [found.id for found in brain.cards.all()] == [card.id]
 
 
@@ -132,12 +132,12 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
     with pytest.raises(CardNotFound):
         brain.bump("telegram", "nothing-like-it")
     assert telegram.read_text() == before
-    (card,) = brain.bump("telegram", task="Add /restart", today="2026-05-06")
-    assert (card.occurrences, card.last_seen) == (6, "2026-05-06")
+    (card,) = brain.bump("telegram", task="Add /restart")
+    assert (card.occurrences, card.last_seen) == (6, TODAY)
     assert card.examples == ("Add /restart",)
     after = telegram.read_text()
     assert "occurrences: 6  # counted by hand" in after
-    assert 'last-seen: "2026-05-06"' in after
+    assert f'last-seen: "{TODAY}"' in after
     assert after.split("---\n")[2:] == before.split("---\n")[2:]
     assert brain.cards.get("telegram").occurrences == 6
 

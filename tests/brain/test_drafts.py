@@ -1,5 +1,6 @@
 """From what happened to a draft, and from a draft to a card."""
 
+import datetime as dt
 import os
 import pathlib
 import subprocess
@@ -22,6 +23,7 @@ E       assert 3 == 4
 FAILED tests/test_cart.py::test_total_of_cart - assert 3 == 4
 1 failed in 0.02s
 """
+TODAY = dt.date.today().isoformat()
 FIXED = "def total(items):\n    return sum(items)\n"
 SHOWN = "+    return sum(items)"
 AWS_KEY = "AKIA" + "IOSFODNN7EXAMPLF"
@@ -167,9 +169,9 @@ def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain, break_and
         brain.drafts.accept(draft.id)
     for word in ("title", "Root Cause", "Prevention", "symptoms", draft.path):
         assert word in str(refused.value)
-    card = brain.drafts.accept(complete(draft), today="2026-11-21")
+    card = brain.drafts.accept(complete(draft))
     assert card.id == "lessons/the-total-of-a-cart-was-hard-coded.md"
-    assert (card.source, card.status, card.created) == ("auto", "active", "2026-11-21")
+    assert (card.source, card.status, card.created) == ("auto", "active", TODAY)
     assert brain.drafts.all() == brain.drafts.collect("s") == []
     assert not os.path.exists(draft.path)
     assert brain.preflight("the total of the cart is wrong").lessons
@@ -183,8 +185,8 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     with pytest.raises(DuplicateCard) as duplicate:
         brain.drafts.accept(again.id)
     assert brain.drafts.find_near_duplicates(again)[0].card.id == duplicate.value.existing
-    card = brain.drafts.merge(again.id, duplicate.value.existing, today="2026-11-21")
-    assert (card.occurrences, card.last_seen, card.examples) == (2, "2026-11-21", ("Tax",))
+    card = brain.drafts.merge(again.id, duplicate.value.existing)
+    assert (card.occurrences, card.last_seen, card.examples) == (2, TODAY, ("Tax",))
     assert brain.drafts.all() == []
     assert len(brain.cards.all()) == 1
     insisted = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)

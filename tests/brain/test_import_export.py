@@ -1,6 +1,7 @@
 """Lessons in from elsewhere: planned, deduplicated, written once."""
 
 import contextlib
+import datetime as dt
 import json
 import pathlib
 import shutil
@@ -13,7 +14,7 @@ from lessons_kb.errors import InputError
 from tests import kit
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
-TODAY = "2026-11-20"
+TODAY = dt.date.today().isoformat()
 
 
 @pytest.fixture
@@ -72,11 +73,11 @@ def test_a_plan_writes_nothing_and_twice_is_once(exchange, memory, root):
         ("create", "lessons/pin-the-zone-first.md"),
     ]
     assert not read_all(root)
-    exchange.carry_out(plan, today=TODAY)
+    exchange.carry_out(plan)
     before = read_all(root)
     again = exchange.plan("memory", memory)
     assert [(step.action, step.reason) for step in again.steps] == [("skip", "already here")] * 2
-    exchange.carry_out(again, today=TODAY)
+    exchange.carry_out(again)
     assert read_all(root) == before
     card = root / "lessons" / "pin-the-zone-first.md"  # renamed and retitled it is still known
     text = card.read_text().replace("title: Pin the zone first", "title: Zones drift")
@@ -88,7 +89,7 @@ def test_a_mistake_of_galangal_keeps_what_it_knew_and_brings_its_new_total(
     exchange, galangal, root
 ):
     title = "Forgot null check on user object"
-    (step,) = exchange.carry_out(galangal((3, title)), today=TODAY)
+    (step,) = exchange.carry_out(galangal((3, title)))
     card = Brain.open(root).cards.get(step.card)
     assert (card.title, card.stages, card.paths) == (title, ("DEV",), ("src/user.py",))
     assert (card.occurrences, card.last_seen, card.created) == (3, "2026-09-21", TODAY)
@@ -106,7 +107,7 @@ def test_the_same_title_is_bumped_once_and_nothing_else_changes(exchange, galang
     before = telegram.read_text()
     plan = galangal(row)
     assert actions(plan) == ["bump"]
-    exchange.carry_out(plan, today=TODAY)
+    exchange.carry_out(plan)
     after = telegram.read_text()
     assert "occurrences: 7  # counted by hand" in after
     assert 'last-seen: "2026-09-21"' in after
@@ -217,8 +218,8 @@ def test_what_is_unknown_is_named(exchange, memory):
 def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
     first, second = Brain.open(root).exchange, Brain.open(root).exchange
     plans = [one.plan("memory", memory) for one in (first, second)]
-    assert [step.action for step in first.carry_out(plans[0], today=TODAY)] == ["create"] * 2
-    done = second.carry_out(plans[1], today=TODAY)
+    assert [step.action for step in first.carry_out(plans[0])] == ["create"] * 2
+    done = second.carry_out(plans[1])
     assert [(step.action, step.reason) for step in done] == [("skip", "already here")] * 2
     assert len(list((root / "lessons").iterdir())) == 2
 
@@ -232,7 +233,7 @@ def test_an_export_whose_name_cannot_be_kept_is_imported_once(exchange, root, tm
     text = f"---\ntitle: {title}\noccurrences: 3\n---\n"
     path = export_of(tmp_path, id=name, title=title, occurrences=3, text=text)
     for action in ("create", "skip"):
-        [step] = exchange.carry_out(exchange.plan("jsonl", path), today=TODAY)
+        [step] = exchange.carry_out(exchange.plan("jsonl", path))
         assert step.action == action
     assert step.card == "lessons/the-queue-was-never-emptied.md"
     assert list(read_all(tmp_path)) == [root / step.card]

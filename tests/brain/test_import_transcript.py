@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,13 +32,14 @@ def brain(root):
 
 
 @pytest.fixture
-def take_in(brain, tmp_path):
+def take_in(brain, tmp_path, monkeypatch):
     """Take in a record; return what its session holds, and what was not understood."""
 
-    def take_in(data, **how):
+    def take_in(data, now=NOW, **how):
+        monkeypatch.setattr("lessons_kb.brain.exchange.time", SimpleNamespace(time=lambda: now))
         path = tmp_path / "session.jsonl"
         path.write_bytes(data)
-        sessions, notes = take_in_transcript(brain, str(path), **{"now": NOW, **how})
+        sessions, notes = take_in_transcript(brain, str(path), **how)
         (session,) = sessions
         return session, notes
 
