@@ -205,14 +205,14 @@ _DEEPEST = 3
 """Shells in shells that are looked into."""
 
 
-def find_test_command(command: str, *, cwd: str = "") -> str | None:
+def find_test_command(command: str) -> str | None:
     """Return what identifies the tests that a command line runs; None when it runs none.
 
     Equal for command lines that run the same tests: wrappers, variables and options that only
-    change how a run looks are left out. Tests of another folder (``cd x && …``) begin with it,
-    unless that folder is ``cwd``. The first test command of the line counts.
+    change how a run looks are left out. Tests of another folder (``cd x && …``) begin with it.
+    The first test command of the line counts.
     """
-    found = _find(command, cwd, depth=0)
+    found = _find(command, depth=0)
     return found[0] if found else None
 
 
@@ -222,33 +222,30 @@ def shows_outcome(command: str) -> bool:
     It is not behind a pipe (without ``pipefail``), before ``;`` or ``||``, or in the background.
     True for a command line without tests.
     """
-    found = _find(command, "", depth=0)
+    found = _find(command, depth=0)
     return found is None or found[1]
 
 
-def _find(command: str, cwd: str, *, depth: int) -> tuple[str, bool] | None:
+def _find(command: str, *, depth: int) -> tuple[str, bool] | None:
     if depth > _DEEPEST or not re.search(_HINT, command):
         return None
-    folder = ""
+    folder = "."
     commands = split_commands(command)
     for number, (_, words) in enumerate(commands):
         if words[0] in ("cd", "pushd") and len(words) > 1:
-            folder = posixpath.join(folder, words[1])
+            folder = posixpath.normpath(posixpath.join(folder, words[1]))
             continue
         for layer in _layers(words):
-            inner = ""  # the command line that a shell is given
+            inner: Iterator[str] = iter(())  # the command line that a shell is given
             if posixpath.basename(layer[0]) in SHELLS:
-                given = (b for a, b in pairwise(layer[1:]) if re.fullmatch(r"-\w*c|-Command", a))
-                inner = next(given, "")
-            found = _find(inner, cwd, depth=depth + 1) if inner else None
+                inner = (b for a, b in pairwise(layer[1:]) if re.fullmatch(r"-\w*c|-Command", a))
+            found = _find(next(inner, ""), depth=depth + 1)
             identity, shows = found or (_identity(layer), True)
             if identity:
                 hiding = (";", "||", "&") if "pipefail" in command else (";", "||", "&", "|")
                 *between, last = [operator for operator, _ in commands[number:]]
                 shows = shows and last != "&" and not {*between}.intersection(hiding)
-                place = posixpath.normpath(folder) if folder else "."
-                here = place in (".", cwd and posixpath.normpath(cwd))
-                return identity if here else f"cd {place} && {identity}", shows
+                return identity if folder == "." else f"cd {folder} && {identity}", shows
     return None
 
 
