@@ -60,23 +60,14 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import read_date
 
 
-def names_stage(card: Card, stage: str | None) -> bool:
-    """Return whether a card names this stage; None chooses every card."""
-    return stage is None or _is_among(stage, card.stages)
-
-
-def names_topic(card: Card, topic: str | None) -> bool:
-    """Return whether a card names this topic; None chooses every card."""
-    return topic is None or _is_among(topic, card.topics)
-
-
-def names_project(card: Card, project: str | None) -> bool:
-    """Return whether a card names this project; None chooses every card."""
-    return project is None or _is_among(project, (card.project or "",))
-
-
-def _is_among(name: str, names: Iterable[str]) -> bool:
-    return name.casefold() in (other.casefold() for other in names)
+def names(
+    card: Card, *, stage: str | None = None, topic: str | None = None, project: str | None = None
+) -> bool:
+    """Return whether a card names this stage, topic and project; None chooses every card."""
+    chosen = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
+    return all(
+        name is None or name.casefold() in map(str.casefold, known) for name, known in chosen
+    )
 
 
 class NewCard(TypedDict, total=False):
@@ -717,11 +708,9 @@ def find_stale(brain: Layers) -> list[Stale]:
         seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
         last = max(filter(None, map(read_date, seen)), default=None)
         if last is None:
-            try:
-                at = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
-            except OSError:
-                continue
-            last = dt.datetime.fromtimestamp(at).date()
-        if (now - last).days >= limit:
+            with contextlib.suppress(OSError):
+                written = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
+                last = dt.date.fromtimestamp(written)
+        if last and (now - last).days >= limit:
             found.append(Stale(card=card, days=(now - last).days))
     return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))

@@ -441,7 +441,7 @@ _TOUCHES = ("read", *CHANGES, "rollback", "test")
 """What a call did on the way."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Session:
     """What one session of a record holds, and what of it the journal lacks."""
 
@@ -547,20 +547,18 @@ class _Ledger:
 
     def is_new(self, event: Event) -> bool:
         """Count an event; return whether the journal lacks it."""
-        seen = self.sessions.get(event.session) or Session(session=event.session, agent=event.agent)
-        new = self._lacks(event)
-        expired = new and 0 < event.at < self._since
-        self.sessions[event.session] = replace(
-            seen,
-            prompts=seen.prompts + (event.kind == "prompt"),
-            answers=seen.answers + (event.kind == "answer"),
-            calls=seen.calls + bool(event.tool),
-            failures=seen.failures + (bool(event.tool) and event.outcome in FAILURES),
-            edits=seen.edits + (event.kind in CHANGES and event.outcome in DONE),
-            new=seen.new + (new and not expired),
-            expired=seen.expired + expired,
-        )
-        return new and not expired
+        first = Session(session=event.session, agent=event.agent)
+        seen = self.sessions.setdefault(event.session, first)
+        lacks = self._lacks(event)
+        expired = lacks and 0 < event.at < self._since
+        seen.prompts += event.kind == "prompt"
+        seen.answers += event.kind == "answer"
+        seen.calls += bool(event.tool)
+        seen.failures += bool(event.tool) and event.outcome in FAILURES
+        seen.edits += event.kind in CHANGES and event.outcome in DONE
+        seen.new += lacks and not expired
+        seen.expired += expired
+        return lacks and not expired
 
     def _lacks(self, event: Event) -> bool:
         """Each event of the journal stands for one of the record, found by its id or by what
