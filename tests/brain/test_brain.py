@@ -97,6 +97,19 @@ def test_create_writes_a_card_that_is_found(brain):
     assert [found.id for found in brain.cards.all()] == [card.id]
 
 
+def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
+    parts = {"symptoms": ["a payment times out", "customers were charged twice"], "paths": ["a.py"]}
+    cause = "The gateway takes each request without a key for a new charge"
+    sections = {"Root Cause": cause, "Prevention Checklist": "- [ ] Send the same key"}
+    card = brain.cards.create("Retry charged twice", whole=True, sections=sections, **parts)
+    assert (root / card.id).read_text() == (
+        "---\ntype: lesson\ntitle: Retry charged twice\npaths:\n  - a.py\nsymptoms:\n"
+        "  - a payment times out\n  - customers were charged twice\nseverity: medium\n"
+        f"created: {TODAY}\n---\n\n## Root Cause\n\n{cause}\n\n"
+        "## Prevention Checklist\n\n- [ ] Send the same key\n"
+    )
+
+
 def test_create_refuses_a_title_that_exists(brain, telegram):
     title = "telegram remote execution must require an ALLOWLIST."
     with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:

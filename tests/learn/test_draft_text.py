@@ -12,11 +12,13 @@ from lessons_kb.learn.draft_text import (
     fill,
     find_lacks,
     pick_hunks,
+    sketch_candidate,
     sketch_diff,
     sketch_session,
     sketch_trigger,
 )
-from lessons_kb.learn.triggers import find_triggers
+from lessons_kb.learn.mining import find_candidates, typed_before
+from lessons_kb.learn.triggers import SessionReader, find_triggers
 from lessons_kb.model import Event, Pattern
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
@@ -145,6 +147,33 @@ def test_a_session_without_a_title_is_told_by_its_last_request_and_failure():
     assert "And rename the logo" in sketch.sections["Situation"]
     assert "SMTPServerDisconnected" in sketch.sections["Situation"]
     assert "sum(items)" in sketch.sections["Fix"]
+
+
+def test_what_sessions_of_the_past_showed_is_told_with_the_prompts_of_its_task():
+    reader = SessionReader()
+    for event in TURNS[:6]:
+        reader.see(event)
+    (seen,) = reader.finish()
+    assert set(seen.signals) == {"complaint", "turn opened with a complaint"}
+    (candidate,) = find_candidates([seen], [], now=10.0)
+    sketch = sketch_candidate(candidate, prompts=typed_before(candidate), diff=DIFF)
+    assert (sketch.symptoms, sketch.paths) == (("Add a coupon to the shopping cart",), seen.paths)
+    assert "still wrong, look at the rounding" in sketch.sections["Situation"]
+    assert "sum(items)" in sketch.sections["Fix"]
+
+
+@pytest.mark.parametrize("output", [
+    "FAILED tests/test_cart.py::test_total\nAssertionError: 3 == 4", "0 errors, no error was found",
+])  # fmt: skip
+def test_a_test_that_the_turn_has_just_written_and_a_denial_are_no_mistakes(output):
+    reader = SessionReader()
+    for event in events(
+        ("prompt", "Add a cart"), ("create", "", "ok", "", ("tests/test_cart.py",)),
+        ("command", "pytest", "exec_error", output), ("edit", "", "ok", "", ("cart.py",)),
+        ("command", "pytest"),
+    ):  # fmt: skip
+        reader.see(event)
+    assert [one for one in reader.finish() if one.signals] == []
 
 
 def test_hunks_are_picked_by_file_and_line():
