@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 from collections.abc import Sequence
 from typing import Annotated
@@ -49,7 +48,7 @@ def archive(
         _set_status("archived", ids or ())
         return
     brain = open_brain()
-    found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
+    found = find_stale(brain)
     chosen = []
     for one in found if not dry_run else ():
         name, source = one.card.id, one.card.source

@@ -15,9 +15,9 @@ from lessons_kb.brain.exchange import (
     Exchange,
     ImportStep,
     Session,
-    Transcripts,
     find_files,
     guess_source,
+    take_in_transcript,
 )
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
@@ -97,11 +97,11 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
     """Read sessions into the journal, where `create --from-session` and drafts find them."""
-    transcripts = Transcripts(open_brain())
+    brain = open_brain()
     sessions: list[Session] = []
     notes: list[str] = []
     for path in paths:
-        found, strange = transcripts.take_in(path, agent=agent, write=write)
+        found, strange = take_in_transcript(brain, path, agent=agent, write=write)
         sessions += found
         notes += strange
     data = [as_data(session) for session in sessions]

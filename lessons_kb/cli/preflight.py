@@ -10,7 +10,7 @@ from typer import Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import names_stage
+from lessons_kb.brain.cards import names
 from lessons_kb.brain.post_check import read_change
 from lessons_kb.brain.verdicts import find_least_budget, is_too_small
 from lessons_kb.cli.options import (
@@ -105,7 +105,7 @@ def _most_seen(brain: Brain, stage: str) -> list[Card]:
         card
         for card in brain.cards.all()
         if card.status == "active"
-        and names_stage(card, stage)
+        and names(card, stage=stage)
         and card.project in (None, brain.project)
     ]
     return sorted(cards, key=lambda card: (-card.occurrences, card.id))[:_COMMON]

@@ -10,7 +10,7 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb import render
-from lessons_kb.brain.cards import names_project, names_stage, names_topic
+from lessons_kb.brain.cards import names
 from lessons_kb.brain.injected import session_of
 from lessons_kb.cli.options import CardId, Paths, Stage, open_brain, read_text, say_stale
 from lessons_kb.cli.output import options, pick, print_json, print_table, say, terminal_width
@@ -73,9 +73,7 @@ def list_cards(
         if type_ in (None, card.kind)
         and severity in (None, card.severity)
         and status in (None, "all", card.status)
-        and names_project(card, project)
-        and names_stage(card, stage)
-        and names_topic(card, tag)
+        and names(card, stage=stage, topic=tag, project=project)
     ]
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
