@@ -25,76 +25,93 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 
-class Lease:
-    """A watch's word, to this process, that the index of a brain is up to date.
+RESCAN = "."
+"""Among changed paths: anything may have changed, scan the brain."""
 
-    One thread settles and renews; any thread may drop and end.
-    """
+
+class Changes:
+    """What a watch of this process knows of the files that changed since the last commit."""
 
     def __init__(self, cache: str, root: str) -> None:
         self.cache = cache
-        self.taken = False
         self._root = root
+        self._lock = threading.Lock()
+        self._signs = 0
+        self._pending: dict[str, int] = {}
+        """Changed file → number of its last sign."""
+        self._known = False
+        """Whether no other file has changed."""
+        self._lost = 0
+        """Number of the last sign after which that was not so."""
         self._folder: tuple[int, int] | None = None
-        self._signs = 1
-        self._settled = 0
-        self._given = False
-        _LEASES.append(self)
+        self._next: tuple[int, int] | None = None
+        """The folders that the last commit and the running refresh are about."""
+        _CHANGES.append(self)
 
-    def drop(self) -> None:
-        """Take the word back at the first sign of a change."""
-        self._signs += 1
-        self._given = False
+    def note(self, paths: set[str]) -> None:
+        """Note a change."""
+        with self._lock:
+            self._signs += 1
+            self._pending |= dict.fromkeys(paths, self._signs)
+            if RESCAN in paths:
+                self._known, self._lost = False, self._signs
 
-    def settle(self) -> None:
-        """Note that a refresh begins, which covers every sign so far."""
-        self._folder = identify_file(self._root)
-        self._settled = self._signs
-        self._given = False
+    def begin(self) -> tuple[int, frozenset[str] | None]:
+        """Begin a refresh; return what `finish` asks for, and the changed files as `files` does."""
+        with self._lock:
+            self._next = identify_file(self._root)
+            return self._signs, self._find()
 
-    def holds(self) -> bool:
-        """Tell whether the word is given, and nothing has taken it."""
-        return self._given and not self.is_taken()
+    def finish(self, begun: int, *, whole: bool) -> None:
+        """Note that what changed before ``begun`` is committed; ``whole``: all files were seen."""
+        with self._lock:
+            self._folder = self._next
+            self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
+            if whole:
+                self._known = self._lost <= begun
 
-    def is_taken(self) -> bool:
-        """Tell whether the word given was taken back, or another folder is there now."""
-        gone = self.taken or self._folder is None or self._folder != identify_file(self._root)
-        return self._given and gone
+    @property
+    def files(self) -> frozenset[str] | None:
+        """The changed files, None where there may be others."""
+        with self._lock:
+            return self._find()
 
-    def renew(self) -> None:
-        """Give the word, or renew it, unless a sign has come since the last refresh began."""
-        seen = self._signs
-        if self.is_taken():
-            self.drop()
-        elif seen == self._settled and not self._given:
-            self._given, self.taken = True, False
-            if self._signs != seen:  # the sign came in between
-                self._given = False
+    def _find(self) -> frozenset[str] | None:
+        known = self._known and self._folder is not None and not self.is_replaced
+        return frozenset(self._pending) if known else None
+
+    @property
+    def count(self) -> int:
+        """How many changed files are known."""
+        return len(self._pending)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the last commit is about another folder than the one that is there now."""
+        return self._folder is not None and self._folder != identify_file(self._root)
 
     def end(self) -> None:
-        """Take the word back for good."""
-        self.drop()
+        """Vouch for nothing any more."""
+        self.note({RESCAN})
         with contextlib.suppress(ValueError):
-            _LEASES.remove(self)
+            _CHANGES.remove(self)
 
 
-_LEASES: list[Lease] = []
+_CHANGES: list[Changes] = []
 
 
 def is_leased(cache: str) -> bool:
     """Tell whether a watch of this process vouches that all changes so far are indexed."""
-    return any(lease.cache == cache and lease.holds() for lease in tuple(_LEASES))
+    return any(one.cache == cache and one.files == frozenset() for one in tuple(_CHANGES))
 
 
 def drop_lease(cache: str) -> None:
-    """Take back the word of every watch: this process has changed a file."""
-    for lease in tuple(_LEASES):
-        if lease.cache == cache:
-            lease.taken = True
+    """Let no watch vouch for an index before it has looked again: this process wrote a file."""
+    for one in tuple(_CHANGES):
+        if one.cache == cache:
+            one.note({RESCAN})
 
 
-RESCAN = "."
-"""Among changed paths: anything may have changed, scan the brain."""
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
 _MANY = 2_000
 """Events in one batch beyond which they are not told apart. The system drops events when its

@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.store import card_files, file_watcher, trash
-from lessons_kb.store.file_watcher import RESCAN, Lease, drop_lease, is_leased
+from lessons_kb.store.file_watcher import RESCAN, Changes, drop_lease, is_leased
 
 PATIENCE = 10
 
@@ -343,63 +343,65 @@ def cache(tmp_path):
 
 
 @pytest.fixture
-def lease(cache, root):
-    made = Lease(cache, root)
-    made.settle()
-    made.renew()
+def changes(cache, root):
+    made = Changes(cache, root)
+    commit(made)
     yield made
     made.end()
 
 
-def test_it_is_believed_until_it_is_dropped(cache, lease):
+def commit(changes, *, whole=True):
+    changes.finish(changes.begin()[0], whole=whole)
+
+
+def test_an_index_is_vouched_for_until_something_changes(cache, changes):
     assert is_leased(cache)
     assert not is_leased(f"{cache}/other")
-    assert lease.holds()
-    drop_lease(cache)
+    changes.note({"a.md"})
     assert not is_leased(cache)
-    assert not lease.holds()
-    assert lease.is_taken()
-
-
-def test_what_was_dropped_comes_back_after_a_refresh_only(cache, lease):
-    drop_lease(cache)
-    lease.renew()
-    assert not is_leased(cache)
-    lease.settle()
-    lease.renew()
+    assert changes.files == {"a.md"}
+    commit(changes, whole=False)
     assert is_leased(cache)
 
 
-def test_each_watch_has_its_own(cache, root, lease):
-    other = Lease(cache, root)
-    other.settle()
-    other.renew()
-    lease.drop()
+def test_what_this_process_writes_is_known_after_a_full_look_only(cache, changes):
+    drop_lease(cache)
+    assert changes.files is None
+    commit(changes, whole=False)
+    assert not is_leased(cache)
+    commit(changes)
+    assert is_leased(cache)
+
+
+def test_each_watch_has_its_own(cache, root, changes):
+    other = Changes(cache, root)
+    commit(other)
+    changes.note({"a.md"})
     assert is_leased(cache)  # the other watch has seen for itself what this one saw
     other.end()
     assert not is_leased(cache)
 
 
-def test_a_sign_on_the_way_counts(cache, lease):
-    lease.settle()
-    lease.drop()
-    lease.renew()
+@pytest.mark.parametrize("sign", ["a.md", RESCAN])
+def test_a_sign_on_the_way_counts(cache, changes, sign):
+    begun, _ = changes.begin()
+    changes.note({sign})
+    changes.finish(begun, whole=True)
     assert not is_leased(cache)
 
 
-def test_it_vouches_for_no_other_folder_of_that_name(cache, root, lease):
+def test_no_other_folder_of_that_name_is_vouched_for(cache, root, changes):
     os.rename(root, f"{root} before")
     assert not is_leased(cache)
     os.mkdir(root)
     assert not is_leased(cache)
-    assert not lease.holds()
-    assert lease.is_taken()
+    assert changes.is_replaced
+    assert changes.files is None
 
 
-def test_one_given_while_the_folder_was_gone_counts_for_nothing(cache, root, lease):
+def test_a_look_while_the_folder_was_gone_counts_for_nothing(cache, root, changes):
     shutil.rmtree(root)
-    lease.settle()
-    lease.renew()
+    commit(changes)
     assert not is_leased(cache)
     os.mkdir(root)
     assert not is_leased(cache)
