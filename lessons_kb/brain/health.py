@@ -204,12 +204,12 @@ def check_journal(layer: Layer) -> Iterator[Health]:
     """See whether the journal can be written, how large it is, and whether it forgets."""
     journal = layer.journal
     journal.upkeep.write_test()
-    girth = journal.upkeep.measure()
+    size, rows, oldest = journal.upkeep.measure()
     retention = layer.settings.journal.retention_days
     days = counted(retention, "day")
-    detail = f"writable; {counted(girth.rows, 'event')}, {size_of(girth.size)}, kept for {days}"
-    if girth.oldest:
-        detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(girth.oldest))}"
+    detail = f"writable; {counted(rows, 'event')}, {size_of(size)}, kept for {days}"
+    if oldest:
+        detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(oldest))}"
     yield Health("ok", "journal", detail)
     late = time.time() - (retention + _GRACE_DAYS) * _DAY_SECONDS
     if old := journal.upkeep.count_older(late):
