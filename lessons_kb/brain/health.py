@@ -18,7 +18,6 @@ from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
@@ -28,7 +27,7 @@ from lessons_kb.store import file_watcher as cleanup
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.scan import goes_by_path, is_trusted, read_record
+from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
 from lessons_kb.store.settings import forget_failure, read_server_settings, read_settings
 from lessons_kb.store.trash import entries, find_beyond, prune
 from lessons_kb.store.user_state import (

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.refresh import Refresh, Refreshing, refresh, scan_brain
+from lessons_kb.brain.refresh import Refresh, Refreshing, refresh
 from lessons_kb.brain.search_index import SearchIndex, T, digest_files
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
@@ -22,7 +22,7 @@ from lessons_kb.store.catalogue import CatalogueEntry, is_network
 from lessons_kb.store.file_watcher import RESCAN, Changes, FolderWatch, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.scan import cache_dir, count_files, find_signature, tell_beyond
+from lessons_kb.store.scan import cache_dir, count_files, find_signature, scan_brain, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
 

@@ -24,7 +24,7 @@ from lessons_kb.store import scan as scans
 from lessons_kb.store.catalogue import CatalogueEntry, State, remove_any
 from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations
 from lessons_kb.store.locks import hold_writer
-from lessons_kb.store.scan import Scan
+from lessons_kb.store.scan import Scan, scan_brain
 from lessons_kb.store.settings import read_ignored, read_settings
 
 BATCH = 2_000
@@ -103,20 +103,6 @@ def refresh(
         some = None if only is None or rebuild else run.run_on(only)
         done = some or run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
-
-
-def scan_brain(
-    root: str, settings: Settings, ignored: Iterable[tuple[str, bool]], *, last: State | None = None
-) -> Scan:
-    """Scan ``root`` as its settings say; ``last``: what was indexed of it."""
-    return scans.scan(
-        root,
-        folders=settings.folders,
-        ignored=ignored,
-        max_files=settings.index.max_files,
-        max_file_bytes=settings.index.max_file_bytes,
-        last=(last.manifest, last.beyond) if last is not None else ("", (0, 0)),
-    )
 
 
 class _Run:
