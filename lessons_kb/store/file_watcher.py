@@ -1,4 +1,4 @@
-"""FolderWatch a brain while editors, git and other programs change it."""
+"""Watch a brain while editors, git and other programs change it."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ _MANY = 2_000
 queue (16,384 by default) overflows, which only happens in such a flood."""
 _LONGEST_WAIT = 10
 """A batch is handed on after this many times ``debounce``, though changes go on."""
-_STARTING = threading.Lock()
+_DELETE_SELF = 0x400
 _EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
 
@@ -163,11 +163,9 @@ class FolderWatch:
         self._on_idle = on_idle
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
         """None says that the watch is to stop."""
-        self._threads: list[threading.Thread] = []
-        """All of an observer: it has threads whose end it hides."""
 
     def run(self) -> None:
-        """FolderWatch until ``stop`` is called.
+        """Watch until ``stop`` is called.
 
         Raises BrainNotFound when the folder is not or no longer there, and what ``on_change``
         raises.
@@ -180,7 +178,7 @@ class FolderWatch:
                 polling = True
                 continue
             try:
-                polling = self._follow(folder, polling=polling)
+                polling = self._follow(observer, folder, polling=polling)
             finally:
                 observer.stop()
                 observer.join()
@@ -220,39 +218,34 @@ class FolderWatch:
         # The library warns (of nothing that matters) in its own thread when folders are made one
         # in another; where warnings are errors, that would end the thread.
         warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
-        with _STARTING:  # one after another: each tells its own threads from those there before
-            others = set(threading.enumerate())
-            observer: BaseObserver | None = None
-            try:
-                if polling:
-                    observer = PollingObserverVFS(os.lstat, self._list, polling_interval=self._poll)  # type: ignore[arg-type]
-                else:
-                    observer = Observer()
-                observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
-                observer.start()
-            except OSError as error:
-                if observer is not None:
-                    observer.stop()
-                if not polling and error.errno in _EXHAUSTED:
-                    return None
-                self._identify()
-                raise storage_error(error, self.root) from None
-            started = set(threading.enumerate()) - others
+        observer: BaseObserver | None = None
+        try:
+            if polling:
+                observer = PollingObserverVFS(os.lstat, self._list, polling_interval=self._poll)  # type: ignore[arg-type]
+            else:
+                observer = Observer()
+            observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
+            observer.start()
+        except OSError as error:
+            if observer is not None:
+                observer.stop()
+            if not polling and error.errno in _EXHAUSTED:
+                return None
+            self._identify()
+            raise storage_error(error, self.root) from None
         if not polling and _is_exhausted(self.root):  # some folders were left out in silence
             observer.stop()
             observer.join()
             return None
-        # An emitter may have ended already, because its folder is gone.
-        ours = {thread for thread in started if type(thread).__module__.startswith("watchdog.")}
-        self._threads = [*(ours | observer.emitters)]
         return observer
 
-    def _follow(self, folder: tuple[int, int], *, polling: bool) -> bool:
+    def _follow(self, observer: BaseObserver, folder: tuple[int, int], *, polling: bool) -> bool:
         """Hand on changes until stopped or a new start is due; return whether to poll then."""
         self._on_change({RESCAN})
         while not self.stopped:
             batch = self._next_batch()
-            alive = all(thread.is_alive() for thread in self._threads)
+            # An emitter ends when its folder is gone, though another has its place and number.
+            alive = all(emitter.is_alive() for emitter in observer.emitters)
             if self._identify() != folder or not alive:
                 return polling
             changed = {RESCAN} if len(batch) > _MANY else set(self._find_changed(batch))
@@ -311,9 +304,8 @@ class FolderWatch:
         """Return a path inside the brain, None for the brain itself and what is left out."""
         start = os.path.join(self.root, "")
         parts = full.removeprefix(start).split(os.sep)
-        if not full.startswith(start) or not _SKIPPED.isdisjoint(parts):
-            return None
-        return None if parts[-1].startswith(TEMP_PREFIX) else "/".join(parts)
+        inside = full.startswith(start) and _SKIPPED.isdisjoint(parts)
+        return "/".join(parts) if inside and not parts[-1].startswith(TEMP_PREFIX) else None
 
     def _list(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
         """Yield the entries of a folder that polling has to look at."""
@@ -331,19 +323,15 @@ def _is_exhausted(root: str) -> bool:
     """
     if sys.platform != "linux":
         return False
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        instance = libc.inotify_init1(os.O_CLOEXEC)
-        if instance < 0:
-            return False
-        try:
-            delete_self = 0x400
-            added = libc.inotify_add_watch(instance, os.fsencode(root), delete_self)
-            return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
-        finally:
-            os.close(instance)
-    except (AttributeError, OSError):
+    libc = ctypes.CDLL(None, use_errno=True)
+    instance = libc.inotify_init1(os.O_CLOEXEC)
+    if instance < 0:
         return False
+    try:
+        added = libc.inotify_add_watch(instance, os.fsencode(root), _DELETE_SELF)
+        return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
+    finally:
+        os.close(instance)
 
 
 _IGNORE = ".gitignore"
