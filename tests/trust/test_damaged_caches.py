@@ -388,26 +388,3 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case):
             assert [hit.card.id for hit in stays.search(word)] == ["lessons/dates.md"]
             card.write_text(card.read_text().replace(word, "Seoul"))
             assert stays.search(word) == []
-
-
-@pytest.mark.slow
-def test_the_commands_that_put_a_cache_right_do(case, lessons, health, monkeypatch):
-    monkeypatch.chdir(case.root)
-    for value in ("0", "{}", None):
-        for command in (("index", "--rebuild"), ("doctor", "--fix")):
-            with contextlib.closing(case.catalogue()) as db:
-                db.execute("UPDATE meta SET value = ?", (value,))
-            assert lessons(*command, "--json").code in (0, 1)
-            assert [line.level for line in health("index")] == ["ok"]
-        assert len(list(case.cache.glob("index-*"))) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "", b"\xff"])
-def test_a_checksum_that_is_no_whole_number(case, value):
-    for question in QUESTIONS:
-        expected = question(case.root)
-        with contextlib.closing(case.catalogue()) as db:
-            db.execute("UPDATE card_globs SET checksum = ?", (value,))
-        assert question(case.root) == expected
-        restore(case)
