@@ -142,7 +142,15 @@ class Layer(SearchIndex):
                 done = Refresh(files=count_files(self._state.manifest), stale=str(error))
             self._touched = self._touched if done.stale else 0
             if (meaning := self.meaning) is not None:
-                done = self._encode_some(done, meaning, bounded=limit is not None)
+                most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
+                waiting, left = "", 0
+                try:
+                    left = meaning.refresh(limit=most)
+                except StorageError as error:
+                    waiting = str(error)
+                if left:
+                    waiting = f"{left} files are not encoded yet; run `lessons index`"
+                done = replace(done, stale=done.stale or waiting, left=done.left + left)
             self.stale = done.stale
             return done
 
@@ -226,14 +234,6 @@ class Layer(SearchIndex):
             return ""
         finding = tell_beyond(state.beyond[0], limit)
         return f"{self.root}: {finding.message}; {finding.fix}"
-
-    def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
-        try:
-            left = meaning.refresh(limit=ENCODED_ON_THE_WAY if bounded else ENCODED_AT_ONCE)
-        except StorageError as error:
-            return replace(done, stale=done.stale or str(error))
-        waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""
-        return replace(done, stale=done.stale or waiting, left=done.left + left)
 
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.
