@@ -1,20 +1,19 @@
 """The library, as its users call it."""
 
 import asyncio
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.errors import (
-    AmbiguousCard,
-    CardNotFound,
-    DuplicateCard,
-    EditRefused,
-    InputError,
-)
+from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
 
 PROMPT = "Add a Telegram command that runs a shell script"
+
+
+@pytest.fixture
+def brain(root):
+    return Brain.open(root)
 
 
 def test_the_block_holds_the_card_that_matters(root, telegram):
@@ -37,8 +36,7 @@ def test_an_unrelated_prompt_gets_nothing(root, telegram):
     assert Brain.open(root).preflight(prompt).text == ""
 
 
-def test_an_empty_brain_and_an_empty_prompt_are_silent(root):
-    brain = Brain.open(root)
+def test_an_empty_brain_and_an_empty_prompt_are_silent(brain):
     assert brain.preflight("anything").text == ""
     assert brain.preflight("").text == ""
     assert brain.search("") == []
@@ -56,37 +54,25 @@ def test_a_card_of_this_project_is_injected(root, telegram):
     assert not Brain.open(root).preflight(PROMPT).lessons  # an unknown project excludes it
 
 
-def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(root, write):
+def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(brain, write):
     write(
         "lessons/m.md",
-        """\
-        ---
-        paths: ["migrations/**"]
-        ---
-        # Lock timeouts
-
-        ## Prevention Checklist
-
-        - Set lock_timeout
-        """,
+        "---\npaths: ['migrations/**']\n---\n# Lock timeouts\n\n## Fix\n\n- Set lock_timeout\n",
     )
-    brain = Brain.open(root)
     assert brain.preflight("tidy migrations/0007_users.sql please").lessons
     assert brain.preflight("tidy this please", paths=["migrations/x.sql"]).lessons
     assert not brain.preflight("tidy docs/0007_users.sql please").lessons
 
 
-def test_notes_come_as_context_behind_the_lessons(root, write, telegram):
+def test_notes_come_as_context_behind_the_lessons(brain, write, telegram):
     write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
-    brain = Brain.open(root)
     text = brain.preflight(PROMPT).text
     assert text.index("[/ACTIVE LESSONS]") < text.index("[CONTEXT]") < text.index("notes/bot.md")
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
 
 
-def test_within_a_session_nothing_is_repeated_in_vain(root, telegram):
+def test_within_a_session_nothing_is_repeated_in_vain(brain, root, telegram):
     (root / "lessons.toml").write_text("[preflight]\nreinject_after = 3\n")
-    brain = Brain.open(root)
     given = [bool(brain.preflight(PROMPT, session="s").lessons) for _ in range(6)]
     assert given == [True, False, False, False, True, False]
     assert brain.preflight(PROMPT, session="another").lessons
@@ -95,8 +81,7 @@ def test_within_a_session_nothing_is_repeated_in_vain(root, telegram):
     assert brain.preflight(PROMPT, session="s").lessons  # it changed
 
 
-def test_check_looks_for_what_was_injected_last(root, telegram):
-    brain = Brain.open(root)
+def test_check_looks_for_what_was_injected_last(brain, telegram):
     assert brain.check("whatever").checked == 0
     brain.preflight(PROMPT)
     check = brain.check("Every chat id that is not on the allowlist is rejected.")
@@ -109,23 +94,17 @@ def test_check_looks_for_what_was_injected_last(root, telegram):
     assert done.unaddressed == ()
 
 
-def test_create_writes_a_card_that_is_found(root):
-    brain = Brain.open(root)
+def test_create_writes_a_card_that_is_found(brain):
     card = brain.create(
         "Retry charged twice", topics=["payments"], severity="high", today="2026-03-04"
     )
     assert card.id == "lessons/retry-charged-twice.md"
-    assert (card.title, card.topics, card.severity) == (
-        "Retry charged twice",
-        ("payments",),
-        "high",
-    )
-    assert card.created == "2026-03-04"
+    assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
+    assert (card.severity, card.created) == ("high", "2026-03-04")
     assert [found.id for found in brain.cards.all()] == [card.id]
 
 
-def test_create_refuses_a_title_that_exists(root, telegram):
-    brain = Brain.open(root)
+def test_create_refuses_a_title_that_exists(brain, telegram):
     title = "telegram remote execution must require an ALLOWLIST."
     with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:
         brain.create(title)
@@ -155,9 +134,8 @@ def test_create_stays_in_the_brain_whatever_the_title(root, title):
     assert card.title == title
 
 
-def test_bump_counts_and_keeps_every_other_byte(root, telegram):
+def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
     before = telegram.read_text()
-    brain = Brain.open(root)
     (card,) = brain.bump("telegram", task="Add /restart", today="2026-05-06")
     assert (card.occurrences, card.last_seen) == (6, "2026-05-06")
     assert card.examples == ("Add /restart",)
@@ -166,14 +144,6 @@ def test_bump_counts_and_keeps_every_other_byte(root, telegram):
     assert 'last-seen: "2026-05-06"' in after
     assert after.split("---\n")[2:] == before.split("---\n")[2:]
     assert brain.cards.get("telegram").occurrences == 6
-
-
-@pytest.mark.slow
-def test_examples_keep_the_last_five(root, telegram):
-    brain = Brain.open(root)
-    for number in range(7):
-        (card,) = brain.bump("telegram", task=f"task {number}")
-    assert card.examples == tuple(f"task {number}" for number in range(2, 7))
 
 
 def test_a_count_that_can_grow_no_more_stays(root, telegram):
@@ -211,8 +181,7 @@ def test_names_of_cards(root, write, telegram):
             cards.get(name)
 
 
-def test_ignore_archive_restore_change_one_line_and_delete_none(root, telegram):
-    brain = Brain.open(root)
+def test_ignore_archive_restore_change_one_line_and_delete_none(brain, telegram):
     before = telegram.read_text().splitlines()
     for status in ("ignored", "archived"):
         (card,) = brain.cards.set_status(status, "telegram")
@@ -232,9 +201,8 @@ def test_ignore_archive_restore_change_one_line_and_delete_none(root, telegram):
     assert telegram.read_bytes() == text
 
 
-def test_a_file_that_cannot_be_edited_safely_is_left_alone(root, write):
+def test_a_file_that_cannot_be_edited_safely_is_left_alone(brain, write):
     path = write("lessons/a.md", "# Fine\n")
-    brain = Brain.open(root)
     brain.refresh()
     bad = b"---\ntitle: \xff\n---\n"
     path.write_bytes(bad)
@@ -278,23 +246,12 @@ def test_a_card_of_a_brain_inside_another_is_there_once(root):
         assert [brain.cards.get(name).title[:5] for name in names] == ["Walru", "Zebra"]
 
 
-def test_a_brain_is_shared_between_threads_and_asyncio(root, telegram):
-    brain = Brain.open(root)
-    failures = []
+def test_a_brain_is_shared_between_threads_and_asyncio(brain, telegram):
+    def work(_):
+        return all(brain.preflight(PROMPT).lessons for _ in range(10))
 
-    def work():
-        try:
-            for _ in range(10):
-                assert brain.preflight(PROMPT).lessons
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
 
     async def ask():
         return (await asyncio.to_thread(brain.preflight, PROMPT)).text
@@ -302,17 +259,15 @@ def test_a_brain_is_shared_between_threads_and_asyncio(root, telegram):
     assert "allowlist" in asyncio.run(ask())
 
 
-def test_the_budget_of_the_caller_is_a_hard_ceiling(root, telegram):
-    brain = Brain.open(root)
+def test_the_budget_of_the_caller_is_a_hard_ceiling(brain, telegram):
     for budget in (0, 10, 100, 400, 1000):
         assert brain.preflight(PROMPT, budget=budget).tokens <= budget
     few_words = brain.preflight(PROMPT, budget=30, counter=lambda text: len(text.split()))
     assert len(few_words.text.split()) <= 30
 
 
-def test_no_secret_reaches_a_card_by_its_task_or_its_title(root):
+def test_no_secret_reaches_a_card_by_its_task_or_its_title(brain, root):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    brain = Brain.open(root)
     card = brain.create(f"The token {token} was committed", topics=[f"GITHUB_TOKEN={token}"])
     brain.bump(card.id, task=f"Deploy with {token}")
     assert token.casefold() not in card.id
@@ -332,9 +287,8 @@ def test_a_deleted_card_comes_back_although_another_begins_like_it(root, write):
     assert cards.get("queue-full").status == "archived"
 
 
-def test_a_card_that_is_gone_is_not_said_to_be_active(root, write):
+def test_a_card_that_is_gone_is_not_said_to_be_active(brain, write):
     path = write("lessons/queue.md", "---\ntitle: Queue\n---\n")
-    brain = Brain.open(root)
     cards = brain.cards
     assert cards.get("queue").status == "active"
     layer, card = cards.find("queue")
@@ -360,10 +314,9 @@ def test_one_card_that_refuses_keeps_no_other_back(root, write):
     assert [cards.get(name).status for name in "abc"] == ["archived", "active", "archived"]
 
 
-def test_a_card_that_cannot_be_read_is_named_as_such(root, write):
+def test_a_card_that_cannot_be_read_is_named_as_such(brain, write):
     write("lessons/queue.md", "---\ntitle: Queue\n---\n").write_bytes(b"---\ntitle: \xff\n---\n")
     write("lessons/open.md", "---\ntitle: never closed")
-    brain = Brain.open(root)
     for name in ("queue", "lessons/queue.md", "que", "open"):
         with pytest.raises(CardNotFound, match=r"^lessons/(queue|open)\.md is not .*lint"):
             brain.bump(name)
