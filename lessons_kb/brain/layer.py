@@ -389,16 +389,12 @@ class _Watcher:
             self.writer.close()
             self.ended.set()
 
-    def refresh(self, paths: set[str]) -> None:
+    def refresh(self, _paths: Collection[str] = ()) -> None:
         first = not self.refreshed
-        begun, changed = self.changes.begin()
-        only = None if RESCAN in paths else changed or None
-        if only is None:
-            self.refreshed = time.monotonic()
+        begun = self.changes.begin()
+        self.refreshed = time.monotonic()
         try:
-            done = self.writer.refresh(
-                leased=False, only=only, limit=REFRESHED_FILES, first=FIRST_FILES
-            )
+            done = self.writer.refresh(leased=False, limit=REFRESHED_FILES, first=FIRST_FILES)
             beside = done.left > 0
             if beside:
                 done = self.index_beside()
@@ -407,13 +403,13 @@ class _Watcher:
             self.say(f"{self.layer.alias}: {error}")
             return
         some = done.changed > 0 or done.removed > 0
-        if only is None and not (first or some):
+        if not (first or some):
             spent = time.monotonic() - self.refreshed
             self.quiet = min(max(LOOK_AGAIN, _SHARE * spent), _LONGEST_QUIET)
         if done.stale:
             self.changes.note({RESCAN})
         else:
-            self.changes.finish(begun, whole=only is None and self.leasing)
+            self.changes.finish(begun, vouch=self.leasing)
         if some:
             with contextlib.suppress(LessonsError):
                 self.layer.follow()
@@ -440,7 +436,7 @@ class _Watcher:
     def idle(self) -> None:
         lost = self.leasing and self.changes.files != frozenset()
         if lost or time.monotonic() - self.refreshed >= self.quiet:
-            self.refresh({RESCAN})
+            self.refresh()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -59,7 +59,6 @@ class Refreshing(TypedDict, total=False):
     progress: Callable[[int, int], None] | None
     rebuild: bool
     first: int | None
-    only: Collection[str] | None
     waiting: Callable[[str], None] | None
 
 
@@ -72,21 +71,19 @@ def refresh(
     progress: Callable[[int, int], None] | None = None,
     rebuild: bool = False,
     first: int | None = None,
-    only: Collection[str] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> Refresh:
     """Bring the index up to date with the files.
 
     ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
     ``patience`` the seconds waited for another writer, and ``waiting`` is told which; where either
-    bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do). ``only`` names
-    all files that changed, where a watcher knows them.
+    bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
     began = time.monotonic()
     state = index.state
     if state is None or not index.current:
         limit = limit if first is None else first
-    elif not rebuild and only is None:
+    elif not rebuild:
         settings = settings_from_dict(state.settings)
         seen = scan_brain(index.root, settings, state.ignored, last=state)
         index.silent = seen.silent
@@ -100,8 +97,7 @@ def refresh(
         if refused:
             return Refresh(files=0, stale=refused)
         run = _Run(index, limit=limit, workers=workers, progress=progress)
-        some = None if only is None or rebuild else run.run_on(only)
-        done = some or run.run(rebuild=rebuild)
+        done = run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
 
 
@@ -144,26 +140,6 @@ class _Run:
             started = 0  # settings changed while we looked: vouch for nothing
         return self._apply(state, seen, settings, started, named=named)
 
-    def run_on(self, paths: Collection[str]) -> Refresh | None:
-        """Do the work for files that are known and still there, None if that is not all to do."""
-        state, root = self.index.state, self.index.root
-        head = scans.settings_signature(root)
-        if state is None or not self.index.current or not state.manifest.startswith(head):
-            return None
-        settings = settings_from_dict(state.settings)
-        self.index.verify_catalogue()
-        started = time.time_ns()
-        files = scans.parse_manifest(state.manifest)
-        for path in paths:
-            signature = scans.find_signature(root, path)
-            size = int(signature.rpartition(".")[2]) if signature else 0
-            if path not in files or signature is None or size > settings.index.max_file_bytes:
-                return None
-            files[path] = signature
-        manifest = scans.format_manifest(files, like=state.manifest)
-        seen = Scan(files=files, manifest=manifest, findings=(), silent=state.silent)
-        return self._apply(state, seen, settings, started, named=True, only=paths)
-
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
@@ -199,11 +175,10 @@ class _Run:
         started: int,
         *,
         named: bool,
-        only: Collection[str] | None = None,
     ) -> Refresh:
         catalogue = self.index.catalogue
         known = scans.parse_manifest(state.manifest) if state.manifest else {}
-        numbers = catalogue.numbers() if only is None else catalogue.numbers(*only)
+        numbers = catalogue.numbers()
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
         todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
         done = {path: sig for path, sig in known.items() if path in seen.files}

@@ -56,29 +56,25 @@ class Changes:
             if RESCAN in paths:
                 self._known, self._lost = False, self._signs
 
-    def begin(self) -> tuple[int, frozenset[str] | None]:
-        """Begin a refresh; return what `finish` asks for, and the changed files as `files` does."""
+    def begin(self) -> int:
+        """Begin a refresh of all files; return what `finish` asks for."""
         with self._lock:
             self._next = identify_file(self._root)
-            return self._signs, self._find()
+            return self._signs
 
-    def finish(self, begun: int, *, whole: bool) -> None:
-        """Note that what changed before ``begun`` is committed; ``whole``: all files were seen."""
+    def finish(self, begun: int, *, vouch: bool = True) -> None:
+        """Note that what changed before ``begun`` is committed; whether the rest will be known."""
         with self._lock:
             self._folder = self._next
             self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
-            if whole:
-                self._known = self._lost <= begun
+            self._known = vouch and self._lost <= begun
 
     @property
     def files(self) -> frozenset[str] | None:
         """The changed files, None where there may be others."""
         with self._lock:
-            return self._find()
-
-    def _find(self) -> frozenset[str] | None:
-        known = self._known and self._folder is not None and not self.is_replaced
-        return frozenset(self._pending) if known else None
+            known = self._known and self._folder is not None and not self.is_replaced
+            return frozenset(self._pending) if known else None
 
     @property
     def count(self) -> int:

@@ -320,8 +320,8 @@ def changes(cache, root):
     made.end()
 
 
-def commit(changes, *, whole=True):
-    changes.finish(changes.begin()[0], whole=whole)
+def commit(changes):
+    changes.finish(changes.begin())
 
 
 def test_an_index_is_vouched_for_until_something_changes(cache, changes):
@@ -330,15 +330,13 @@ def test_an_index_is_vouched_for_until_something_changes(cache, changes):
     changes.note({"a.md"})
     assert not is_leased(cache)
     assert changes.files == {"a.md"}
-    commit(changes, whole=False)
+    commit(changes)
     assert is_leased(cache)
 
 
 def test_what_this_process_writes_is_known_after_a_full_look_only(cache, changes):
     drop_lease(cache)
     assert changes.files is None
-    commit(changes, whole=False)
-    assert not is_leased(cache)
     commit(changes)
     assert is_leased(cache)
 
@@ -354,9 +352,9 @@ def test_each_watch_has_its_own(cache, root, changes):
 
 @pytest.mark.parametrize("sign", ["a.md", RESCAN])
 def test_a_sign_on_the_way_counts(cache, changes, sign):
-    begun, _ = changes.begin()
+    begun = changes.begin()
     changes.note({sign})
-    changes.finish(begun, whole=True)
+    changes.finish(begun)
     assert not is_leased(cache)
 
 
