@@ -96,26 +96,19 @@ def refresh(
             raise IndexBusy(refused)
         if refused:
             return Refresh(files=0, stale=refused)
-        run = _Run(index, limit=limit, workers=workers, progress=progress)
+        run = _Run(index, limit, workers, progress or (lambda _done, _all: None))
         done = run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
 
 
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One run of the writer. Whoever makes one holds the writer lock."""
 
-    def __init__(
-        self,
-        index: SearchIndex,
-        *,
-        limit: int | None,
-        workers: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
-        self.index = index
-        self.limit = limit
-        self.workers = workers
-        self.progress = progress or (lambda _done, _all: None)
+    index: SearchIndex
+    limit: int | None
+    workers: int
+    progress: Callable[[int, int], None]
 
     def run(self, *, rebuild: bool) -> Refresh:
         """Do the work; batches already committed stay when a later one fails."""
@@ -143,12 +136,8 @@ class _Run:
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
-        fresh = State(
-            versions=versions(settings.index.engine),
-            generation=generation,
-            manifest="",
-            settings=as_data(settings),
-        )
+        now, kept = versions(settings.index.engine), as_data(settings)
+        fresh = State(versions=now, generation=generation, manifest="", settings=kept)
         directory = self.index.engine_directory(fresh)
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(remove_any, directory)
@@ -168,13 +157,7 @@ class _Run:
         return fresh
 
     def _apply(
-        self,
-        state: State,
-        seen: Scan,
-        settings: Settings,
-        started: int,
-        *,
-        named: bool,
+        self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
     ) -> Refresh:
         catalogue = self.index.catalogue
         known = scans.parse_manifest(state.manifest) if state.manifest else {}
@@ -199,10 +182,8 @@ class _Run:
             entries: list[tuple[int, CatalogueEntry]] = []
             replaced = list(gone.values())
             uncommitted = 0
-            jobs = [
-                (self.index.root, todo[start : start + _JOB], settings)
-                for start in range(0, len(todo), _JOB)
-            ]
+            parts = (todo[start : start + _JOB] for start in range(0, len(todo), _JOB))
+            jobs = [(self.index.root, part, settings) for part in parts]
             workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
             for batch in map_batches(digest_files, jobs, workers=workers):
                 for entry in batch:
@@ -228,12 +209,9 @@ class _Run:
                         engine.compact()
                         state = catalogue.commit(replace(state, engine=engine.stamp()))
                         self.index.accept(state)
+        changed, removed = len(todo), len(gone)
         return Refresh(
-            files=len(seen.files),
-            changed=len(todo),
-            removed=len(gone),
-            stale=stale,
-            left=waiting,
+            files=len(seen.files), changed=changed, removed=removed, stale=stale, left=waiting
         )
 
     def _commit(
