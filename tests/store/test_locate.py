@@ -91,7 +91,7 @@ def test_no_home_at_all_is_one_line(monkeypatch):
 @pytest.mark.parametrize(("path", "key"), [
     ("/nonexistent/my-repo_1.0", "+nonexistent+my-repo_1.0"),
     ("/nonexistent/a b+c=d", "+nonexistent+a=20=b=2b=c=3d=d"),
-    ("/nonexistent/교훈", "+nonexistent+=eab590ed9b88="),
+    ("/nonexistent/교훈", "+nonexistent+=eab590ed9b88=")
 ])  # fmt: skip
 def test_a_key_is_the_path_with_what_is_unsafe_as_hexadecimal(path, key):
     assert brain_key(path) == key

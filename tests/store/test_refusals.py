@@ -23,7 +23,7 @@ from tests.store.one_card import BUMPED, CARD, bump, only_the_card, read, refuse
     (errno.EDQUOT, "quota"),
     (errno.EROFS, "read-only"),
     (errno.EACCES, "no permission"),
-    (errno.EIO, "check the disk"),
+    (errno.EIO, "check the disk")
 ])  # fmt: skip
 @pytest.mark.parametrize("call", ["open", "write", "fsync"])
 def test_what_the_system_refuses_is_one_line_and_nothing_is_lost(

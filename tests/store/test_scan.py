@@ -173,7 +173,7 @@ def test_manifests_are_read_back(tmp_path):
     (999_999_999_990_000_500, True),  # within a kernel tick before it
     (999_999_990_000_000_500, False),
     (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
-    (999_999_990_000_000_000, False),
+    (999_999_990_000_000_000, False)
 ])  # fmt: skip
 def test_a_file_too_young_to_be_vouched_for_is_marked(modified, racy):
     signature = f"{modified}.{modified}.7.42"

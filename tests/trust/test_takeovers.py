@@ -12,10 +12,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.scan import (
-    is_trusted,
-    trust,
-)
+from lessons_kb.store.scan import is_trusted, trust
 from lessons_kb.store.user_state import brain_key, state_dir
 from tests.kit import Claude, Workspace, answer_event, commit, git, make_brain, trust_brain
 
@@ -642,7 +639,7 @@ def test_init_over_existing_cards_asks_on_a_terminal(tmp_path, answer, trusted):
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-P", "-c", code, "init"],
-        cwd=repo, stdin=follower, stdout=follower, stderr=follower,
+        cwd=repo, stdin=follower, stdout=follower, stderr=follower
     ) as process:  # fmt: skip
         os.close(follower)
         os.write(leader, f"{answer}\n".encode())
