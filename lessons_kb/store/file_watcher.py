@@ -131,7 +131,7 @@ class FolderWatch:
     ``RESCAN`` among them says that anything may have changed. The first call is ``{RESCAN}``,
     when the watch stands: what changes after it is not missed. Calls come from the thread of
     ``run``, one after another, ``debounce`` seconds after the last of several changes. Where the
-    system's watches are exhausted the folder is polled every ``poll`` seconds instead. What lies
+    system's watches are exhausted it is called every ``poll`` seconds instead. What lies
     in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
     another thread, with the paths of each change; ``on_idle`` from the thread of ``run`` after
     each ``tick`` seconds without a change, unless the folder is polled. Between ticks it sleeps;
@@ -157,6 +157,7 @@ class FolderWatch:
         self._tick = tick
         self._on_sign = on_sign
         self._on_idle = on_idle
+        self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
         """None says that the watch is to stop."""
 
@@ -166,18 +167,15 @@ class FolderWatch:
         Raises BrainNotFound when the folder is not or no longer there, and what ``on_change``
         raises.
         """
-        polling = False
         while not self.stopped:
             folder = self._identify()
-            observer = self._start(polling=polling)
-            if observer is None:
-                polling = True
-                continue
+            observer = self._start()
             try:
-                polling = self._follow(observer, folder, polling=polling)
+                self._follow(observer, folder)
             finally:
-                observer.stop()
-                observer.join()
+                if observer is not None:
+                    observer.stop()
+                    observer.join()
 
     def stop(self) -> None:
         """Have ``run`` return soon; may be called from any thread, also before it runs."""
@@ -191,11 +189,12 @@ class FolderWatch:
             )
         return folder
 
-    def _start(self, *, polling: bool) -> BaseObserver | None:
-        """Start an observer; None when the system's watches run out."""
+    def _start(self) -> BaseObserver | None:
+        """Start an observer; None when the system's watches have run out."""
+        if self._exhausted:
+            return None
         from watchdog import events as kinds
         from watchdog.observers import Observer
-        from watchdog.observers.polling import PollingObserverVFS
 
         watch = self
 
@@ -214,52 +213,45 @@ class FolderWatch:
         # The library warns (of nothing that matters) in its own thread when folders are made one
         # in another; where warnings are errors, that would end the thread.
         warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
-        observer: BaseObserver | None = None
+        observer = None
         try:
-            if polling:
-                observer = PollingObserverVFS(os.lstat, self._list, polling_interval=self._poll)  # type: ignore[arg-type]
-            else:
-                observer = Observer()
+            observer = Observer()
             observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
             observer.start()
         except OSError as error:
             if observer is not None:
                 observer.stop()
-            if not polling and error.errno in _EXHAUSTED:
+            self._exhausted = error.errno in _EXHAUSTED
+            if self._exhausted:
                 return None
             self._identify()
             raise storage_error(error, self.root) from None
-        if not polling and _is_exhausted(self.root):  # some folders were left out in silence
-            observer.stop()
-            observer.join()
-            return None
+        self._exhausted = _is_exhausted(self.root)  # some folders were left out in silence
         return observer
 
-    def _follow(self, observer: BaseObserver, folder: tuple[int, int], *, polling: bool) -> bool:
-        """Hand on changes until stopped or a new start is due; return whether to poll then."""
+    def _follow(self, observer: BaseObserver | None, folder: tuple[int, int]) -> None:
+        """Hand on changes until stopped or a new start is due."""
         self._on_change({RESCAN})
-        while not self.stopped:
-            batch = self._next_batch()
+        while not self.stopped and (observer is None or not self._exhausted):
+            batch = self._next_batch(self._tick if observer is not None else self._poll)
             # An emitter ends when its folder is gone, though another has its place and number.
-            alive = all(emitter.is_alive() for emitter in observer.emitters)
-            if self._identify() != folder or not alive:
-                return polling
-            changed = {RESCAN} if len(batch) > _MANY else set(self._find_changed(batch))
-            if self.stopped:
-                break
-            if changed:
+            emitters = observer.emitters if observer is not None else ()
+            if self._identify() != folder or not all(one.is_alive() for one in emitters):
+                return
+            changed = set(self._find_changed(batch))
+            if observer is None or len(batch) > _MANY:
+                changed = {RESCAN}
+            if changed and not self.stopped:
                 self._on_change(changed)
-            elif not batch and not polling:
+            elif not batch and not self.stopped:
                 self._on_idle()
             grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
-            if grown and not polling and _is_exhausted(self.root):
-                return True
-        return polling
+            self._exhausted = self._exhausted or (grown and _is_exhausted(self.root))
 
-    def _next_batch(self) -> list[FileSystemEvent]:
-        """Return the events of one flurry of changes, [] after a tick without any."""
+    def _next_batch(self, patience: float) -> list[FileSystemEvent]:
+        """Return the events of one flurry of changes, [] after some seconds without any."""
         batch: list[FileSystemEvent] = []
-        patience, until = self._tick, math.inf
+        until = math.inf
         while time.monotonic() < until:
             try:
                 event = self._events.get(timeout=patience)
@@ -302,14 +294,6 @@ class FolderWatch:
         parts = full.removeprefix(start).split(os.sep)
         inside = full.startswith(start) and _SKIPPED.isdisjoint(parts)
         return "/".join(parts) if inside and not parts[-1].startswith(TEMP_PREFIX) else None
-
-    def _list(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
-        """Yield the entries of a folder that polling has to look at."""
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                path = self._relative(entry.path)
-                if path and (entry.is_dir(follow_symlinks=False) or is_watched(path)):
-                    yield entry
 
 
 def _is_exhausted(root: str) -> bool:
