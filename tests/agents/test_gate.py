@@ -153,27 +153,28 @@ def test_the_folder_that_git_works_in_is_not_what_it_changes(claude):
     assert "more" not in reason
 
 
-@pytest.mark.parametrize(
-    ("agent", "fields", "environment"),
-    [
-        ("claude-code", {}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}),
-        ("claude-code", {}, {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}),
-        (
-            "claude-code",
-            {"permission_mode": "bypassPermissions"},
-            {"CLAUDE_CODE_SESSION_ATTENDED": "1"},
-        ),
-        ("claude-code", {"permission_mode": "dontAsk"}, {}),
-        ("codex", {"turn_id": "t1", "model": "gpt-5"}, {}),  # it cannot ask
-    ],
-)
-def test_where_nobody_can_answer_it_is_context(agent, fields, environment, claude):
+SDK, ATTENDED = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
+
+
+@pytest.mark.parametrize(("agent", "mode", "environment"), [
+    ("claude-code", "default", {"CLAUDE_CODE_SESSION_ATTENDED": "0"}),
+    ("claude-code", "default", SDK),
+    ("claude-code", "bypassPermissions", ATTENDED),
+    ("claude-code", "dontAsk", {}),
+    ("codex", "default", {}),  # it cannot ask
+])  # fmt: skip
+def test_where_nobody_can_answer_it_is_context(agent, mode, environment, claude):
     claude.agent = agent
-    said = claude.run(f"rm {FILE}", environment=environment, **fields)
+    mode = (
+        {"permission_mode": mode, "turn_id": "t1"}
+        if agent == "codex"
+        else {"permission_mode": mode}
+    )
+    said = claude.run(f"rm {FILE}", environment=environment, **mode)
     assert not said.asked
     assert "Drop the column one release later" in said.context
     assert "nobody can be asked here" in said.context
-    assert claude.run(f"rm {FILE}", 2, environment=environment, **fields) == {}
+    assert claude.run(f"rm {FILE}", 2, environment=environment, **mode) == {}
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan"])
@@ -290,13 +291,9 @@ def test_what_was_approved_brings_it_no_second_time(claude):
 
 
 @pytest.mark.parametrize("begun", [{"initial_prompt": "go on with it"}, {}])
-def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, project, fire):
-    def say(name, **fields):
-        common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-23T07:31:21.082Z"}
-        return fire("copilot-cli", common | {"hook_event_name": name} | fields)
-
-    say("SessionStart", source="new", **begun)
-    command = {"command": f"sed -i s/1/2/ {FILE}"}
-    said = say("PreToolUse", tool_name="Bash", tool_input=command)
+def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, session):
+    copilot = session("copilot-cli")
+    copilot.say("SessionStart", source="new", **begun)
+    said = copilot.run(f"sed -i s/1/2/ {FILE}")
     assert said.get("permissionDecision") == (None if begun else "ask")
     assert ("nobody can be asked" in said.context) == bool(begun)
