@@ -105,7 +105,7 @@ class Session(Claude):
 
     def __init__(self, project, agent, session="s1", **how):
         super().__init__(project, session, agent, **how)
-        self.seconds = 9
+        self.day, self.seconds = "2026-11-22", 9
 
     def event(self, name, **fields):
         names, cwd = NAMES.get(self.agent, {}), str(self.project)
@@ -125,7 +125,7 @@ class Session(Claude):
             common |= {"sessionId": common.pop("session_id"), "hookEventName": name}
             del common["hook_event_name"]
         if self.agent in TIMED:
-            common["timestamp"] = f"2026-11-22T10:00:{self.seconds:02d}.100Z"
+            common["timestamp"] = f"{self.day}T10:00:{self.seconds:02d}.100Z"
             if self.agent != "vscode":
                 fields.pop("tool_use_id", None)
         return {**common, **fields}

@@ -16,7 +16,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import database
-from tests.agents.test_sessions import Cursor
+from tests.agents.test_sessions import Script
 from tests.kit import answer_event, read_troubles, state_dir
 
 pytestmark = pytest.mark.slow
@@ -215,8 +215,8 @@ def test_a_process_that_stays_says_what_is_wrong_now(project, mount):
 
 
 def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter):
-    script = Cursor(project)
-    asked = script.prompt(PROMPT, 1)
+    script = Script(project, "cursor")
+    asked = script.asked(PROMPT, 1)
     enter("cursor", asked | {"conversation_id": "before"})
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
     with held_by_a_stopped_process(journal):

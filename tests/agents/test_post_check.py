@@ -1,6 +1,5 @@
 """What a user is told when a turn ends: one line, only where something was changed."""
 
-import json
 import time
 
 import pytest
@@ -205,26 +204,18 @@ def test_a_mistake_that_was_taken_back_is_not(project, turn):
     assert "contradicted" not in line
 
 
-def test_in_copilot_the_answer_is_waited_for(project, fire, monkeypatch):
-    record = project.parent / "events.jsonl"
+def test_in_copilot_the_answer_is_waited_for(project, session, monkeypatch):
+    copilot = session("copilot-cli")
+    copilot.transcript = project.parent / "events.jsonl"
 
-    def event(name, second, **fields):
-        at = f"2026-11-22T10:00:{second:02d}.100Z"
-        common = {"hook_event_name": name, "session_id": "c1", "cwd": str(project)}
-        return common | {"timestamp": at} | fields
-
-    def record_answer(text, second):
+    def record_answer(text):
         said = {"type": "assistant.message", "data": {"content": text, "toolRequests": []}}
-        with record.open("a") as file:
-            file.write(json.dumps(said | {"timestamp": event("", second)["timestamp"]}) + "\n")
+        copilot.record(said | {"timestamp": copilot.event("")["timestamp"]})
 
-    record_answer("That is done, tests and all.", 1)  # of the turn before
-    tool, arguments = write(project, "bot/main.py", REJECT)
-    call = {"tool_name": tool, "tool_input": arguments}
-    call["tool_result"] = {"result_type": "success", "text_result_for_llm": "Created"}
-    fire("copilot-cli", event("UserPromptSubmit", 2, prompt=PROMPT))
-    fire("copilot-cli", event("PostToolUse", 3, **call))
+    record_answer("That is done, tests and all.")  # of the turn before
+    copilot.prompt(PROMPT)
+    done = {"result_type": "success", "text_result_for_llm": "Created"}
+    copilot.call("Post", *write(project, "bot/main.py", REJECT), tool_result=done)
     # The client writes while the hook runs.
-    monkeypatch.setattr(time, "sleep", lambda _seconds: record_answer(LEFT, 4))
-    said = fire("copilot-cli", event("Stop", 5, transcript_path=str(record)))
-    assert "left the tests for a follow-up" in said["progress"]
+    monkeypatch.setattr(time, "sleep", lambda _seconds: record_answer(LEFT))
+    assert "left the tests for a follow-up" in copilot.say("Stop")["progress"]
