@@ -1,4 +1,4 @@
-"""When a turn ends: the post-check for the user, drafts for the reviewer."""
+"""When a turn or a session ends: the post-check for the user, drafts for the reviewer."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ def answer(hook: Hook) -> Answer:
 
     Not every agent tells that a session ends.
     """
-    hook.event.text = hook.event.text or find_answer(hook)
-    said = _check(hook)
+    said = NOTHING
+    if hook.event.what == "stop":
+        hook.event.text = hook.event.text or find_answer(hook)
+        said = _check(hook)
     order_drafts(hook)
     return said
 
