@@ -37,18 +37,22 @@ def run(command):
     return "Bash", {"command": command}
 
 
-def test_what_is_denied_is_told_in_words(project, turn):
-    line = turn(LEFT, write(project, "bot/main.py", REJECT))
-    assert line == (
-        "⚠ Checklist: “Cover the rejection with a test” left out (“I left the tests for a "
-        "follow-up.”) — lessons check --last"
-    )
+SEEN = "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
 
 
-def test_what_is_open_is_not_seen_and_no_warning(project, turn):
-    line = turn("Done.", write(project, "bot/main.py", REJECT))
-    assert line == "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
-    assert "not done" not in line
+@pytest.mark.parametrize(("language", "answer", "line"), [
+    ("en", LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
+    ("en", "Done.", SEEN),
+    ("ko", LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
+    # a question about what was left out is enough, and leaves open items open
+    ("en", "I left the tests for a follow-up. Shall I add them?", ""),
+    ("en", "The handler is there. Is the bot for a group or for a private chat?", ""),
+])  # fmt: skip
+def test_what_is_left_is_told_in_the_language_of_the_brain(project, turn, language, answer, line):
+    (project / "lessons.toml").write_text(f'language = "{language}"\n')
+    said = turn(answer, write(project, "bot/main.py", REJECT))
+    assert said.startswith(line)
+    assert bool(said) == bool(line)
 
 
 def test_more_than_two_open_items_are_a_count(project, turn):
@@ -65,29 +69,11 @@ def test_a_claim_of_what_never_happened(project, turn):
     assert "but no test was written" in line
 
 
-def test_it_is_told_in_the_language_of_the_brain(project, turn):
-    (project / "lessons.toml").write_text('language = "ko"\n')
-    line = turn(LEFT, write(project, "bot/main.py", REJECT))
-    assert line.startswith(
-        "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"
-    )
-
-
 @pytest.mark.parametrize(
     "calls", [(), [run("git status"), run("cat a.py")], [("Read", {"file_path": "a"})]]
 )
 def test_where_nothing_was_changed_nothing_is_said(turn, calls):
     assert turn(LEFT, *calls) == ""
-
-
-def test_an_answer_that_ends_with_a_question_leaves_open_items_open(project, turn):
-    asks = "The handler is there. Is the bot for a group or for a private chat?"
-    assert turn(asks, write(project, "bot/main.py", "x = 1\n")) == ""
-
-
-def test_a_question_about_what_was_left_out_is_enough(project, turn):
-    asks = "I left the tests for a follow-up. Shall I add them?"
-    assert turn(asks, write(project, "bot/main.py", REJECT)) == ""
 
 
 def test_all_shown_is_silent(project, turn):

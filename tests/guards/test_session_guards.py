@@ -106,7 +106,8 @@ def test_no_state_is_shared(before, after):
     for event in before:
         watch.see(event)
         kept.append((state := watch.to_state(), json.dumps(state)))
-    resumed = Watch.from_state(watch.to_state())
+    kept.append((state := watch.to_state(), json.dumps(state)))
+    resumed = Watch.from_state(state)
     for event in after:
         resumed.see(event)
     assert all(json.dumps(state) == text for state, text in kept)
