@@ -84,8 +84,10 @@ def test_unless_excuses_its_line_alone():
     assert [m.line for m in Matcher([one]).find_in_file("a.py", text)] == [2]
 
 
-def test_anchors_are_those_of_lines():
-    found = Matcher([rule(r"^import os$")]).find_in_file("a.py", "x\nimport os\nimport oslo\n")
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_anchors_are_those_of_lines(end):
+    text = end.join(["x", "import os", "import oslo", ""])
+    found = Matcher([rule(r"^import os$")]).find_in_file("a.py", text)
     assert [match.line for match in found] == [2]
 
 
