@@ -36,6 +36,13 @@ def test_what_is_said_before_a_call(claude, asked, act, says):
     assert act(claude, 2, environment=AGAIN) == {}
 
 
+def test_a_question_that_nobody_can_answer(claude):
+    claude.agent = "codex"
+    first = claude.run("rm migrations/001.sql", turn_id="t1")
+    assert "nobody can be asked here" in first.context
+    assert claude.run("rm migrations/001.sql", turn_id="t1", environment=AGAIN) == first
+
+
 def test_a_prompt(claude):
     first = claude.prompt(TELEGRAM)
     assert ITEM in first.context

@@ -80,6 +80,11 @@ def test_a_tail_ends_at_the_last_whole_line():
     assert (second[0].id, second[0].tool, second[0].ended) == ("t1", "", "failed")
 
 
+def test_a_result_ends_the_calls_that_were_made_together():
+    _found, _end, steps = read_tail("codex", records.CODEX)
+    assert steps == {"c1": "c1", "c2": "c2", "c3": "c3"}
+
+
 def test_lines_that_are_no_objects_are_counted_and_passed_over():
     data = b"not json\n[1]\n" + records.CLAUDE + b'{"type": "user", "mess'
     transcript, found = read(data)
