@@ -180,7 +180,7 @@ def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(kw_only=True, slots=True)
-class _Step:
+class _RunCommand:
     """One simple command of a line, and where it runs."""
 
     folder: str | None
@@ -202,9 +202,9 @@ class _Step:
         return self.arguments[1] if is_shell and len(self.arguments) > 1 else ""
 
 
-def _parse_steps(command: str) -> list[_Step]:
+def _parse_steps(command: str) -> list[_RunCommand]:
     """Return each simple command of a line, none of one that cannot be read to its end."""
-    steps: list[_Step] = []
+    steps: list[_RunCommand] = []
     outer: list[str | None] = []
     left: list[str | None] = []
     folder: str | None = ""
@@ -217,7 +217,7 @@ def _parse_steps(command: str) -> list[_Step]:
             if not (sign == ">&" and (file.isdigit() or file == "-"))
         ]
         words = [re.sub(_HERE, ".", word) for word in simple.words]
-        step = _Step(folder=folder, piped=piped, words=words, redirects=redirects)
+        step = _RunCommand(folder=folder, piped=piped, words=words, redirects=redirects)
         step.program, step.arguments = _program(words)
         folder = _moved(step, left)
         for char in simple.operator:
@@ -240,7 +240,7 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return "", ()
 
 
-def _moved(step: _Step, left: list[str | None]) -> str | None:
+def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
     """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
     if step.program == "popd":
         return left.pop() if left else None
@@ -263,7 +263,7 @@ def _is_expanded(path: str) -> bool:
     return any(char in path for char in _EXPANDED)
 
 
-def _changed_by(step: _Step, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _changed_by(step: _RunCommand, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
     program, arguments = step.program, step.arguments
     if step.inner:
         for kind, paths in find_changed(step.inner):
@@ -302,7 +302,7 @@ def _only_looks(program: str, arguments: Sequence[str]) -> bool:
     return not any(word.partition("=")[0] in LOOKERS[program] for word in words)
 
 
-def _touched_by(step: _Step) -> Iterator[tuple[str, str]]:
+def _touched_by(step: _RunCommand) -> Iterator[tuple[str, str]]:
     """Yield (kind, file) of what a command reads, edits and removes."""
     program, arguments = step.program, step.arguments
     if program in READERS:

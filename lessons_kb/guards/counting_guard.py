@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from lessons_kb.errors import InputError
 
 
-class Guard:
+class StatefulGuard:
     """A guard that remembers plain JSON data."""
 
     SHAPE: ClassVar[Mapping[str, Any]]
@@ -36,7 +36,7 @@ class Guard:
         self._state.update(copy.deepcopy(state))
 
 
-class CountingGuard(Guard):
+class CountingGuard(StatefulGuard):
     """A guard that speaks at a count."""
 
     def __init__(self, *, limit: int = 3) -> None:

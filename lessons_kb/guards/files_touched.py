@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Collection
 
-from lessons_kb.guards.counting_guard import Guard
+from lessons_kb.guards.counting_guard import StatefulGuard
 from lessons_kb.guards.file_names import escape, parse_path, show_path
 from lessons_kb.model import DONE, Event, Signal
 from lessons_kb.text.token_estimate import count_bytes
@@ -17,7 +17,7 @@ _BULLETS = ("-", "*", "+", "•")
 _NOTHING = ("none", "(none)", "_none_", "n/a")
 
 
-class FileLedger(Guard):
+class FileLedger(StatefulGuard):
     """Two sets of paths that outlive any compaction; the order of events does not matter."""
 
     SHAPE = {"read": [""], "modified": [""]}  # noqa: RUF012 never changed

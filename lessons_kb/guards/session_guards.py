@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from lessons_kb.errors import InputError
-from lessons_kb.guards.counting_guard import CountingGuard, Guard
+from lessons_kb.guards.counting_guard import CountingGuard, StatefulGuard
 from lessons_kb.guards.file_names import show_path
 from lessons_kb.guards.files_touched import FileLedger
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
@@ -199,7 +199,7 @@ class Watch:
         self._edits = EditLoopGuard(limit=limits.edits)
         self.files = FileLedger(scope=scope, max_bytes=limits.ledger_bytes)
         """The files read and modified so far."""
-        self._guards: dict[str, Guard] = {
+        self._guards: dict[str, StatefulGuard] = {
             "mistakes": self._mistakes,
             "repeats": self._repeats,
             "edits": self._edits,
