@@ -105,7 +105,8 @@ class Session(Claude):
 
     def __init__(self, project, agent, session="s1", **how):
         super().__init__(project, session, agent, **how)
-        self.day, self.seconds = "2026-11-22", 9
+        yesterday = time.gmtime(time.time() - 86_400)  # a journal forgets what is old
+        self.day, self.seconds = time.strftime("%Y-%m-%d", yesterday), 9
 
     def event(self, name, **fields):
         names, cwd = NAMES.get(self.agent, {}), str(self.project)

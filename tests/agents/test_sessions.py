@@ -54,8 +54,6 @@ class Script(Session):
     def __init__(self, project, agent):
         super().__init__(project, agent)
         self.transcript = project / "none.jsonl"
-        if agent in ("copilot-cli", "vscode"):
-            self.day = "2026-08-21"
 
     def _call(self, name, number, tool, arguments, **fields):
         named = {"tool_name": tool, "tool_use_id": number, "tool_input": arguments}
