@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal, NotRequired, Protocol, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import (  # re-exported
+    ResourceNotFoundError as ResourceNotFoundError,  # noqa: PLC0414
+)
 from mcp.server.mcpserver.exceptions import ToolError as ToolError  # noqa: PLC0414 re-exported
 from mcp.types import ToolAnnotations
 from pydantic import Field

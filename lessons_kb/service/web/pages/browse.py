@@ -29,8 +29,9 @@ _MAX_QUERY = 4_000
 
 def show_cards(view: View) -> Response:
     """Show the cards that a search finds, best first, or all of them, most recent first."""
-    asked = view.query.get("q", "").strip()[:_MAX_QUERY]
-    kind, status, project = (view.query.get(name, "") for name in ("kind", "status", "project"))
+    query = view.request.query_params
+    asked = query.get("q", "").strip()[:_MAX_QUERY]
+    kind, status, project = (query.get(name, "") for name in ("kind", "status", "project"))
     kinds = (kind,) if kind in (*KINDS, NOTE) else KINDS
     everything = view.served.find().cards.all(notes=kind == NOTE)
     projects = find_projects(everything)
@@ -78,7 +79,7 @@ def show_cards(view: View) -> Response:
 
 def show_card(view: View) -> Response:
     """Show one card."""
-    document = view.served.find().cards.read(view.parameters["card"])[1]
+    document = view.served.find().cards.read(view.request.path_params["card"])[1]
     card = document.card
     if card is None:
         raise CardNotFound("the card cannot be read any more; run `lessons lint`")

@@ -13,7 +13,7 @@ from lessons_kb.duplicates.near_duplicates import RELATED
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
 from lessons_kb.process.git import Author
 from lessons_kb.service.web.pages.browse import find_facts, render_body
-from lessons_kb.service.web.pages.view import View, say
+from lessons_kb.service.web.pages.view import View, send_to
 from lessons_kb.text.sanitize import clean_line, visible
 
 _REFUSED = 422
@@ -28,7 +28,7 @@ def show_inbox(view: View) -> Response:
     """Show what waits for a decision, and what waits on the branch for being merged."""
     review = _open(view)
     leaf = view.leaf(review.all(), "inbox")
-    state, card = review.find_outcome(view.query.get("done", ""))
+    state, card = review.find_outcome(view.request.query_params.get("done", ""))
     return view.show(
         "inbox.html",
         rows=[_describe(draft) for draft in leaf.pop("items")],
@@ -41,7 +41,7 @@ def show_inbox(view: View) -> Response:
 
 def tell_outcome(view: View) -> str:
     """Return what was decided about the draft that is asked for, "" while nothing is."""
-    state, card = _open(view).find_outcome(view.parameters.get("draft", ""))
+    state, card = _open(view).find_outcome(view.request.path_params.get("draft", ""))
     places = {"accepted": f" as {card}", "merged": f" into {card}", "discarded": ""}
     decided = f"This draft was already {state}{places[state]}." if state in places else ""
     return clean_line(decided)
@@ -50,19 +50,19 @@ def tell_outcome(view: View) -> str:
 def show_draft(view: View) -> Response:
     """Show one draft, or do what was decided about it and show the inbox."""
     review = _open(view)
-    draft = review.get(view.parameters["draft"])
+    draft = review.get(view.request.path_params["draft"])
     choice = view.form.get("do", "")
     if choice in ("accept", "merge", "discard"):
         try:
             _decide(review, draft, choice, view)
-            return view.send_to("inbox", done=draft.id)
+            return send_to(view.address("inbox", done=draft.id))
         except DuplicateCard as error:
             problem = (
                 f"{error.existing} may be the same lesson. Merge the draft into it, or tick that "
                 "you accept it all the same."
             )
         except (CardNotFound, EditRefused, InputError) as error:
-            problem = say(error, view.served)
+            problem = view.say(error)
         return _show(view, review, review.get(draft.id), problem)
     return _show(view, review, draft)
 
@@ -70,7 +70,7 @@ def show_draft(view: View) -> Response:
 def edit_draft(view: View) -> Response:
     """Show a draft's file in a form, or save what was written there."""
     review = _open(view)
-    draft = review.get(view.parameters["draft"])
+    draft = review.get(view.request.path_params["draft"])
     shown: dict[str, Any] = {"draft": draft, "seen": draft.digest, "text": draft.text}
     shown |= {"problem": "", "other": ""}
     if "text" not in view.form:
@@ -83,14 +83,13 @@ def edit_draft(view: View) -> Response:
         shown |= {"text": text, "problem": problem, "other": visible(draft.text)}
         return view.show("edit.html", status=_REFUSED, **shown)
     except InputError as error:
-        shown |= {"text": text, "problem": say(error, view.served)}
+        shown |= {"text": text, "problem": view.say(error)}
         return view.show("edit.html", status=_REFUSED, **shown)
-    return view.send_to("inbox", draft.id)
+    return send_to(view.address("inbox", draft.id))
 
 
 def _open(view: View) -> BranchReview:
-    caller = view.login.caller
-    author = Author(name=caller.person, email=caller.email)
+    author = Author(name=view.login.person, email=view.login.email)
     return BranchReview(view.served.find(), branch=view.branch, author=author)
 
 
@@ -153,5 +152,5 @@ def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
         told["here"] = review.is_checked_out()
         told["waiting"] = [] if told["here"] else review.find_waiting()
     except LessonsError as error:
-        told["trouble"] = say(error, view.served)
+        told["trouble"] = view.say(error)
     return told
