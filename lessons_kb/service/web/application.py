@@ -74,67 +74,34 @@ class Busy(TimeoutError):
     """More requests wait than can be answered in time."""
 
 
-class AnswerThreads:
-    """The threads in which brains are asked: a fixed number, with a bounded queue."""
-
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
-        self._waiting = 0
-
-    async def run(self, work: Callable[[], T], *, seconds: float) -> T:
-        """Return ``work()``; TimeoutError after some seconds, though the work goes on; Busy."""
-        if self._waiting >= MAX_WAITING:
-            raise Busy
-        self._waiting += 1
-        loop = asyncio.get_running_loop()
-        working = loop.run_in_executor(self._pool, copy_context().run, work)
-        working.add_done_callback(self._done)
-        return await asyncio.wait_for(asyncio.shield(working), seconds)
-
-    def _done(self, working: asyncio.Future[Any]) -> None:
-        self._waiting -= 1
-        if not working.cancelled():
-            working.exception()  # of work that nobody waits for any more
-
-    def close(self) -> None:
-        """Wait for what is being done: a proposal is written or was never begun."""
-        self._pool.shutdown()
-
-
 class Server:
-    """The answers to each route of the table, over some brains."""
+    """The answers to each route of the table, over some brains, from a fixed number of threads."""
 
     def __init__(
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
     ) -> None:
         self._brains = brains
-        self._threads = AnswerThreads()
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
+        self._waiting = 0
         self._tools = {name: Tools(brain, None) for name, brain in brains.items()}
         self._endpoints = {
             name: build_endpoint(build_server(brain, kind=SharedServer), max_body=max_body)
             for name, brain in brains.items()
         }
         self._description = json.dumps(describe()).encode()
-        answers: Mapping[str, Callable[..., Any]] = {
-            "health": self._health,
-            "ready": self._ready,
-            "metrics": self._metrics,
-            "openapi": self._openapi,
-            "hooks": self._hook,
-            "mcp": self._mcp,
-        }
+        routes = [
+            *(
+                Endpoint(
+                    row.path,
+                    partial(self._tool, row) if row.takes else getattr(self, f"_{row.name}"),
+                    methods=[row.method],
+                )
+                for row in ROUTES
+            ),
+            *route_pages(brains, branch=branch, run=self._run_page),
+        ]
         app = Starlette(
-            routes=[
-                *(
-                    Endpoint(
-                        route.path,
-                        answers.get(route.name) or partial(self._tool, route),
-                        methods=[route.method],
-                    )
-                    for route in ROUTES
-                ),
-                *route_pages(brains, branch=branch, run=self._run_page),
-            ],
+            routes=routes,
             lifespan=self._running,
             exception_handlers={
                 HTTPException: show_error,  # type: ignore[dict-item]
@@ -154,9 +121,25 @@ class Server:
             try:
                 yield
             finally:
-                await asyncio.to_thread(self._threads.close)
+                # A proposal is written or was never begun.
+                await asyncio.to_thread(self._threads.shutdown)
                 for brain in self._brains.values():
                     brain.close()
+
+    async def _run(self, work: Callable[[], T], *, seconds: float) -> T:
+        """Return ``work()``; TimeoutError after some seconds, though the work goes on; Busy."""
+        if self._waiting >= MAX_WAITING:
+            raise Busy
+        self._waiting += 1
+        loop = asyncio.get_running_loop()
+        working = loop.run_in_executor(self._threads, copy_context().run, work)
+        working.add_done_callback(self._done)
+        return await asyncio.wait_for(asyncio.shield(working), seconds)
+
+    def _done(self, working: asyncio.Future[Any]) -> None:
+        self._waiting -= 1
+        if not working.cancelled():
+            working.exception()  # of work that nobody waits for any more
 
     async def _health(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -167,7 +150,7 @@ class Server:
             return all(ready)
 
         with contextlib.suppress(TimeoutError):
-            if await self._threads.run(are_ready, seconds=ANSWER_SECONDS):
+            if await self._run(are_ready, seconds=ANSWER_SECONDS):
                 return JSONResponse({"ready": True})
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
@@ -192,7 +175,7 @@ class Server:
         work = partial(self._brains[name].answer, getattr(self._tools[name], tool), **arguments)
         seconds = WRITE_SECONDS if route.scope == PROPOSE else ANSWER_SECONDS
         try:
-            return JSONResponse(await self._threads.run(work, seconds=seconds))
+            return JSONResponse(await self._run(work, seconds=seconds))
         except Busy:
             told = "too many requests wait for an answer; come again"
             raise HTTPException(503, told, _RETRY) from None
@@ -209,7 +192,7 @@ class Server:
             raise HTTPException(503, told, _RETRY)
         return JSONResponse(route.silence())
 
-    async def _hook(self, request: Request) -> Response:
+    async def _hooks(self, request: Request) -> Response:
         brain, agent = self._brains[request.path_params["brain"]], request.path_params["agent"]
         require_scope(READ)
         if agent not in AGENTS:
@@ -218,7 +201,7 @@ class Server:
         how = {"look": brain.look, "find": brain.open, "posted_by": caller.name}
         work = partial(brain.answer, answer_event, agent, request.state.body, {}, **how)
         try:
-            said = (await self._threads.run(work, seconds=ANSWER_SECONDS))[0]
+            said = (await self._run(work, seconds=ANSWER_SECONDS))[0]
         except TimeoutError:
             caller.stale.append(f"no answer within {ANSWER_SECONDS:g} s")
             said = AGENTS[agent].silence
@@ -228,7 +211,7 @@ class Server:
 
     async def _run_page(self, work: Callable[[], Response]) -> Response:
         try:
-            return await self._threads.run(work, seconds=WRITE_SECONDS)
+            return await self._run(work, seconds=WRITE_SECONDS)
         except TimeoutError:
             raise HTTPException(503) from None
 
@@ -304,18 +287,17 @@ def serve(
     roots: Mapping[str, str],
     address: Address,
     *,
-    rate: float = RATE,
-    max_body: int = MAX_BODY,
-    branch: str = BRANCH,
     workers: int = 1,
     ready: Callable[[], None] = lambda: None,
+    **how: Any,
 ) -> None:
     """Serve brains until told to stop; requests being answered then are answered.
 
     Several ``workers`` are as many processes; one more keeps their index up to date.
 
-    ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
-    had or must not be used so, StorageError where the tokens cannot be read.
+    ``ready`` is called once clients can connect, ``how`` is for ``build_app``. Raises InputError
+    for an address that cannot be had or must not be used so, StorageError where the tokens cannot
+    be read.
     """
     address.check(read_tokens())
     certificate, key = address.tls_cert, address.tls_key
@@ -330,10 +312,8 @@ def serve(
         roots,
         local=address.is_local,
         secure=bool(certificate) or address.behind_proxy,
-        rate=rate,
-        max_body=max_body,
-        branch=branch,
         shared=shared if workers > 1 else None,
+        **how,
     )
     config = uvicorn.Config(
         app,

@@ -105,13 +105,17 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
     assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
 
 
-def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, shop):
+def test_a_card_to_merge_into_is_named_by_its_whole_id(rita, propose, send, shop):
     name = propose()
-    nothing = send(rita, f"{INBOX}/{name}", do="merge")
-    assert (nothing.status_code, "Choose the card" in nothing.text) == (422, True)
-    wrong = send(rita, f"{INBOX}/{name}", do="merge", other="no-such-card")
-    assert (wrong.status_code, "No card named" in wrong.text) == (422, True)
-    send(rita, f"{INBOX}/{name}", do="merge", other="telegram-allow")
+    for other, told in {
+        "": "Choose the card",
+        "no-such-card": "No card has the id",
+        "telegram-allow": "No card has the id",
+        "telegram-allowlist": "No card has the id",
+    }.items():
+        refused = send(rita, f"{INBOX}/{name}", do="merge", other=other)
+        assert (refused.status_code, told in refused.text) == (422, True), other
+    send(rita, f"{INBOX}/{name}", do="merge", other=CARD)
     assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
 
 
