@@ -84,7 +84,7 @@ class Chart:
     lines: Sequence[tuple[Dot, Dot]] = ()
 
 
-def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: str) -> Chart:
+def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> Chart:
     """Return a bar for each week's amount; ``weeks`` are ISO dates, as many as ``amounts``."""
     top = round_up(max(amounts, default=0))
     bars = []
@@ -98,7 +98,7 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: str) -> 
     return Chart(description=described, scale=scale, weeks=_label(weeks), bars=bars, **words)
 
 
-def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: str) -> Chart:
+def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: Any) -> Chart:
     """Return a dot for each week's share (0 to 1), joined where no week between is unknown."""
     places = [
         share

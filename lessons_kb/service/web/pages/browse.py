@@ -51,12 +51,12 @@ def show_cards(view: View) -> Response:
         found.sort(key=lambda one: one.id)
         found.sort(key=lambda one: one.last_seen or one.created or "", reverse=True)
     found = [one for one in found if status in ("", one.status)]
-    given = {"q": asked, "kind": kind, "project": project}
+    given: dict[str, Any] = {"q": asked, "kind": kind, "project": project}
     leaf = view.leaf(found, **given, status=status)
     today = dt.datetime.now(tz=dt.UTC).date()
     rows = [(card, _about(card, today), matched.get(card.id, "")) for card in leaf.pop("items")]
-    choices = {"kinds": (*KINDS, NOTE), "statuses": STATUSES, "projects": projects}
-    return view.show("cards.html", rows=rows, **leaf, **choices, **given, status_chosen=status)
+    leaf |= {"kinds": (*KINDS, NOTE), "statuses": STATUSES, "projects": projects}
+    return view.show("cards.html", rows=rows, **leaf, **given, status_chosen=status)
 
 
 def show_card(view: View) -> Response:
