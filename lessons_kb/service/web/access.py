@@ -43,15 +43,6 @@ _NEXT = re.compile(r"/brains/[!-\[\]-~]*")
 _LOGIN_BYTES = 4_000
 _MAX_FIELDS = 20
 _CLOSE = {"connection": "close"}
-_MESSAGES = {
-    400: ("Not possible", "The form contains a NUL character; leave it out."),
-    403: ("Not allowed", "Your token may not do this."),
-    404: ("Not found", "There is no such page."),
-    405: ("Not allowed", "This page takes no such request."),
-    413: ("Too large", "What you sent is too large."),
-    429: ("Too many requests", "Wait a moment, then load the page again."),
-    503: ("Not now", "The server cannot answer in time. Load the page again in a moment."),
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -223,8 +214,7 @@ async def show_error(request: Request, error: HTTPException) -> Response:
     if not PAGE_PATH.fullmatch(request.scope["path"]):
         told = usual.lower() if told == usual else told
         return JSONResponse({"error": told}, status, error.headers)
-    title, message = _MESSAGES.get(status, ("Not possible", ""))
-    values = {"title": title, "told": message if told == usual else told}
+    values = {"code": status, "told": "" if told == usual else told}
     login = request.state.login
     return show("message.html", status=status, headers=error.headers, login=login, **values)
 

@@ -47,6 +47,32 @@ PARTS = {
 }
 
 
+PROMPT = "Add a Telegram command that runs a shell script"
+CARD = "lessons/telegram-allowlist.md"
+PROPOSAL = {
+    "title": TITLE,
+    "root_cause": PARTS["sections"]["Root Cause"],
+    "prevention": PARTS["prevention"],
+    "symptoms": PARTS["symptoms"],
+}
+
+
+def ask(client, what, **body):
+    """Post to an address of the shop."""
+    return client.post(f"/v1/brains/shop/{what}", json=body)
+
+
+def ask_mcp(client, method, **params):
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    headers = {"accept": "application/json, text/event-stream"}
+    return client.post("/v1/brains/shop/mcp", json=body, headers=headers)
+
+
+def be(client, name, *may):
+    """Let a client ask with a new token."""
+    client.headers["authorization"] = f"Bearer {add_token(name, brains=['shop'], may=may)}"
+
+
 @pytest.fixture
 def roots(tmp_path):
     shop = tmp_path / "srv" / "shop"
@@ -66,21 +92,22 @@ def tokens():
     }
 
 
+def wait_until(holds, seconds=30):
+    """Return what ``holds()`` returns as soon as that is true."""
+    until = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.02)
+    return found
+
+
+def is_ready(client):
+    """Tell whether a server can search all its brains: before, it is silent and says why."""
+    return client.get("/ready").status_code == 200
+
+
 @pytest.fixture
-def until_ready():
-    """Wait until a server can search all its brains: before, it is silent and says why."""
-
-    def until_ready(client):
-        until = time.monotonic() + 30
-        while client.get("/ready").status_code != 200:
-            assert time.monotonic() < until, "the brains are never ready"
-            time.sleep(0.02)
-
-    return until_ready
-
-
-@pytest.fixture
-def connect(roots, until_ready):
+def connect(roots):
     """Return a client of the server: ``connect(token, **how the server is built)``."""
     with contextlib.ExitStack() as stack:
 
@@ -89,7 +116,7 @@ def connect(roots, until_ready):
             app = build_app(roots, **how)
             client = stack.enter_context(TestClient(app, base_url=HERE, headers=headers))
             if ready:
-                until_ready(client)
+                wait_until(lambda: is_ready(client))
             return client
 
         yield connect
@@ -101,6 +128,11 @@ def shop(roots):
     root = roots["shop"]
     commit(pathlib.Path(root))
     return root
+
+
+@pytest.fixture
+def root(shop):
+    return pathlib.Path(shop)
 
 
 @pytest.fixture
@@ -143,11 +175,11 @@ def wait_for():
     """Return a page as soon as it holds a text: a file may be indexed a moment after it changed."""
 
     def wait_for(client, path, text):
-        until = time.monotonic() + 30
-        while text not in (page := str(client.get(path).text)):
-            assert time.monotonic() < until, f"{path} never says {text}"
-            time.sleep(0.05)
-        return page
+        def page():
+            told = str(client.get(path).text)
+            return told if text in told else ""
+
+        return wait_until(page)
 
     return wait_for
 

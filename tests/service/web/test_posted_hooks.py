@@ -8,10 +8,10 @@ import pathlib
 import pytest
 
 from lessons_kb import Brain
+from tests.service.web.conftest import PROMPT, ask, be
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
-PROMPT = "Add a Telegram command that runs a shell script"
 CARD = """\
 ---
 type: lesson
@@ -55,8 +55,7 @@ def touched(tmp_path, monkeypatch):
 
 
 def post(client, **event):
-    sent = {"session_id": "s", **event}
-    return str(client.post("/v1/brains/shop/hooks/claude-code", json=sent).text)
+    return str(ask(client, "hooks/claude-code", **{"session_id": "s", **event}).text)
 
 
 def whole_session(client, folder):
@@ -117,16 +116,9 @@ def test_what_is_there_changes_no_answer(client, folder, tmp_path):
     there = whole_session(client, folder)
     assert any(there.values())
     other = folder.replace("client", "cl1ent")  # of the same length, and not there
-    renamed = {key: text.replace("cl1ent", "client") for key, text in
-               zip(there, _of_another(client, other).values(), strict=True)}  # fmt: skip
-    assert renamed == there
-
-
-def _of_another(client, folder):
-    from lessons_kb.store.settings import add_token
-
-    client.headers["authorization"] = f"Bearer {add_token('x', brains=['shop'], may=['read'])}"
-    return whole_session(client, folder)
+    be(client, "x", "read")
+    answers = whole_session(client, other).values()
+    assert [text.replace("cl1ent", "client") for text in answers] == [*there.values()]
 
 
 def test_the_project_is_known_and_its_paths_guarded(client):
@@ -149,14 +141,11 @@ def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots):
 
 
 def test_the_sessions_of_two_tokens_are_two(connect, tokens):
-    from lessons_kb.store.settings import add_token
-
-    carol = add_token("carol", brains=["shop"], may=["read"])
     asked = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
     client = connect(tokens["shop"])
     assert "Reject every" in post(client, **asked)
     assert post(client, **asked, prompt_id="2") == ""
-    client.headers["authorization"] = f"Bearer {carol}"
+    be(client, "carol", "read")
     assert "Reject every" in post(client, **asked)
 
 

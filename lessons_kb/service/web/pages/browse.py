@@ -68,7 +68,6 @@ def show_card(view: View) -> Response:
     return view.show(
         "card.html",
         card=card,
-        facts=find_facts(card),
         body=render_body(view, card, document.body),
         findings=[f"{one.message}: {one.fix}" for one in document.findings],
     )
@@ -98,32 +97,6 @@ def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
         return view.address("cards", full) if inside else ""
 
     return Markup(render_html(body, title=card.title, top=top, link=link))  # noqa: S704 tamed there
-
-
-def find_facts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what a card's header says, in words: name → values."""
-    often = "once" if card.occurrences == 1 else f"{card.occurrences:,} times"
-    last = f", last on {card.last_seen[:10]}" if card.last_seen else ""
-    facts: dict[str, str | tuple[str, ...] | None] = {
-        "Kind": card.kind,
-        "Severity": card.severity,
-        "Seen": f"{often}{last}",
-        "Status": "" if card.status == "active" else card.status,
-        "Project": card.project,
-        "Topics": card.topics,
-        "Stages": card.stages,
-        "Guards": card.paths,
-        "Symptoms": card.symptoms,
-        "Not for": card.not_for,
-        "Detects": tuple(f"{one.kind}: {one.text}" for one in card.detect),
-        "Asks first": "before a matching change" if card.gate == "ask" else "",
-        "Refuses once": "a matching change" if card.gate == "once" else "",
-        "Evidence": card.evidence,
-        "Happened in": card.examples,
-        "Source": "auto" if card.source == "auto" else "",
-        "Created": card.created,
-    }
-    return [(name, (v,) if isinstance(v, str) else v) for name, v in facts.items() if v]
 
 
 def _about(card: Card, today: dt.date) -> str:

@@ -12,15 +12,9 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import RELATED
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
 from lessons_kb.process.git import Author
-from lessons_kb.service.web.pages.browse import find_facts, render_body
+from lessons_kb.service.web.pages.browse import render_body
 from lessons_kb.service.web.pages.view import View, send_to
 from lessons_kb.text.sanitize import clean_line, counted, visible
-
-_DONE = {
-    "accepted": "Accepted: it is on the branch.",
-    "merged": "Merged: the card on the branch counts once more.",
-    "discarded": "Discarded: the same observations make no other draft.",
-}
 
 
 def show_inbox(view: View) -> Response:
@@ -37,8 +31,8 @@ def show_inbox(view: View) -> Response:
         }
         for draft in leaf.pop("items")
     ]
-    told = {"done": _DONE.get(state, ""), "done_card": card, **_describe_branch(view, review)}
-    return view.show("inbox.html", rows=rows, **leaf, **told)
+    leaf |= {"done": state, "done_card": card, **_describe_branch(view, review)}
+    return view.show("inbox.html", rows=rows, **leaf)
 
 
 def tell_outcome(view: View) -> str:
@@ -77,7 +71,7 @@ def show_draft(view: View) -> Response:
         problem=problem,
         about=_about(draft),
         text=visible(draft.text),
-        facts=find_facts(card) if card else [],
+        card=card,
         body=render_body(view, card, document.body, top=3) if card else "",
         near_duplicates=alike,
         duplicate=any(one.level != RELATED for one in alike),
