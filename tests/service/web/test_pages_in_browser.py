@@ -15,11 +15,10 @@ import uvicorn
 
 from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.application import build_app
-from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
+from tests.browser import IN_BROWSER, find_faults, open_chromium
 from tests.kit import git
 from tests.service.web.conftest import CARD, TITLE, wait_until
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")
 pytestmark = IN_BROWSER
 
 SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
@@ -60,10 +59,8 @@ EVIL = "'\"><script>document.title='owned'</script><img src=http://evil.example/
 
 @pytest.fixture(scope="module")
 def chromium():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -153,18 +150,12 @@ def test_a_review_from_draft_to_commit_with_the_keyboard_alone(open_page, review
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
 def test_every_page_is_accessible_and_fits(open_page, url, reviewer, propose, width, scheme):
-    script, found = read_axe(), {}
+    found = {}
     page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     shots = os.environ.get("LESSONS_SHOTS")
 
     def look(name):
-        page.evaluate(script)
-        told = page.evaluate("tags => axe.run({runOnly: tags, resultTypes: ['violations']})", TAGS)
-        assert told["passes"]
-        wrong = [f"{one['id']}: {one['nodes'][0]['html']}" for one in told["violations"]]
-        needed = page.evaluate("document.documentElement.scrollWidth")
-        wrong += [f"{needed} px wide"] if needed > width else []
-        if wrong:
+        if wrong := find_faults(page, width):
             found[name] = wrong
         if shots:
             picture = pathlib.Path(shots) / f"{name}-{width}-{scheme}.png"
