@@ -151,59 +151,38 @@ def propose(shop):
     return propose
 
 
-def paste_token(client, token, *, origin=HERE):
+def log_in(client, token, *, origin=HERE):
     headers = {**OWN, "origin": origin}
     return client.post("/login", data={"token": token}, headers=headers, follow_redirects=False)
 
 
-def read_field(page, name):
+def field(page, name):
+    """Return the value of a hidden field of a page."""
     found = re.search(rf'name="{name}" value="([^"]*)"', page)
     assert found, name
     return html.unescape(found[1])
 
 
-def fill_in(client, path, **fields):
-    page = client.get(path)
-    hidden = {"mark": read_field(page.text, "mark")}
-    if 'name="seen"' in page.text:
-        hidden["seen"] = read_field(page.text, "seen")
+def send(client, path, **fields):
+    """Fill in the form of a page, as somebody does who has just opened it."""
+    page = client.get(path).text
+    hidden = {name: field(page, name) for name in ("mark", "seen") if f'name="{name}"' in page}
     return client.post(path, data={**hidden, **fields}, headers=OWN)
 
 
-@pytest.fixture
-def wait_for():
+def wait_for(client, path, text):
     """Return a page as soon as it holds a text: a file may be indexed a moment after it changed."""
 
-    def wait_for(client, path, text):
-        def page():
-            told = str(client.get(path).text)
-            return told if text in told else ""
+    def page():
+        told = str(client.get(path).text)
+        return told if text in told else ""
 
-        return wait_until(page)
-
-    return wait_for
-
-
-@pytest.fixture
-def log_in():
-    return paste_token
-
-
-@pytest.fixture
-def field():
-    """Return the value of a hidden field of a page."""
-    return read_field
-
-
-@pytest.fixture
-def send():
-    """Fill in the form of a page, as somebody does who has just opened it."""
-    return fill_in
+    return wait_until(page)
 
 
 @pytest.fixture
 def rita(connect, shop, reviewer):
     """A browser in which a reviewer is logged in."""
     client = connect()
-    paste_token(client, reviewer)
+    log_in(client, reviewer)
     return client

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.service.web.conftest import ask, ask_mcp
+from tests.service.web.conftest import ask, ask_mcp, send, wait_for
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -49,7 +49,7 @@ def test_in_an_address(rita, control):
 
 
 @pytest.mark.parametrize("control", CONTROLS)
-def test_in_a_form(rita, propose, field, send, control):
+def test_in_a_form(rita, propose, control):
     path = f"/brains/shop/inbox/{propose()}"
     refused = 400 if "\0" in control else 422
     assert send(rita, path, do="merge", other=control).status_code == refused
@@ -80,7 +80,7 @@ def test_in_an_argument(connect, control):
                 assert "lessons-stale" not in answer.headers, (tool, name)
 
 
-def test_a_card_of_an_odd_name_opens_and_one_with_a_line_break_is_not_served(rita, root, wait_for):
+def test_a_card_of_an_odd_name_opens_and_one_with_a_line_break_is_not_served(rita, root):
     """A line break could end a line that says a name: the scan refuses it, as `lessons lint` says."""
     text = "---\ntype: lesson\ntitle: Quokka number {}\n---\n\n## Root Cause\n\nx\n"
     odd = ["a b", "50%", "#1?&;=", "'\"<>`", "ü한", "a\\b", "a..b", "a:b", "+", "a\nb"]

@@ -8,7 +8,17 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.store.settings import add_token
 from tests.kit import git
-from tests.service.web.conftest import CARD, OWN, PROPOSAL, TITLE, ask
+from tests.service.web.conftest import (
+    CARD,
+    OWN,
+    PROPOSAL,
+    TITLE,
+    ask,
+    field,
+    log_in,
+    send,
+    wait_for,
+)
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -16,7 +26,7 @@ INBOX = "/brains/shop/inbox"
 SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
 
 
-def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_for, shop):
+def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, shop):
     agent = connect(add_token("ci", brains=["shop"], may=["propose"]))
     name = ask(agent, "propose", **PROPOSAL).json()["id"]
     listed = rita.get(INBOX).text
@@ -42,7 +52,7 @@ def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_
     assert "Waiting to be merged" not in rita.get(INBOX).text
 
 
-def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, shop):
+def test_a_draft_that_lacks_something_is_completed_first(rita, propose, shop):
     name = propose(sections={}, prevention=())
     page = rita.get(f"{INBOX}/{name}").text
     assert "Before it can be accepted it needs" in page
@@ -64,7 +74,7 @@ def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, sh
     assert "\r" not in committed
 
 
-def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, send, field):
+def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose):
     name = propose()
     path = f"{INBOX}/{name}/edit"
     early = {key: field(rita.get(path).text, key) for key in ("mark", "seen")}
@@ -80,7 +90,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, s
     assert "The first one to save" in rita.get(f"{INBOX}/{name}").text
 
 
-def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
+def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):
     name = propose("Telegram remote execution must require an allowlist")
     page = rita.get(f"{INBOX}/{name}").text
     first = re.search(r'<input type="radio"[^>]*value="([^"]+)" checked>', page)
@@ -97,7 +107,7 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
     assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
 
 
-def test_a_card_to_merge_into_is_named_by_its_whole_id(rita, propose, send, shop):
+def test_a_card_to_merge_into_is_named_by_its_whole_id(rita, propose, shop):
     name = propose()
     for other, told in {
         "": "Choose the card",
@@ -119,7 +129,7 @@ def test_a_card_to_merge_into_is_named_by_its_whole_id(rita, propose, send, shop
         ({"do": "discard"}, "already discarded."),
     ],
 )
-def test_who_comes_second_is_told_what_was_decided(rita, propose, send, shop, decision, told):
+def test_who_comes_second_is_told_what_was_decided(rita, propose, shop, decision, told):
     address = f"{INBOX}/{(name := propose())}"
     mark = re.search(r'name="mark" value="([^"]+)"', rita.get(address).text)
     assert mark is not None
@@ -140,7 +150,7 @@ def test_who_comes_second_is_told_what_was_decided(rita, propose, send, shop, de
 
 
 def test_the_main_branch_is_written_to_where_the_server_is_told_so(
-    connect, reviewer, log_in, propose, send, wait_for, shop
+    connect, reviewer, propose, shop
 ):
     client = connect(branch="main")
     log_in(client, reviewer)
@@ -151,7 +161,7 @@ def test_the_main_branch_is_written_to_where_the_server_is_told_so(
     wait_for(client, "/brains/shop", TITLE)
 
 
-def test_without_a_repository_the_page_says_what_is_missing(connect, roots, log_in, send, tokens):
+def test_without_a_repository_the_page_says_what_is_missing(connect, roots, tokens):
     with Brain.open(roots["vault"]) as brain:
         name = brain.drafts.propose("Something of mine that went wrong").id
     token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")

@@ -9,7 +9,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store.settings import remove_token
-from tests.service.web.conftest import HERE, OWN, TITLE
+from tests.service.web.conftest import HERE, OWN, TITLE, field, log_in, send, wait_for
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -26,7 +26,7 @@ def test_nobody_sees_a_page_before_logging_in(connect, tokens):
     assert client.get("/style.css").headers["content-type"].startswith("text/css")
 
 
-def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens, log_in):
+def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens):
     client = connect()
     done = log_in(client, f" {tokens['shop']}\n")
     cookie = done.headers["set-cookie"]
@@ -38,7 +38,7 @@ def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens,
     assert "Telegram remote execution must require an allowlist" in page.text
 
 
-def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in):
+def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens):
     client = connect(secure=True)
     cookie = log_in(client, tokens["shop"]).headers["set-cookie"]
     assert (cookie.startswith("__Host-lessons="), "Secure" in cookie) == (True, True)
@@ -47,7 +47,7 @@ def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in):
     assert "set-cookie" not in done.headers
 
 
-def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens, field):
+def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens):
     client = connect()
     address = f"/brains/shop/cards/{CARD}"
     assert field(client.get(address).text, "next") == address
@@ -62,9 +62,7 @@ def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, t
         assert done.headers["location"] == leads
 
 
-def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
-    connect, tokens, monkeypatch, log_in, field
-):
+def test_a_login_ends_by_logging_out_by_its_token_and_by_time(connect, tokens, monkeypatch):
     client = connect()
     log_in(client, tokens["shop"])
     cookie = {"cookie": f"lessons={client.cookies['lessons']}"}
@@ -85,7 +83,7 @@ def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
     assert client.get("/brains/vault").url.path == "/login"
 
 
-def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in):
+def test_a_login_that_was_made_up_opens_nothing(connect, tokens):
     client = connect()
     log_in(client, tokens["shop"])
     name, until, nonce, signature = client.cookies["lessons"].split(":")
@@ -104,7 +102,7 @@ def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in):
         assert client.get("/brains/shop", headers=headers).url.path == "/login", made_up
 
 
-def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, send):
+def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens):
     client = connect()
     log_in(client, tokens["shop"])
     for rest in ("", "/cards/lessons/zebrafish.md", "/why", "/report", "/inbox", "/inbox/x"):
@@ -122,7 +120,7 @@ def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, 
     assert "Vaduz" not in sent.text
 
 
-def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, field):
+def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose):
     name = propose()
     client = connect()
     log_in(client, tokens["shop"])
@@ -136,7 +134,7 @@ def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, fi
     assert client.post(f"/brains/shop/inbox/{name}", data=done, headers=OWN).status_code == 403
 
 
-def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose, send):
+def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose):
     name = propose()
     client = connect()
     assert "Telegram remote" in client.get("/brains/shop").text
@@ -144,9 +142,7 @@ def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, pr
     assert send(client, "/brains/shop/why", prompt="a Telegram bot that runs scripts").is_success
 
 
-def test_a_form_counts_only_from_a_page_of_this_server(
-    rita, propose, connect, tokens, log_in, field
-):
+def test_a_form_counts_only_from_a_page_of_this_server(rita, propose, connect, tokens):
     name = propose()
     path = f"/brains/shop/inbox/{name}"
     page = rita.get(path).text
@@ -213,9 +209,7 @@ def test_cards_are_found_listed_and_filtered(rita, shop):
         assert rita.get(f"/brains/shop{odd}").status_code == 200
 
 
-def test_a_long_list_has_pages_and_a_card_of_a_project_is_found_without_naming_it(
-    rita, write, wait_for
-):
+def test_a_long_list_has_pages_and_a_card_of_a_project_is_found_without_naming_it(rita, write):
     body = "## Prevention Checklist\n\n- Rebuild the quagga index at night\n"
     header = (
         "---\ntype: lesson\nproject: savanna\ntitle: The quagga index was rebuilt at noon\n---\n"
@@ -246,7 +240,7 @@ def test_a_card_is_rendered(rita):
         assert rita.get(f"/brains/shop/cards/{name}").status_code == 404
 
 
-def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path, send):
+def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path):
     prompt = "Add a Telegram command that runs a shell script for mister Wolpertinger"
     told = send(rita, "/brains/shop/why", prompt=prompt).text
     assert "1 lesson injected" in told
@@ -285,7 +279,7 @@ def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose):
     assert "\\u202e" in page
 
 
-def test_limits_hold_for_pages(connect, tokens, log_in, field):
+def test_limits_hold_for_pages(connect, tokens):
     client = connect(max_body=10_000)
     log_in(client, tokens["shop"])
     mark = field(client.get("/brains/shop/why").text, "mark")

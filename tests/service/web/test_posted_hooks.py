@@ -4,6 +4,7 @@ import builtins
 import json
 import os
 import pathlib
+import subprocess
 
 import pytest
 
@@ -106,10 +107,27 @@ def folder(tmp_path):
     return str(tmp_path / "client" / "shop")
 
 
-def test_no_path_of_a_session_is_looked_at(client, folder, touched):
+def test_no_path_of_a_session_is_looked_at_and_nothing_is_started_for_it(
+    client, roots, folder, touched, monkeypatch
+):
+    started = []
+    for place in ("brain.layers.start_index", "session.outcomes.start_drafts"):
+        monkeypatch.setattr(f"lessons_kb.{place}", lambda *call, **_: started.append(call))
     told = whole_session(client, folder)
     assert "Reject every chat id" in told["prompt"]
-    assert touched == []
+    again = {"prompt": "it broke again, regression", "cwd": folder}
+    post(client, hook_event_name="UserPromptSubmit", **again)
+    assert (touched, started) == ([], [])
+    run, places = subprocess.Popen.__init__, []
+
+    def seen(self, *words, **how):
+        places.append(f"{words} {how.get('cwd')}")
+        run(self, *words, **how)
+
+    monkeypatch.setattr("subprocess.Popen.__init__", seen)
+    with Brain.open(roots["shop"]) as brain:
+        brain.drafts.collect()
+    assert not [place for place in places if folder in place]
 
 
 def test_the_project_is_known_and_its_paths_guarded(client):
@@ -138,33 +156,3 @@ def test_the_sessions_of_two_tokens_are_two(connect, tokens):
     assert post(client, **asked, prompt_id="2") == ""
     be(client, "carol", "read")
     assert "Reject every" in post(client, **asked)
-
-
-def test_what_a_session_did_elsewhere_orders_no_drafts_here(client, folder, monkeypatch):
-    started = []
-
-    def note(*arguments, **_options):
-        started.append(arguments)
-
-    for place in ("brain.layers.start_index", "session.outcomes.start_drafts"):
-        monkeypatch.setattr(f"lessons_kb.{place}", note)
-    whole_session(client, folder)
-    assert started == []
-
-
-def test_a_review_runs_no_git_where_a_client_stood(client, roots, folder, monkeypatch):
-    whole_session(client, folder)
-    post(
-        client, hook_event_name="UserPromptSubmit", cwd=folder, prompt="it broke again, regression"
-    )
-    places = []
-    run = __import__("subprocess").Popen.__init__
-
-    def seen(self, *a, **k):
-        places.append(str(k.get("cwd")) + str(a))
-        run(self, *a, **k)
-
-    monkeypatch.setattr("subprocess.Popen.__init__", seen)
-    with Brain.open(roots["shop"]) as brain:
-        brain.drafts.collect()
-    assert not [place for place in places if folder in place]

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 
 from lessons_kb import Brain
 from lessons_kb.store.settings import add_token, remove_token
-from tests.service.web.conftest import wait_until
+from tests.service.web.conftest import field, log_in, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -292,7 +292,7 @@ OWN = {"sec-fetch-site": "same-origin"}
 
 
 @linux
-def test_workers_share_what_they_know(several, tokens, roots, log_in, field):
+def test_workers_share_what_they_know(several, tokens, roots):
     """Logins, logouts and cards; one that is killed is replaced, and all of them stop."""
     server = several()
     with server.only(0) as client:
@@ -319,7 +319,7 @@ def test_workers_share_what_they_know(several, tokens, roots, log_in, field):
 
 
 @linux
-def test_workers_take_each_others_forms_and_do_not_become_open_again(several, field):
+def test_workers_take_each_others_forms_and_do_not_become_open_again(several):
     server = several()  # without tokens
     with server.only(0) as client:
         mark = field(client.get("/brains/shop/why").text, "mark")
