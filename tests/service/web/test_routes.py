@@ -49,6 +49,9 @@ def test_preflight_gives_the_block_once_a_session(connect):
     assert ask(client, "preflight", prompt="what is the weather like").json()["block"] == ""
     assert ask(client, "check", answer="done", session="s").json()["checked"] == 2
     assert ask(client, "check", answer="done", session="other").json()["checked"] == 0
+    be(client, "carol", "read")
+    assert ask(client, "check", answer="done", session="s").json()["checked"] == 0, "another's"
+    assert ask(client, "preflight", prompt=PROMPT, session="s").json() == first.json()
 
 
 def test_search_check_and_their_mistakes(connect):

@@ -44,8 +44,9 @@ def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> 
 
     def route(path: str, methods: str, scope: str, page: Page) -> Route:
         async def answer(request: Request) -> Response:
-            served = brains[request.path_params["brain"]]
-            view = View(request=request, served=served, branch=branch)
+            served, state = brains[request.path_params["brain"]], request.state
+            seen = {"login": state.login, "form": state.form, "branch": branch}
+            view = View(request=request, served=served, **seen)
             answered: Response = await run(lambda: _work(page, scope, view))
             return answered
 

@@ -43,21 +43,12 @@ class View:
     """A page of a brain that is asked for by somebody who may see it."""
 
     request: Request
+    login: Caller
+    form: Mapping[str, str]
+    """What was sent; empty where the page is only looked at."""
     served: ServedBrain
     branch: str
     """Where the server commits what is accepted."""
-
-    @property
-    def login(self) -> Caller:
-        """Who looks."""
-        login: Caller = self.request.state.login
-        return login
-
-    @property
-    def form(self) -> Mapping[str, str]:
-        """What was sent; empty where the page is only looked at."""
-        form: Mapping[str, str] = self.request.state.form
-        return form
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a page of the brain, in the frame that all of them have."""
