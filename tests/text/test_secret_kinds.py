@@ -25,6 +25,11 @@ WORDS = (
 ).split()
 
 
+@pytest.fixture(autouse=True)
+def _same_secrets_whatever_runs_before(request):
+    DICE.seed(request.node.name)
+
+
 def draw(dice, size, alphabet):
     """Return random characters, one of each class that the alphabet has among the first seven."""
     while True:

@@ -351,7 +351,7 @@ def _run_workers(
     layers = [Layer.open(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder
-        watching = Watching(layers, shared=True)
+        watching = Watching(layers, tick=1.0)
         try:
             supervisor = Multiprocess(config, [listening])
             supervisor.run()
