@@ -28,7 +28,8 @@ _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _CLOSING = {"{": "}", "[": "]"}
 _INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
 
-Path = Sequence[str | int]
+Path = Sequence[Any]
+"""Keys of objects, numbers in arrays."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,7 +128,7 @@ def put(text: str, path: Path, value: Any) -> str:
     """
     data, trail = read_data(text), _walk(text, path)
     *before, key = path[: len(trail)]
-    holder = get(data, before)
+    holder: Any = get(data, before)
     if not isinstance(holder, list if isinstance(key, int) else dict):
         what = "a list" if isinstance(key, int) else "an object"
         name = ".".join(map(str, before)) or "the whole"
@@ -181,17 +182,15 @@ def _insert(text: str, holder: _Part, key: str | int, value: Any) -> str:
     base, line = _read_indent(text, holder.value), _find_newline(text)
     end = len(text[:close].rstrip())  # behind the last comment
     last = parts[-1] if parts else None
-    colon, indent = ": ", base + _find_unit(text)
+    name = "" if isinstance(key, int) else json.dumps(key, ensure_ascii=False)
     if last and _is_flat(text, holder):
-        indent, space = None, "" if _is_tight(text) else " "
-        end, lead, colon = max(last.end, last.comma + 1), space, ":" + space
+        end, space = max(last.end, last.comma + 1), "" if _is_tight(text) else " "
+        new = f"{space}{name}{name and ':' + space}{_write(text, value, None)}"
     else:
-        indent = _read_indent(text, last.start) if last else indent
-        lead = line + indent
-    name = "" if isinstance(key, int) else json.dumps(key, ensure_ascii=False) + colon
-    new = lead + name + _write(text, value, indent)
+        indent = _read_indent(text, last.start) if last else base + _find_unit(text)
+        new = f"{line}{indent}{name}{name and ': '}{_write(text, value, indent)}"
     if last is None:
-        is_open = text[end:close].strip(" \t") != ""
+        is_open = text[end:close].strip(" \t")
         return text[:end] + new + (text[end:] if is_open else line + base + text[close:])
     if last.comma >= 0:
         return f"{text[:end]}{new},{text[end:]}"
