@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls t
 
 REAL = sys.executable
 REFUSING = {"gemini-cli": "command", "copilot-cli": "bash"}
+SHELLS = {**REFUSING, "codex": "command", "cursor": "command"}
 """Agents to which a program that fails is a refusal of the prompt or call → where it is named."""
 STARTS = {
     **dict.fromkeys(("claude-code", "codex", "gemini-cli", "vscode"), "systemMessage"),
@@ -93,7 +94,7 @@ def run_hooks(agent, program):
     """Yield each event of an agent and what its hook prints."""
     for event, (group,) in build_hooks(agent, program, via="command").items():
         (handler,) = group.get("hooks", [group])
-        words = ["bash", "-c", handler[REFUSING[agent]]]
+        words = ["bash", "-c", handler[SHELLS[agent]]]
         done = subprocess.run(words, capture_output=True, text=True, check=True, input="{}")
         yield event, json.loads(done.stdout or "{}")
 
@@ -105,8 +106,10 @@ def test_a_program_that_is_gone_refuses_nothing(agent, program):
     assert told == (["SessionStart"] if program[0] == "/" else [])
 
 
-@pytest.mark.parametrize("agent", REFUSING)
+@pytest.mark.parametrize("agent", SHELLS)
 def test_what_the_program_says_arrives_all_the_same(agent, tmp_path):
-    write_script(tmp_path / "lessons-hook", """echo '{"systemMessage": "said"}'""")
-    for _event, said in run_hooks(agent, str(tmp_path / "lessons-hook")):
-        assert said == {"systemMessage": "said"}
+    program = tmp_path / "with space" / "lessons-hook"
+    program.parent.mkdir()
+    write_script(program, """echo "{\\"systemMessage\\": \\"said to $1\\"}\"""")
+    for _event, said in run_hooks(agent, str(program)):
+        assert said == {"systemMessage": f"said to {agent}"}
