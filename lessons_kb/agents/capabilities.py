@@ -29,7 +29,7 @@ class Agent:
     events: Mapping[str, str]
     """Name of its event → our kind of event; an event that is not here is answered with silence."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Another spelling of an event → the one in ``events``."""
+    """Another name of an event → that in ``events``, whose first letter may be of either case."""
     context: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()
@@ -299,12 +299,7 @@ _ROWS = (
             "beforeShellExecution=before postToolUse=after postToolUseFailure=after "
             "preCompact=compact afterAgentResponse=stop sessionEnd=end"
         ),
-        renamed=_pairs(
-            "SessionStart=sessionStart UserPromptSubmit=beforeSubmitPrompt "
-            "PreToolUse=preToolUse PostToolUse=postToolUse "
-            "PostToolUseFailure=postToolUseFailure PreCompact=preCompact "
-            "SessionEnd=sessionEnd"
-        ),
+        renamed=_pairs("UserPromptSubmit=beforeSubmitPrompt"),
         context=("sessionStart", "postToolUse"),
         lines=("preCompact",),
         ask=("beforeShellExecution",),
@@ -329,12 +324,7 @@ _ROWS = (
     Agent(
         name="copilot-cli",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
-        renamed=_pairs(
-            "sessionStart=SessionStart userPromptSubmitted=UserPromptSubmit "
-            "preToolUse=PreToolUse postToolUse=PostToolUse "
-            "postToolUseFailure=PostToolUseFailure agentStop=Stop preCompact=PreCompact "
-            "sessionEnd=SessionEnd"
-        ),
+        renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
         context=_CLAUDE_CONTEXT,
         lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
@@ -404,7 +394,10 @@ _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
 def event_name(payload: Payload, agent: str = "") -> str:
     """Return the event's name as the row of the agent spells it."""
     name = text_of(payload, "hook_event_name", "hookEventName", "event")
-    return AGENTS[agent].renamed.get(name, name) if agent else name
+    if not agent or name in AGENTS[agent].events:
+        return name
+    other = name[:1].swapcase() + name[1:]
+    return other if other in AGENTS[agent].events else AGENTS[agent].renamed.get(name, name)
 
 
 def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:

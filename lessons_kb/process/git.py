@@ -542,7 +542,15 @@ class Branch(Repository):
         text = message.replace("\0", "")[:_MESSAGE_CHARS]
         for number in range(_TRIES):
             old, start = self.tip(), self.start()
-            tree = self._write_tree(start, change(start))
+            with tempfile.TemporaryDirectory() as folder:
+                index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+                self.ask("read-tree", start, **index)
+                for path, data in change(start).items():
+                    blob = self.ask("hash-object", "-w", "--stdin", stdin=data).decode().strip()
+                    mode, _ = self.find_entry(start, path) or (_NEW_FILE, "")
+                    entry = f"{mode},{blob},{path}"
+                    self.ask("update-index", "--add", "--cacheinfo", entry, **index)
+                tree = self.ask("write-tree", **index).decode().strip()
             new = self.ask("commit-tree", tree, "-p", start, "-m", text, **people).decode().strip()
             done = self.run("update-ref", self._ref, new, old or "0" * len(new))
             if not done.code:
@@ -556,19 +564,6 @@ class Branch(Repository):
         """Take a file over into the work tree's index as the branch's last commit has it."""
         if (entry := self.find_entry(self.tip(), path)) is not None:
             self.ask("update-index", "--add", "--cacheinfo", ",".join((*entry, path)))
-
-    def _write_tree(self, start: str, files: Mapping[str, bytes]) -> str:
-        with tempfile.TemporaryDirectory() as folder:
-            index = os.path.join(folder, "index")
-            self.ask("read-tree", start, GIT_INDEX_FILE=index)
-            for path, data in files.items():
-                content = pathlib.Path(folder, "content")
-                content.write_bytes(data)
-                blob = self.ask("hash-object", "-w", "--no-filters", "--", str(content)).decode()
-                mode, _ = self.find_entry(start, path) or (_NEW_FILE, "")
-                entry = f"{mode},{blob.strip()},{path}"
-                self.ask("update-index", "--add", "--cacheinfo", entry, GIT_INDEX_FILE=index)
-            return self.ask("write-tree", GIT_INDEX_FILE=index).decode().strip()
 
 
 _MAX_GAPS = 50
@@ -676,8 +671,8 @@ def read_commit(cwd: str, commit: str) -> str:
 
 SCOPES = {"user": "--global", "project": "--local"}
 """Where a driver is configured: for every repository of this user, or for one clone."""
-_FAILED = 128
-"""Exit code from which git means an error and not a number of conflicts."""
+_FAILED, _NOT_SET = 128, 5
+"""Exit codes: from which git means an error and not a number of conflicts; nothing to unset."""
 
 
 def merge_lines(
@@ -732,11 +727,6 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
     return command, os.path.join(cwd, origin.removeprefix("file:"))
 
 
-def has_config(cwd: str, scope: str) -> bool:
-    """Tell whether there is a file of git's configuration for this scope."""
-    return run_git(cwd, "config", SCOPES[scope], "--list", "--name-only").code == 0
-
-
 def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> None:
     """Configure a merge driver. Raises GitError when the configuration cannot be written."""
     for key, value in (("name", title), ("driver", command)):
@@ -745,14 +735,13 @@ def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> 
 
 def unset_driver(cwd: str, name: str, *, scope: str) -> None:
     """Take a merge driver out of the configuration; its section goes when nothing is left."""
-    for key in (f"merge.{name}.name", f"merge.{name}.driver"):
-        if not run_git(cwd, "config", SCOPES[scope], "--get", key).code:
-            _configure(cwd, SCOPES[scope], "--unset-all", key)
+    for key in ("name", "driver"):
+        _configure(cwd, SCOPES[scope], "--unset-all", f"merge.{name}.{key}")
 
 
 def _configure(cwd: str, *arguments: str) -> None:
     done = run_git(cwd, "config", *arguments)
-    if done.code:
+    if done.code not in (0, _NOT_SET):
         what = _last_line(done, "git config failed")
         raise GitError(f"{what}; grant yourself write access to git's configuration")
 
