@@ -379,7 +379,6 @@ _ROWS = (
         ),
     ),
 )
-
 AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in _ROWS}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import json
@@ -10,10 +11,10 @@ import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
@@ -41,8 +42,6 @@ from lessons_kb.store.files import shown
 from lessons_kb.store.user_state import end_silence, silence_sessions
 from lessons_kb.text.redact import redact
 
-P = ParamSpec("P")
-T = TypeVar("T")
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
@@ -136,7 +135,8 @@ def _holder(request: Request) -> str:
 def _plan_install(target: Target, holder: str) -> _Step:
     before = agent_settings.read_settings_file(target.path)
     record, original = agent_settings.read_change(target.path)
-    after = _named(target.path, add_pieces, before, target)
+    with _naming(target.path):
+        after = add_pieces(before, target)
     if is_foreign(before, target):  # nothing of ours is in it: nothing to remember or to miss
         return _Step(target=target, before=before, after=after)
     if not record or record.get("after") != _hash(before):
@@ -181,7 +181,8 @@ def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | No
     """Return a file without our pieces, the same bytes when there are none."""
     if data is None:
         return None
-    return _named(target.path, take_pieces, data, target, like=like)
+    with _naming(target.path):
+        return take_pieces(data, target, like=like)
 
 
 def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
@@ -235,10 +236,11 @@ def _diff(step: _Step) -> str:
     return redact("\n".join(lines))
 
 
-def _named(path: str, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    """Do work on a file, and let an error name the file."""
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Let an error name the file that it is about."""
     try:
-        return work(*arguments, **options)
+        yield
     except LessonsError as error:
         message = f"{shown(path)}: {error}"
         if isinstance(error, InputError) and ";" not in message:
