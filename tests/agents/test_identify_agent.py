@@ -59,6 +59,12 @@ def test_two_installs_under_one_host_say_it_once(project, fire):
     assert "(exec_error, exec_error, exec_error)" in texts[4]
 
 
+@pytest.mark.parametrize("source", ["system", "poll_event"])
+def test_a_prompt_that_nobody_wrote_draws_nothing(claude, source):
+    assert claude.prompt(PROMPT, source=source) == {}
+    assert "[ACTIVE LESSONS" in claude.prompt(PROMPT, 2, source="user").context
+
+
 class TestGemini:
     @pytest.fixture
     def happen(self, project, fire):

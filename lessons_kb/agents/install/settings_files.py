@@ -468,8 +468,7 @@ def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: A
             continue
         ours = [number for number, group in enumerate(groups) if _is_ours(group)]
         # One that will be replaced keeps its place in the order.
-        same = [number for number in ours if groups[number] in keep.get(event, [])]
-        spared = (same or ours)[: len(keep.get(event, []))]
+        spared = ours[: len(keep.get(event, []))]
         for number in reversed(range(len(groups))):
             place = (*path, event, number)
             inner = groups[number].get("hooks") if isinstance(groups[number], dict) else None
