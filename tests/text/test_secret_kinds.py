@@ -146,7 +146,17 @@ HOSTILE = (
     *("echo a | sudo ", "curl -u a", "mysql -p ", "7z a ", "zip - ", "[redacted ", "パスワード"),
     *("password\n---\n", "a  password\n-  ---\n", "- -", "<th>password", "<th>password</th>"),
     *("<tr><th>password</th></tr>", "<td>a2345678", "<table", "<", "<th>", "---\n"),
-    *("-----BEGIN PRIVATE KEY-----", "cookie: a=", "authorization:", "bearer ", "sk-", "login a "),
+    *(
+        "-----BEGIN PRIVATE KEY-----",
+        "cookie: a=",
+        "authorization:",
+        "pass is ",
+        "token:",
+        "curl -u ",
+        "bearer ",
+        "sk-",
+        "login a ",
+    ),
 )
 
 
