@@ -24,7 +24,6 @@ from pathlib import Path
 
 import lessons_kb
 from lessons_kb import hook_client
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import refresh_launcher
 from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery, look_in_agent
@@ -255,8 +254,6 @@ class _Daemon:
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
                 import_module(f"lessons_kb.session.{name}")
-            for agent in AGENTS.values():
-                _ = agent.module  # loads it
             redact(_SAMPLE)
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))

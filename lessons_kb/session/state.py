@@ -27,7 +27,7 @@ from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 
 @dataclass(kw_only=True, slots=True)
 class HookEvent:
-    """Something that happened in an agent, whichever it is: filled in by the agent's own file."""
+    """Something that happened in an agent, whichever it is."""
 
     what: str
     """A key of ``dispatch.HANDLERS``."""
