@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 from lessons_kb import render
-from lessons_kb.agents.payloads import Payload, text_of, write_answer, write_progress
+from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
 from lessons_kb.preflight.block import footer, shown_name
-from lessons_kb.session.state import Answer
+from lessons_kb.session.state import Answer, HookEvent
 from lessons_kb.text.sanitize import visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Agent:
-    """One coding agent; ``payloads`` reads what it sends and writes what it takes."""
+    """One coding agent; its file of this room reads what it sends and writes what it takes."""
 
     name: str
     events: Mapping[str, str]
@@ -123,6 +124,16 @@ class Agent:
         """What is printed when there is nothing to say."""
         return "" if self.name in SILENT else "{}"
 
+    @property
+    def module(self) -> Any:
+        """Its file of this room, of which one process needs but one."""
+        return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
+
+    def read(self, payload: Payload, event: str, seen: HookEvent) -> None:
+        """Fill in what a payload tells; ``what`` "" is to be passed over."""
+        read_common(payload, seen)
+        self.module.read(payload, event, seen)
+
     def show(self, event: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
         """Return what is printed for an answer, and what the user does not see of it.
 
@@ -130,17 +141,17 @@ class Agent:
         """
         message = format_message(answer)
         shown = message if lines else ""
-        output = write_answer(self.name, event, answer, shown)
-        progress = write_progress(shown) if self.progress else ""
+        output = self.module.write(event, answer, shown)
+        progress = self.module.write_progress(shown) if self.progress else ""
         printed = progress + json.dumps(output) if output or progress else self.silence
         return printed, "" if lines else message
 
     def show_line(self, line: str) -> str:
         """Return what is printed when a session begins so that the user sees a line."""
         if self.progress:
-            return write_progress(line).rstrip()
+            return str(self.module.write_progress(line)).rstrip()
         start = next(event for event, what in self.events.items() if what == "start")
-        return json.dumps(write_answer(self.name, start, Answer(), line))
+        return json.dumps(self.module.write(start, Answer(), line))
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from lessons_kb.agents.capabilities import AGENTS, Agent, event_name, find_host, is_attended
-from lessons_kb.agents.payloads import Payload, read_payload, replaced_by, text_of
+from lessons_kb.agents.payloads import Payload, replaced_by, text_of
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.injected import posted_session
 from lessons_kb.brain.layers import Layers
@@ -127,7 +127,7 @@ def _read_event(
         hooked_tools=row.hooked_tools,
         rewritten=row.rewritten,
     )
-    read_payload(row.name, payload, name, event)
+    row.read(payload, name, event)
     if not event.what or not event.session:
         return None
     if event.what == "after":

@@ -1,0 +1,81 @@
+"""Claude Code: its payloads read, its output written. Others that imitate it build on this."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
+from lessons_kb.guards.command_files import find_start
+from lessons_kb.guards.tool_calls import kind_of_failure
+from lessons_kb.session.state import Answer, HookEvent
+
+_NOT_THE_USER = ("system", "poll_event")
+"""Sources of a prompt that nobody wrote."""
+_CONTINUED = ("resume", "fork")
+"""Sources of a session that begins with the chat of an earlier one."""
+_LONGEST_FORK = 30 * 86_400
+"""Seconds since the last answer of a session that is copied."""
+_NOTICE = "<task-notification>"
+"""How the client tells the model in the user's name that something in the background ended."""
+_SPAWNING = ("Agent", "Task")
+_ANY_KIND = "general-purpose"
+_MAX_ASKED = 20_000
+_RESET = "Shell cwd was reset to"
+"""After a command that left the project."""
+
+
+def read(payload: Payload, event: str, seen: HookEvent) -> None:
+    """Fill in what a payload of Claude Code tells besides what most tell."""
+    source, response = payload.get("source"), object_of(payload, "tool_response")
+    seen.part = text_of(payload, "agent_id")
+    if event == "SubagentStart":
+        seen.tool = text_of(payload, "agent_type")
+    elif event == "SessionStart" or not seen.part:
+        # That of a subagent is the session's: what it does stands elsewhere.
+        seen.transcript = text_of(payload, "transcript_path")
+    if event == "SessionStart" and source == "compact":
+        seen.what = "compact"
+    elif event == "SessionStart":
+        # What a hook has said stands in the chat that is resumed or copied: it would stand twice.
+        seen.takes_context = source not in _CONTINUED
+        seen.forked = source == "fork"
+        passed = payload.get("seconds_since_last_response")
+        if seen.forked and isinstance(passed, (int, float)) and 0 <= passed <= _LONGEST_FORK:
+            seen.answered_ago = float(passed)
+    elif seen.what == "prompt" and (source in _NOT_THE_USER or seen.text.startswith(_NOTICE)):
+        seen.what = ""
+    elif seen.what == "before" and seen.tool in _SPAWNING:
+        asked = object_of(payload, "tool_input")
+        kind = text_of(asked, "subagent_type") or _ANY_KIND
+        seen.spawns = (kind, text_of(asked, "prompt")[:_MAX_ASKED])
+    elif event == "PostToolUse":
+        # The payload has the directory after a call.
+        seen.cwd = text_of(payload, "cwd")
+        command = text_of(object_of(payload, "tool_input"), "command")
+        if "d" in command and _RESET not in text_of(response, "stderr"):
+            seen.cwd = find_start(command, seen.cwd)
+        printed = "\n".join(p for name in ("stdout", "stderr") if (p := text_of(response, name)))
+        seen.output = output_of(payload.get("tool_input"), printed)
+        seen.outcome = "cancelled" if response.get("interrupted") is True else "ok"
+    elif event == "PostToolUseFailure":
+        seen.output = end_of(text_of(payload, "error"))
+        stopped = payload.get("is_interrupt") is True
+        seen.outcome = "cancelled" if stopped else kind_of_failure(seen.output)
+
+
+def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
+    """Codex takes these keys alone: its schemas refuse any other."""
+    output: dict[str, Any] = {}
+    specific: dict[str, Any] = {}
+    if answer.context:
+        specific["additionalContext"] = answer.context
+    if reason := answer.refuse or answer.ask:
+        specific["permissionDecision"] = "deny" if answer.refuse else "ask"
+        specific["permissionDecisionReason"] = reason
+    if specific:
+        output["hookSpecificOutput"] = {"hookEventName": event, **specific}
+    if message:
+        output["systemMessage"] = message
+    if answer.stop:
+        output |= {"continue": False, "stopReason": answer.stop}
+    return output

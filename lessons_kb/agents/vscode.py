@@ -1,0 +1,30 @@
+"""VS Code: both spellings; no hook tells of a failed call."""
+
+from __future__ import annotations
+
+import re
+
+from lessons_kb.agents import claude_code
+from lessons_kb.agents.payloads import Payload, end_of, output_of, text_of
+from lessons_kb.guards.tool_calls import kind_of_failure
+from lessons_kb.session.state import HookEvent
+from lessons_kb.text.times import read_time
+
+_FAILED = ("error:", "error while calling tool", "tool call failed")
+_EXIT = r"exit(?:ed with)? code:? (-?\d+)"
+_TERMINALS = ("run_in_terminal", "runInTerminal", "runTerminalCommand")
+
+
+def read(payload: Payload, event: str, seen: HookEvent) -> None:
+    """Read both spellings. No hook tells of a failed call."""
+    seen.at = read_time(payload.get("timestamp"))
+    if event == "PostToolUse":
+        text, codes = text_of(payload, "tool_response"), []
+        if seen.tool in _TERMINALS:
+            codes = re.findall(_EXIT, end_of(text), re.IGNORECASE)
+        if text.lower().startswith(_FAILED) or (codes and codes[-1] != "0"):
+            seen.outcome = "exec_error" if codes else kind_of_failure(text)
+        seen.output = output_of(payload.get("tool_input"), text)
+
+
+write = claude_code.write
