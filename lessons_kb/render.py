@@ -35,7 +35,7 @@ _MAX_REFUTED, _MAX_OPEN = 3, 2
 """Items that a line names."""
 _MAX_QUOTE = 80
 """Characters of an item or a quote in a line."""
-_TERMS = re.compile(r"(terms: |matched \()([^()]+)")
+_TERMS = re.compile(r"(terms: |matched \()([^();]+)")
 
 
 def age(date: str, today: dt.date) -> str:
