@@ -81,6 +81,7 @@ def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
         "footer": footer([shown_name(hit) for hit in block.lessons], language),
         "lessons": [hit_data(hit) for hit in block.lessons],
         "context": [hit_data(hit) for hit in block.notes],
+        "offered": [hit_data(hit) for hit in block.offered],
         "withheld": [hit_data(hit) for hit in block.withheld],
     }
 

@@ -17,7 +17,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.errors import LessonsError
 from lessons_kb.model import NOTE, Card, Event, Preflight
-from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, shown_name
+from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
 _SOON_SECONDS = 3
@@ -27,6 +27,8 @@ _LOOKED_AT = 200
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", "gate.min_confidence"),
+    (OFFERED, "gate.min_confidence"),
+    ("offered ", "gate.offer_confidence"),
     ("far weaker", "preflight.weakest"),
     ("beyond max_lessons", "preflight.max_lessons"),
     ("beyond max_notes", "preflight.max_notes"),
@@ -59,6 +61,11 @@ class Verdict:
     confidence: float | None = None
     changed: bool = False
     """The card reads differently today."""
+
+    @property
+    def offered(self) -> bool:
+        """Whether its title was offered."""
+        return self.reason.startswith(OFFERED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +104,7 @@ def explain_prompt(
         prompt, session=session, paths=paths, stage=stage, context=False, remember=False
     )
     given = [(hit, True) for hit in block.lessons]
-    hits = [*given, *((hit, False) for hit in block.withheld)][:MAX_OUTCOME]
+    hits = [*given, *((hit, False) for hit in (*block.offered, *block.withheld))][:MAX_OUTCOME]
     return Why(
         source=DRY,
         session=session or "",

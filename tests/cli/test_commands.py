@@ -37,7 +37,9 @@ def test_preflight_reads_the_prompt_from_stdin(lessons, brain):
 
 def test_preflight_as_json_shows_scores_reasons_and_what_was_withheld(lessons, brain):
     data = json.loads(lessons("preflight", PROMPT, "--json").out)
-    assert sorted(data) == ["block", "context", "footer", "lessons", "tokens", "withheld"]
+    assert sorted(data) == [
+        "block", "context", "footer", "lessons", "offered", "tokens", "withheld"
+    ]  # fmt: skip
     first = data["lessons"][0]
     assert first["id"] == TELEGRAM
     assert first["score"] > 0
@@ -143,7 +145,8 @@ def test_explain_speaks_in_words_of_what_could_be_given(lessons, brain):
     *lines, rest = done.err.splitlines()
     given = json.loads(lessons("preflight", prompt, "--json").out)
     held = len(given["withheld"])
-    assert len(lines) == 3 * (len(given["lessons"]) + len(given["context"]) + 2)
+    shown = len(given["lessons"]) + len(given["context"]) + len(given["offered"])
+    assert len(lines) == 3 * (shown + 2)
     assert rest == f"lessons: {held - 2} more suppressed; use --json"
     assert "commands, running" in done.err
     assert "scripts" in done.err

@@ -119,6 +119,7 @@ class Block(TypedDict):
     footer: str
     lessons: list[Found]
     context: list[Found]
+    offered: list[Found]
     skipped: NotRequired[str]
 
 
@@ -213,6 +214,7 @@ def show_block(data: Data) -> Block:
         footer=data.get("footer", ""),
         lessons=[_show_hit(hit) for hit in data.get("lessons", ())],
         context=[_show_hit(hit) for hit in data.get("context", ())],
+        offered=[_show_hit(hit) for hit in data.get("offered", ())],
     )
 
 
