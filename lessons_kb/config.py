@@ -56,7 +56,7 @@ class Gate:
 
     min_confidence: float = 0.5
     """0 lets everything through, 1 nothing."""
-    offer_confidence: float = 0.12
+    offer_confidence: float = 0.15
     """From it on a title is offered: to less than a tenth of the prompts about other things."""
 
 

@@ -39,13 +39,9 @@ NEVER_ALONE = "no lesson is given; --context asks for notes alone"
 OFFERED = "offered: "
 """How the reason of a hit begins whose title is offered."""
 
-_TITLES = (
-    "Before you change anything, answer each with yes or no: does it concern the task? Open the"
-    " file of every yes."
-)
+_TITLES = "Does each concern the task, yes or no? Open every yes before you change anything."
 _FILES = (
-    "Before you change anything, answer with yes or no which of these titles concern the task, and"
-    " open each yes:"
+    "Does each of these concern the task, yes or no? Open every yes before you change anything:"
 )
 _MAX_OFFERS = 3
 _MAX_TITLE = 160

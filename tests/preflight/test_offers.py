@@ -8,10 +8,7 @@ from tests.preflight.test_block import ids, lesson, reasons, run
 HELD = "suppressed: covers only 20% of the prompt's information; rare terms: chat"
 
 
-HEAD = (
-    "Before you change anything, answer each with yes or no: does it concern the task? Open the"
-    " file of every yes."
-)
+HEAD = "Does each concern the task, yes or no? Open every yes before you change anything."
 
 
 def held(name, confidence, reason=HELD, **fields):
@@ -66,8 +63,8 @@ def test_what_the_session_has_is_not_offered():
 def test_where_the_titles_are_in_view_the_files_are_enough():
     found = run([held("a", 0.3), held("b", 0.3)], offers=Offers(least=0.12, titled=True))
     assert found.text == (
-        "[LESSON_OFFER] Before you change anything, answer with yes or no which of these titles"
-        " concern the task, and open each yes: lessons/a.md, lessons/b.md [/LESSON_OFFER]"
+        "[LESSON_OFFER] Does each of these concern the task, yes or no? Open every yes before you"
+        " change anything: lessons/a.md, lessons/b.md [/LESSON_OFFER]"
     )
 
 
