@@ -4,7 +4,7 @@ A reader is shown what an agent would be shown, and says of each prompt which ca
 Two sets a brain: *catalogue*, the titles of all cards and nothing else; *hook*, the titles that a
 session starts with by default, and with each prompt the block and the offer that the hook adds.
 Own prompts are those that an author wrote for single cards, foreign ones were typed in other
-projects; they are mixed.
+projects; they are mixed. Of skills the foreign prompts are those that look alike.
 
 ``--write FOLDER`` writes what readers are shown, ``FOLDER/SET/prompt-K.md``, and the key beside the
 sets' folders. A reader's answer to a file is ``FOLDER/SET/answer-K-READER.jsonl``; ``--collect
@@ -37,8 +37,11 @@ if TYPE_CHECKING:
 
     from lessons_kb import Brain
 
+Own = tuple[str, list[str]]
+"""A prompt and the ids of the cards that are right for it."""
 JUDGED = HERE / "judged"
 KINDS = ("catalogue", "hook")
+SKILLS = "skills"
 _MOST_ITEMS = 40
 _LONGEST = 1_500
 """Characters of a prompt: some are logs."""
@@ -73,7 +76,7 @@ Where something was added to your context with the prompt, it stands below it; a
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Write what readers are shown, or collect what they answered; print what is known."""
     if options.write:
-        for name in BRAINS:
+        for name in (*BRAINS, SKILLS):
             _write(name, Path(options.write), options.seed)
     if options.collect:
         _collect(Path(options.collect))
@@ -119,19 +122,36 @@ def summarise(judged: Sequence[dict[str, Any]]) -> dict[str, float]:
 def _write(name: str, folder: Path, seed: int) -> None:
     """Write both sets of a brain, the same prompts in the same order in each."""
     rng = random.Random(f"{name} {seed}")
-    with (HERE / "labelled" / "real_manner.jsonl").open(encoding="utf-8") as file:
-        written = [json.loads(line) for line in file]
-    own = [(case["prompt"], [case["card"]]) for case in written if case["brain"] == name]
-    foreign = rng.sample(read_real(), len(own))
-    items = [(text[:_LONGEST], card) for text, card in [*own, *((text, []) for text in foreign)]]
+    source, own, foreign = _read_skills(rng) if name == SKILLS else _read_lessons(name, rng)
+    items = [(text[:_LONGEST], cards) for text, cards in [*own, *((text, []) for text in foreign)]]
     rng.shuffle(items)
-    source = EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
     with tempfile.TemporaryDirectory() as place, private_state(Path(place)):
         copy = Path(place) / name
         shutil.copytree(source, copy)
         with open_indexed(copy) as brain:
             for kind in KINDS:
                 _write_set(brain, kind, f"{kind}-{name}", folder, items)
+
+
+def _read_lessons(name: str, rng: random.Random) -> tuple[Path, list[Own], list[str]]:
+    """Return a brain of lessons, all prompts that were written for it, and as many recorded."""
+    written = _read(HERE / "labelled" / "real_manner.jsonl")
+    own = [(case["prompt"], [case["card"]]) for case in written if case["brain"] == name]
+    source = EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
+    return source, own, rng.sample(read_real(), len(own))
+
+
+def _read_skills(rng: random.Random) -> tuple[Path, list[Own], list[str]]:
+    """Return the brain of skills, prompts for some of them, and all that look alike."""
+    folder = data_folder() / "skills"
+    prompts = _read(folder / "prompts.jsonl")
+    own = [
+        (one["query"], [f"lessons/{card}.md" for card in one["expected"]])
+        for one in prompts
+        if one["expected"]
+    ]
+    foreign = [one["query"] for one in prompts if not one["expected"]]
+    return folder / "brain", rng.sample(own, len(foreign)), foreign
 
 
 def _write_set(

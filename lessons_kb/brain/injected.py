@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import StorageError
@@ -142,6 +142,12 @@ def find_held(layer: Layer, session: str | None, hit: Hit, least: float) -> str:
     return f"offered in {offered} sessions, taken in {taken}: an offer takes {takes:.2f} by now"
 
 
+def note_offered(offered: Iterable[tuple[Layer, Hit]], session: str, *, at: float) -> None:
+    """Count that the titles of cards were offered to a session."""
+    for layer, hit in offered:
+        layer.session_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
+
+
 def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
     """Count that a session opened, or was given, a card whose title it was offered."""
     outcomes = layer.session_journal.outcomes
@@ -182,9 +188,9 @@ class Memory:
     def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
         """Journal the lessons of ``block`` and its offers; its tokens are shared out evenly."""
         homes = {shown_name(hit): layer for layer, hit in hits}
-        for hit in block.offered if self.session else ():
-            outcomes = homes[shown_name(hit)].session_journal.outcomes
-            outcomes.note(self.session or "", hit.card.id, OFFER, at=time.time())
+        if self.session:
+            offered = [(homes[shown_name(hit)], hit) for hit in block.offered]
+            note_offered(offered, self.session, at=time.time())
         given: dict[Layer, dict[int, tuple[str, str, int]]] = {}
         for rank, hit in enumerate(block.lessons, 1):
             row = (hit.card.id, card_digest(hit.card), block.tokens // len(block.lessons))

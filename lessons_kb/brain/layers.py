@@ -176,6 +176,7 @@ class Layers:
         served: Callable[[], Sequence[Hit]] | None = None,
         place: Callable[[Hit], str] = shown_name,
         titled: bool = False,
+        lasting: bool = True,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
@@ -189,7 +190,7 @@ class Layers:
         ``session``. ``served`` gives the lessons of a server, which are merged with those found
         here; it is called last. ``place`` returns what an agent can open to read a card whose
         title is offered, "" where it cannot; the titles of all cards may be in its view already
-        (``titled``).
+        (``titled``). A title is offered once in a session, if what this was told is ``lasting``.
         """
         if fresh:
             self.refresh_soon()
@@ -206,14 +207,14 @@ class Layers:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
         memory = Memory(self.layers, session, counting=remember)
         homes = {hit.card.id: layer for layer, hit in reversed(hits)}
-        offers = NO_OFFERS
+        offers, heard = NO_OFFERS, session if lasting else None
         if nearest.hooks.offers:
             least = nearest.gate.offer_confidence
             offers = Offers(
                 least=least,
                 place=place,
                 titled=titled,
-                held=lambda hit: find_held(homes[hit.card.id], session, hit, least),
+                held=lambda hit: find_held(homes[hit.card.id], heard, hit, least),
             )
         block = pack(
             [hit for _layer, hit in hits],

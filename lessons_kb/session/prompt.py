@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from lessons_kb.brain.injected import OFFER, OUTCOME, outcome
+from lessons_kb.brain.injected import OUTCOME, note_offered, outcome
 from lessons_kb.brain.layers import freshen
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
@@ -54,6 +54,7 @@ def answer(hook: Hook) -> Answer:
         served=asking.collect if asking is not None else None,
         place=lambda hit: find_place(hook, brain, hit),
         titled=hook.state.whole,
+        lasting=can.lasting and not event.again,
     )
     given, offered = find_homes(brain, block.lessons), find_homes(brain, block.offered)
     # A subagent whose start no event tells of, or whose first prompt comes with it.
@@ -65,9 +66,7 @@ def answer(hook: Hook) -> Answer:
         for layer in brain.layers:
             layer.session_journal.next_turn(event.context)
         state.cards = note_given(hook, given, block.tokens)
-        for layer, hit in offered:
-            outcomes = layer.session_journal.outcomes
-            outcomes.note(event.context, hit.card.id, OFFER, at=hook.now)
+        note_offered(offered, event.context, at=hook.now)
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
             for hit in (*block.offered, *block.withheld)

@@ -39,6 +39,14 @@ def test_a_card_of_which_the_gate_is_not_sure_is_offered_once_a_session(agent, p
     assert LINE in Claude(project, "s2", agent).prompt(PROMPT).context
 
 
+def test_opencode_which_forgets_what_came_with_a_prompt_is_offered_it_again(project, fire, counts):
+    event = {"event": "prompt", "sessionID": "s1", "cwd": str(project), "text": PROMPT}
+    for number in range(2):
+        said = fire("opencode", {**event, "messageID": f"m{number}"})
+        assert LINE in said["context"]
+    assert counts("offer") == 1
+
+
 def test_with_all_titles_in_view_the_file_is_enough(claude):
     claude.say("SessionStart", source="startup")
     said = claude.prompt(PROMPT).context

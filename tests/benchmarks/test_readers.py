@@ -6,6 +6,7 @@ import json
 import pytest
 
 from benchmarks import judgement
+from benchmarks.data import EXAMPLE
 
 FOREIGN = [f"rename the variable {n} in the shader" for n in range(30)]
 
@@ -13,6 +14,7 @@ FOREIGN = [f"rename the variable {n} in the shader" for n in range(30)]
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
     monkeypatch.setattr(judgement, "BRAINS", ("brain-example",))
+    monkeypatch.setattr(judgement, "_read_skills", lambda _rng: (EXAMPLE, [], []))
     monkeypatch.setattr(judgement, "read_real", lambda: FOREIGN)
     monkeypatch.setattr(judgement, "JUDGED", tmp_path / "judged")
     folder = tmp_path / "readers"
