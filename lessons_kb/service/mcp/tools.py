@@ -369,7 +369,7 @@ class Tools:
         directory: Directory = None,
     ) -> Block:
         """Return the few lessons that matter for a task, as a checklist to verify before you
-        finish; empty when none is relevant.
+        finish, and titles of others that may, for lessons_get; empty when none is relevant.
         """
         try:
             brain = self._workspace.find(directory)
