@@ -105,6 +105,22 @@ def test_why_and_preflight_name_offers(project, lessons, monkeypatch):
     assert "offered: only common words matched" in said.err
 
 
+def test_a_card_that_is_still_the_template_is_not_offered(project, claude, lessons, monkeypatch):
+    monkeypatch.chdir(project)
+    (project / CARD).unlink()
+    lessons("create", "Never drop a field")
+    write(project, "lessons.toml", "[gate]\nmin_confidence = 0.99\n")
+    assert claude.prompt(PROMPT) == {}
+
+
+def test_a_card_that_is_seen_to_harm_is_not_offered(project, claude, lessons, monkeypatch):
+    monkeypatch.chdir(project)
+    for session in "abc":
+        lessons("mark", CARD, "harmful", "--session", session)
+    write(project, "lessons.toml", "[effect]\nwithhold_harmful = true\n")
+    assert claude.prompt(PROMPT) == {}
+
+
 def test_a_setting_turns_them_off(project, claude):
     write(project, "lessons.toml", "[hooks]\noffers = false\n")
     assert claude.prompt(PROMPT) == {}
