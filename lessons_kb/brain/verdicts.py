@@ -27,7 +27,6 @@ _LOOKED_AT = 200
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", "gate.min_confidence"),
-    (OFFERED, "gate.min_confidence"),
     ("offered ", "gate.offer_confidence"),
     ("far weaker", "preflight.weakest"),
     ("beyond max_lessons", "preflight.max_lessons"),
@@ -191,6 +190,8 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
 
 def find_rule(reason: str) -> str:
     """Return the setting that a reason for holding back goes by, "" when none does."""
+    if reason.startswith(OFFERED):
+        return find_rule(reason.removeprefix(OFFERED)) or _GATE
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 

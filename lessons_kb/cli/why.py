@@ -133,9 +133,11 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     if given:
         yield footer([one.id for one in given], language)
     yield ""
-    yield f"Injected ({counted(why.tokens, 'token')}):" if given and why.tokens else "Injected:"
+    offered = [one for one in why.verdicts if one.offered]
+    cost = f" ({counted(why.tokens, 'token')}{', offers included' if offered else ''})"
+    yield f"Injected{cost if given and why.tokens else ''}:"
     yield from _list_verdicts(given, "✓", words)
-    if offered := [one for one in why.verdicts if one.offered]:
+    if offered:
         yield "Offered by title:"
         yield from _list_verdicts(offered, "?", words)
     yield "Suppressed:"
