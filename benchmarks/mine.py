@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError
-from lessons_kb.brain.mine_project import SPECSTORY, Source, extract, parse_sighting
+from lessons_kb.brain.mine_project import SPECSTORY, Source, extract, restore
 from lessons_kb.learn.mining import (
     CommitFacts,
     choose,
@@ -31,6 +31,7 @@ from lessons_kb.learn.mining import (
     read_facts,
     score,
 )
+from lessons_kb.learn.triggers import Sighting
 from lessons_kb.process.git import list_commits, read_patches
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _judge_sessions(options: argparse.Namespace) -> dict[str, Any]:
     for path in files:
         source = Source(agent=SPECSTORY, path=str(path), size=0, stamp="", at=0.0)
         rows, _trouble = extract(source, "", ())
-        sightings += [parse_sighting(row) for row in rows]
+        sightings += [restore(Sighting, row) for row in rows]
     now = max((one.at for one in sightings), default=0.0)
     found = find_candidates(sightings, [], now=now)[:10]
     right = 0

@@ -122,7 +122,8 @@ def _options(params: list) -> list[tuple[str, str]]:
     for option in params:
         if option.param_type_name != "option" or option.name == "help":
             continue
-        value = "" if option.is_flag else f" {option.metavar or option.name.upper()}"
+        name = option.name.rstrip("_").upper()  # a builtin's has one behind it
+        value = "" if option.is_flag else f" {option.metavar or name}"
         first, *others = (*option.opts, *option.secondary_opts)
         names = ", ".join(f"`{name}`" for name in (f"{first}{value}", *others))
         default = option.default

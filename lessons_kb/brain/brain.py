@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
-from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.cards import Cards, NewCard
 from lessons_kb.brain.cluster import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
 from lessons_kb.brain.drafts import Drafts
@@ -82,40 +83,20 @@ class Brain(Layers):
         """Return the check of the latest answer in an agent that lessons were given for."""
         return check_last(self, session)
 
-    def create(
-        self,
-        title: str,
-        *,
-        kind: str = "lesson",
-        topics: Sequence[str] = (),
-        project: str | None = None,
-        stage: str | None = None,
-        severity: str | None = None,
-        paths: Sequence[str] = (),
-        on_duplicate: str = "fail",
-        today: str | None = None,
-    ) -> Card:
+    def create(self, title: str, *, on_duplicate: str = "fail", **parts: Unpack[NewCard]) -> Card:
         """Write a new card from the template of its kind into the nearest brain.
 
-        ``on_duplicate`` is ``fail`` (DuplicateCard, for a near-duplicate too), ``bump`` (count the
-        card of the same wording instead, else write a new one) or ``new``. Raises InputError for
-        a title nothing can be named after. Never overwrites.
+        ``parts`` are ``kind``, ``topics``, ``project``, ``stage``, ``severity``, ``paths``,
+        ``symptoms`` and ``sections``. ``on_duplicate`` is ``fail`` (DuplicateCard, for a
+        near-duplicate too), ``bump`` (count the card of the same wording instead, else write a
+        new one) or ``new``. Raises InputError for a title nothing can be named after. Never
+        overwrites.
         """
-        return self.cards.create(
-            title,
-            kind=kind,
-            topics=topics,
-            project=project,
-            stage=stage,
-            severity=severity,
-            paths=paths,
-            on_duplicate=on_duplicate,
-            today=today,
-        )
+        return self.cards.create(title, on_duplicate=on_duplicate, **parts)
 
-    def bump(self, *ids: str, task: str | None = None, today: str | None = None) -> list[Card]:
+    def bump(self, *ids: str, task: str | None = None) -> list[Card]:
         """Count a mistake once more on each card; see ``Cards.bump``."""
-        return self.cards.bump(*ids, task=task, today=today)
+        return self.cards.bump(*ids, task=task)
 
     def lint(self) -> list[Finding]:
         """Return everything wrong with any file of the brains, by path and line."""

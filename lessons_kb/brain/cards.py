@@ -6,27 +6,25 @@ import contextlib
 import datetime as dt
 import difflib
 import os
-import re
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TypedDict, Unpack
 
 from lessons_kb.brain.git_merge import merges_cards
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.search_index import read_document
-from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_header
-from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.duplicates.near_duplicates import (
     NEAR,
@@ -48,7 +46,7 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.importers.markdown_blocks import SECTIONS
-from lessons_kb.learn.draft_text import Sketch, fill, find_missing, format_patterns
+from lessons_kb.learn.draft_text import Sketch, fill, find_lacks, format_patterns
 from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
@@ -62,81 +60,79 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import read_date
 
 
-def names_stage(card: Card, stage: str | None) -> bool:
-    """Return whether a card names this stage; None chooses every card."""
-    return stage is None or _is_among(stage, card.stages)
+def names(
+    card: Card, *, stage: str | None = None, topic: str | None = None, project: str | None = None
+) -> bool:
+    """Return whether a card names this stage, topic and project; None chooses every card."""
+    chosen = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
+    return all(
+        name is None or name.casefold() in map(str.casefold, known) for name, known in chosen
+    )
 
 
-def names_topic(card: Card, topic: str | None) -> bool:
-    """Return whether a card names this topic; None chooses every card."""
-    return topic is None or _is_among(topic, card.topics)
+class NewCard(TypedDict, total=False):
+    """What may be said of a card before it is written; see ``Sketch``."""
+
+    kind: str
+    topics: Sequence[str]
+    project: str | None
+    stage: str | None
+    severity: str | None
+    paths: Sequence[str]
+    symptoms: Sequence[str]
+    sections: Mapping[str, str]
+    """Heading → Markdown."""
 
 
-def names_project(card: Card, project: str | None) -> bool:
-    """Return whether a card names this project; None chooses every card."""
-    return project is None or _is_among(project, (card.project or "",))
-
-
-def _is_among(name: str, names: Iterable[str]) -> bool:
-    return name.casefold() in (other.casefold() for other in names)
-
-
-def compose(
-    sketch: Sketch,
-    *,
-    kind: str,
-    created: str,
-    topics: tuple[str, ...] = (),
-    project: str | None = None,
-    severity: str | None = None,
-    header: Mapping[str, Any] | None = None,
-    detect: Sequence[Pattern] = (),
-    whole: bool = False,
-) -> str:
+def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: bool = False) -> str:
     """Return the text of a card: the template of its kind, filled with a sketch.
 
     A ``whole`` one says what it is given and nothing else: no guidance.
     """
-    changes = {name: value for name, value in (header or {}).items() if value is not None}
+    topics, symptoms, paths = (
+        tuple(map(clean_line, values)) for values in (sketch.topics, sketch.symptoms, sketch.paths)
+    )
+    project, stage = (clean_line(name or "") or None for name in (sketch.project, sketch.stage))
     if whole:
-        known = {
-            "type": kind,
+        header = {
+            "type": sketch.kind,
             "title": sketch.title,
             "applies-to": topics,
             "project": project,
-            "stage": sketch.stage,
-            "paths": sketch.paths,
-            **changes,
-            "severity": severity or "medium",
+            "stage": stage,
+            "paths": paths,
+            "symptoms": symptoms,
+            "severity": sketch.severity or "medium",
             "created": created,
         }
         said = (name for name in SECTIONS if name in sketch.sections)
         body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in said)
-        kept = {name: value for name, value in known.items() if value not in (None, "", ())}
-        text = edit_header(f"\n{body}", kept)
+        text = edit_header(f"\n{body}", {name: value for name, value in header.items() if value})
     else:
-        template = new_card(
-            read_template(f"{kind}.md"),
-            kind=kind,
+        text = new_card(
+            read_template(f"{sketch.kind}.md"),
+            kind=sketch.kind,
             title=sketch.title,
             topics=topics,
             project=project,
-            stage=sketch.stage,
-            severity=severity,
-            paths=sketch.paths,
+            stage=stage,
+            severity=sketch.severity,
+            paths=paths,
             created=created,
         )
-        changes |= {"examples": (sketch.example,)} if sketch.example else {}
-        text = fill(edit_header(template, changes), sketch.sections)
+        example = (sketch.example,) if sketch.example else ()
+        more = {"source": source, "symptoms": symptoms, "examples": example}
+        text = edit_header(text, {name: value for name, value in more.items() if value})
+        text = fill(text, sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
-    if not detect:
+    if not sketch.detect:
         return text
     # The header has no patterns yet: they come at its end.
     end = text.rindex("---", 0, len(text) - len(split_header(text).body))
-    made = f"{text[:end]}{format_patterns(detect)}\n{text[end:]}"
+    made = f"{text[:end]}{format_patterns(sketch.detect)}\n{text[end:]}"
     card = parse_card(made, path="lessons/new.md", folders={}).card
-    if card is None or card.detect != tuple(detect):
+    if card is None or card.detect != tuple(sketch.detect):
         raise EditRefused("the pattern cannot be written; add it to the card by hand")
     return made
 
@@ -172,24 +168,6 @@ def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
     return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
 
 
-def find_lacks(document: Document) -> tuple[str, ...]:
-    """Return what a draft lacks before it may become a card, one line each."""
-    card = document.card
-    if card is None:
-        return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
-    sections = read_sections(normal_newlines(document.body))
-    checklist = read_checklist(sections)
-    items = checklist.items if checklist.origin == "prevention" else ()
-    return find_missing(
-        title=card.title,
-        cause=re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL).strip(),
-        items=[item.text for item in items],
-        symptoms=card.symptoms,
-        is_vague=is_vague,
-    )
-
-
-_COMMENT = r"<!--.*?(?:-->|\Z)"
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
@@ -264,15 +242,14 @@ class Cards:
             # leads to: what was scanned, and nothing else.
             target = disk.relative(layer.root, os.path.realpath(os.path.join(layer.root, wanted)))
             for path in (wanted, target):
-                if (exact := layer.read(_card_at(path))) is not None:
+                if (exact := layer.read(partial(_card_at, path=path))) is not None:
                     return layer, exact
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
             # The own name of a file that cannot be read is not the beginning of another's.
-            exact_only = bool(_fitting(wanted, others, exact=True))
-            fitting = _fitting(wanted, cards, exact=exact_only)
+            fitting = _fitting(wanted, cards, exact=bool(_fitting(wanted, others, exact=True)))
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -294,10 +271,22 @@ class Cards:
 
         Where no part of the slug will do, it is the id.
         """
-        everything = [card.id for card in self.all(notes=True)]
-        slugs = sorted(_slug(card_id) for card_id in everything)
-        starts = sorted(everything)
-        return {card.id: _shorten(card.id, slugs, starts) for card in cards}
+        ids = sorted(card.id for card in self.all(notes=True))
+        slugs = sorted(map(_slug, ids))
+
+        def shorten(card_id: str) -> str:
+            own = _slug(card_id)
+            ends = [at for at, sign in enumerate(own) if sign == "-" and at >= _SHORTEST]
+            for end in (*ends, len(own)):
+                part = own[:end]
+                place, begun = bisect_left(slugs, part), bisect_left(ids, part)
+                alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
+                alone = alone or (end == len(own) and slugs.count(own) == 1)
+                if alone and not "".join(ids[begun : begun + 1]).startswith(part):
+                    return part
+            return card_id
+
+        return {card.id: shorten(card.id) for card in cards}
 
     def get(self, name: str) -> Card:
         """Return the card that ``name`` means; see ``find``."""
@@ -315,58 +304,27 @@ class Cards:
         self,
         title: str,
         *,
-        kind: str = "lesson",
-        topics: Sequence[str] = (),
-        project: str | None = None,
-        stage: str | None = None,
-        severity: str | None = None,
-        paths: Sequence[str] = (),
-        sections: Mapping[str, str] | None = None,
-        symptoms: Sequence[str] = (),
         detect: Sequence[Pattern] = (),
         whole: bool = False,
         on_duplicate: str = "fail",
-        today: str | None = None,
+        **parts: Unpack[NewCard],
     ) -> Card:
-        """Write a new card; see ``Brain.create``. ``sections``: heading → Markdown.
+        """Write a new card; see ``Brain.create``.
 
         A ``whole`` card is written without the template's guidance, and only if it passes the
         quality bar; else Incomplete is raised and says what is missing.
         """
-        _choose("kind", kind, KINDS)
-        if severity is not None:
-            _choose("severity", severity, SEVERITIES)
+        sketch = Sketch(title=" ".join(title.split()), detect=detect, **parts)
+        _choose("kind", sketch.kind, KINDS)
+        if sketch.severity is not None:
+            _choose("severity", sketch.severity, SEVERITIES)
         slug(title)
-        for pattern in detect:
-            if problem := check_pattern(pattern):
-                raise InputError(problem)
-        sketch = Sketch(
-            title=" ".join(title.split()),
-            sections=dict(sections or {}),
-            paths=tuple(map(clean_line, paths)),
-            stage=clean_line(stage or "") or None,
-        )
-        text = compose(
-            sketch,
-            kind=kind,
-            created=day_or_today(today),
-            topics=tuple(map(clean_line, topics)),
-            project=clean_line(project or "") or None,
-            severity=severity,
-            header={"symptoms": tuple(map(clean_line, symptoms)) or None},
-            detect=detect,
-            whole=whole,
-        )
-        return self.add_text(text, whole=whole, on_duplicate=on_duplicate, today=today)
+        for problem in filter(None, map(check_pattern, detect)):
+            raise InputError(problem)
+        text = compose(sketch, created=day_or_today(), whole=whole)
+        return self.add_text(text, whole=whole, on_duplicate=on_duplicate)
 
-    def add_text(
-        self,
-        text: str,
-        *,
-        whole: bool = False,
-        on_duplicate: str = "fail",
-        today: str | None = None,
-    ) -> Card:
+    def add_text(self, text: str, *, whole: bool = False, on_duplicate: str = "fail") -> Card:
         """Write a new card whose whole text is given, under a name made from its title.
 
         Secrets are removed, a missing date is added. ``whole`` and ``on_duplicate`` are those of
@@ -389,13 +347,13 @@ class Cards:
             ):
                 existing = duplicate[0]
                 if on_duplicate == "bump":
-                    return self.bump(existing, today=today)[0]
+                    return self.bump(existing)[0]
                 raise DuplicateCard(
                     f"{duplicate[1]}; count it with `lessons bump {existing}`, "
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
-            dated = text if card.created else edit_header(text, {"created": day_or_today(today)})
+            dated = text if card.created else edit_header(text, {"created": day_or_today()})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
@@ -405,13 +363,12 @@ class Cards:
         limit, data = settings.index.max_file_bytes, text.encode("utf-8")
         if len(data) > limit:
             raise InputError(f"the card has more than {limit:,} bytes; split it")
-        stem = f"{kind}s/{slug(redact(title))}"
-        for path in islice(numbered_names(stem), 1_000):
+        for path in propose_names(f"{kind}s/{slug(redact(title))}"):
             with contextlib.suppress(DuplicateCard):  # a name that was taken meanwhile
                 layer.touch()
                 made = card_files.create(layer.root, path, data)
-                return _usable(read_document(layer.root, made, settings.folders, limit)[1], made)
-        raise InputError(f"1,000 cards are named {stem}; choose another title")
+                break
+        return _usable(read_document(layer.root, made, settings.folders, limit)[1], made)
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what keeps a card from the quality bar, one line each."""
@@ -422,13 +379,7 @@ class Cards:
         text = "\n".join((card.why, *card.checklist))
         return self._find_near_duplicates(card.title, text)
 
-    def bump(
-        self,
-        *names: str,
-        task: str | None = None,
-        today: str | None = None,
-        at: float | None = None,
-    ) -> list[Card]:
+    def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
         ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
@@ -437,32 +388,25 @@ class Cards:
         holds the time as well: of two files with the same bytes git keeps one and asks nobody,
         so that the counts of two clones that bumped on the same day would not add up.
         """
-        found = [self.find(name) for name in names]
 
         def bump(layer: Layer, card: Card) -> Card:
-            day = today or _now(layer.root, card.id)
-            bumped = self._change(layer, card.id, lambda one: count_again(one, task, day))
+            day = _now(layer.root, card.id)
+            bumped = self.rewrite(
+                layer, card.id, lambda one, text: edit_header(text, count_again(one, task, day))
+            )
             self.note_bump(layer, card.id, at=at)
             return bumped
 
-        return _each(found, bump)
+        return self._each(names, bump)
 
-    def bump_text(
-        self,
-        layer: Layer,
-        path: str,
-        text: str,
-        *,
-        task: str | None = None,
-        today: str | None = None,
-    ) -> str:
+    def bump_text(self, layer: Layer, path: str, text: str, *, task: str | None = None) -> str:
         """Return a card's text, as an editor holds it, with the mistake counted once more.
 
         ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
         EditRefused.
         """
         card = _usable(parse_card(text, path=path, folders=layer.settings.folders), path)
-        return edit_header(text, count_again(card, task, today or _now(layer.root, path)))
+        return edit_header(text, count_again(card, task, _now(layer.root, path)))
 
     def note_bump(self, layer: Layer, path: str, *, at: float | None = None) -> None:
         """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
@@ -484,10 +428,7 @@ class Cards:
         return self._teach(name, "not-for", prompt)
 
     def add_symptom(self, name: str, prompt: str) -> Card:
-        """Write a prompt that a card should be found by into its ``symptoms``; see `redact`.
-
-        Of many the last twenty stay. Raises InputError for a prompt without a word.
-        """
+        """Write a prompt that a card should be found by into its ``symptoms``; see ``redact``."""
         return self._teach(name, "symptoms", prompt)
 
     def _teach(self, name: str, key: str, prompt: str) -> Card:
@@ -496,23 +437,25 @@ class Cards:
             raise InputError("the prompt is empty; name it")
         layer, card = self.find(name)
 
-        def change(card: Card) -> Mapping[str, Change]:
+        def teach(card: Card, text: str) -> str:
             known = card.symptoms if key == "symptoms" else card.not_for
-            return {key: (*(one for one in known if one != told), told)[-MAX_TAUGHT:]}
+            taught = (*(one for one in known if one != told), told)[-MAX_TAUGHT:]
+            return edit_header(text, {key: taught})
 
-        return self._change(layer, card.id, change)
+        return self.rewrite(layer, card.id, teach)
 
     def set_status(self, status: str, *names: str) -> list[Card]:
         """Make cards ``active``, ``ignored`` or ``archived``."""
         _choose("status", status, STATUSES)
-        found = [self.find(name) for name in names]
 
         def change(layer: Layer, card: Card) -> Card:
             if card.status == status:
                 return card
-            return self._change(layer, card.id, lambda _card: {"status": status})
+            return self.rewrite(
+                layer, card.id, lambda _card, text: edit_header(text, {"status": status})
+            )
 
-        return _each(found, change)
+        return self._each(names, change)
 
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
@@ -543,7 +486,7 @@ class Cards:
             raise CardNotFound(f"no card named {name!r}; see `lessons list`")
         if card.status == "active":
             return card.id, "unchanged"
-        self._change(layer, card.id, lambda _card: {"status": "active"})
+        self.rewrite(layer, card.id, lambda _card, text: edit_header(text, {"status": "active"}))
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
@@ -578,9 +521,7 @@ class Cards:
         by_words = Duplicates(self.all()).find(title, text=text)
         found = {one.card.id: one for one in by_words}
         for layer in self._brain.layers:
-            if layer.meaning is None:
-                continue
-            alike = layer.read(lambda one: _titled_like(one, title))
+            alike = layer.read(partial(_titled_like, title=title))
             for card, cosine in alike if len(alike) <= _MOST_SAME_MEANING else ():
                 is_reworded = similarity(title, card.title) < _REWORDED
                 if card.kind != NOTE and card.id not in found and is_reworded:
@@ -602,15 +543,14 @@ class Cards:
                 return one.card.id, one.reason
         return None
 
-    def _change(
-        self, layer: Layer, path: str, change: Callable[[Card], Mapping[str, Change]]
-    ) -> Card:
+    def rewrite(self, layer: Layer, path: str, edit: Callable[[Card, str], str]) -> Card:
+        """Give a card the text that ``edit`` makes of card and text; return what it is then."""
         folders = layer.settings.folders
 
         def edited(data: bytes) -> bytes:
             card = _usable(parse_bytes(data, path=path, folders=folders), path)
             try:
-                return edit_header(data.decode("utf-8"), change(card)).encode("utf-8")
+                return edit(card, data.decode("utf-8")).encode("utf-8")
             except EditRefused as error:
                 raise EditRefused(f"{path} was not changed: {error}") from None
 
@@ -618,23 +558,29 @@ class Cards:
         layer.touch()
         return _usable(parse_bytes(data, path=path, folders=folders), path)
 
+    def _each(self, names: Sequence[str], change: Callable[[Layer, Card], Card]) -> list[Card]:
+        """Change every card; those that refuse are named when the others are done."""
+        found = [self.find(name) for name in names]
+        cards: list[Card] = []
+        refused: list[LessonsError] = []
+        for layer, card in found:
+            try:
+                cards.append(change(layer, card))
+            except (EditRefused, StorageError) as error:
+                refused.append(error)
+        if refused:
+            if len(found) == 1:
+                raise refused[0]
+            more = f"; {len(refused) - 1} more refused" if refused[1:] else ""
+            done = ", ".join(card.id for card in cards) or "none"
+            raise type(refused[0])(f"{refused[0]}{more}; done: {done}")
+        return cards
 
-def _each(found: Sequence[tuple[Layer, Card]], change: Callable[[Layer, Card], Card]) -> list[Card]:
-    """Change every card; those that refuse are named when the others are done."""
-    cards: list[Card] = []
-    refused: list[LessonsError] = []
-    for layer, card in found:
-        try:
-            cards.append(change(layer, card))
-        except (EditRefused, StorageError) as error:
-            refused.append(error)
-    if refused:
-        if len(found) == 1:
-            raise refused[0]
-        more = f"; {len(refused) - 1} more refused" if refused[1:] else ""
-        done = ", ".join(card.id for card in cards) or "none"
-        raise type(refused[0])(f"{refused[0]}{more}; done: {done}")
-    return cards
+
+def propose_names(stem: str, suffix: str = ".md") -> Iterator[str]:
+    """Yield the names that a file may get, in order; InputError where nobody takes any."""
+    yield from islice(numbered_names(stem, suffix), 1_000)
+    raise InputError(f"1,000 cards are named {stem}; choose another title")
 
 
 def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change]:
@@ -658,12 +604,9 @@ def _usable(document: Document, path: str) -> Card:
     return document.card
 
 
-def _card_at(path: str) -> Callable[[Layer], Card | None]:
-    def read(layer: Layer) -> Card | None:
-        numbers = [number for number, _digest in layer.catalogue.numbers(path).values()]
-        return next(iter(layer.catalogue.cards(numbers).values()), None)
-
-    return read
+def _card_at(layer: Layer, *, path: str) -> Card | None:
+    numbers = [number for number, _digest in layer.catalogue.numbers(path).values()]
+    return next(iter(layer.catalogue.cards(numbers).values()), None)
 
 
 def _unaliased(name: str, layer: Layer) -> str:
@@ -689,23 +632,6 @@ def _fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]
 
 def _slug(card_id: str) -> str:
     return os.path.splitext(card_id.rpartition("/")[2])[0]
-
-
-def _shorten(card_id: str, slugs: Sequence[str], ids: Sequence[str]) -> str:
-    """Return the shortest part of a slug, of whole words, that no other card answers to.
-
-    ``slugs`` and ``ids`` are those of all cards, in order.
-    """
-    own = _slug(card_id)
-    ends = [place for place, sign in enumerate(own) if sign == "-" and place >= _SHORTEST]
-    for end in (*ends, len(own)):
-        part = own[:end]
-        place, begun = bisect_left(slugs, part), bisect_left(ids, part)
-        alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
-        alone = alone or (end == len(own) and slugs.count(own) == 1)
-        if alone and not "".join(ids[begun : begun + 1]).startswith(part):
-            return part
-    return card_id
 
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
@@ -736,12 +662,12 @@ def _now(root: str, path: str) -> str:
     return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
 
 
-def day_or_today(day: str | None) -> str:
+def day_or_today(day: str | None = None) -> str:
     """Return an ISO date: the one given, else that of today here."""
     return day or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
-def _titled_like(layer: Layer, title: str) -> list[tuple[Card, float]]:
+def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
     alike = layer.meaning.titled_like(title) if layer.meaning else []
     cards = layer.cards(number for number, _cosine in alike)
     return [(cards[number], cosine) for number, cosine in alike if number in cards]
@@ -760,21 +686,21 @@ class Stale:
     """Since it was last of use."""
 
 
-def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[Stale]:
-    """Return active cards of the nearest brain seen once and unused for ``days``.
+def find_stale(brain: Layers) -> list[Stale]:
+    """Return active cards of the nearest brain seen once and unused for ``stale_days``.
 
     Those from triggers come first, then the longest unused. A use is an injection or what
     followed it, as the journal counts them by day, or a date in the card. A card without any is
-    as old as its file. ``days`` is ``stale_days`` of ``lessons.toml`` by default.
+    as old as its file.
     """
     layer = brain.layers[0]
-    limit = layer.settings.learn.stale_days if days is None else days
+    limit = layer.settings.learn.stale_days
     brain.refresh()
     used: dict[str, str] = {}
     with contextlib.suppress(StorageError):
         counts = layer.journal.counts()  # by day: the last wins
         used = {card: day for card, what, day, _times in counts if what in _USES}
-    now = dt.date.fromisoformat(today)
+    now = dt.date.fromisoformat(day_or_today())
     found = []
     for card in layer.read(lambda one: one.catalogue.all_cards()):
         if card.kind == NOTE or card.status != "active" or card.occurrences > 1:
@@ -782,11 +708,9 @@ def find_stale(brain: Layers, *, today: str, days: int | None = None) -> list[St
         seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
         last = max(filter(None, map(read_date, seen)), default=None)
         if last is None:
-            try:
-                at = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
-            except OSError:
-                continue
-            last = dt.datetime.fromtimestamp(at).date()
-        if (now - last).days >= limit:
+            with contextlib.suppress(OSError):
+                written = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
+                last = dt.date.fromtimestamp(written)
+        if last and (now - last).days >= limit:
             found.append(Stale(card=card, days=(now - last).days))
     return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))

@@ -13,7 +13,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -24,9 +24,8 @@ from lessons_kb.brain.search_index import SearchIndex, digest_files
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
-from lessons_kb.search.engine_protocol import CardTerms, Engine, order_hits, sum_up
+from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
-from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
 from lessons_kb.store.user_state import identify
 from lessons_kb.text.server_address import parse_address
@@ -235,23 +234,13 @@ class _ClusterReader:
 
     def __init__(self, local: Engine, cluster: ClusterSearch) -> None:
         self._local, self._cluster = local, cluster
+        self.document_frequencies = local.document_frequencies
+        self.documents, self.size = local.documents, local.size
 
     def search(self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int) -> Hits:
         """Return the best ``limit`` numbers with scores, best first."""
         found = self._cluster.ask(terms, weights, limit)
         return self._local.search(terms, weights, limit) if found is None else found
-
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stands, 0 included."""
-        return self._local.document_frequencies(terms)
-
-    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
-        return self._local.documents(numbers)
-
-    def size(self) -> int:
-        """Return the number of live cards."""
-        return self._local.size()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -294,16 +283,22 @@ def sync(
     gone = sorted(held.keys() - expected.keys())
     for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
         paths = [expected[number][0] for number in todo[start : start + BATCH]]
-        entries = {
-            number_card(entry.path, is_note=is_note(entry)): entry
-            for entry in digest_files(layer.root, paths, layer.settings)
-            if entry.card
-        }
-        engine.update(
-            ((number, entry.terms) for number, entry in entries.items()),
-            gone if start == 0 else (),
-            labels={number: _label(entry) for number, entry in entries.items()},
-        )
+        terms: dict[int, Mapping[str, Sequence[str]]] = {}
+        labels: dict[int, dict[str, Any]] = {}
+        for entry in digest_files(layer.root, paths, layer.settings):
+            if (card := entry.card) is not None:
+                number = number_card(entry.path, is_note=is_note(entry))
+                terms[number] = entry.terms
+                labels[number] = {  # what a server may filter by
+                    "id": card.id,
+                    "kind": card.kind,
+                    "project": card.project or "",
+                    "stage": list(card.stages),
+                    "severity": card.severity,
+                    "status": card.status,
+                    "hash": entry.digest,
+                }
+        engine.update(terms.items(), gone if start == 0 else (), labels=labels)
         if progress is not None:
             progress(min(start + BATCH, len(todo)), len(todo))
     if len(todo) > BATCH:
@@ -329,37 +324,13 @@ def compare(layer: Layer, engine: QdrantEngine) -> Difference:
 
 def _find_expected(layer: Layer) -> dict[int, tuple[str, str, str]]:
     """Return id, kind and hash of what a cluster should hold, by number, at the last commit."""
-
-    def read(one: Layer) -> dict[int, tuple[str, str, str]]:
-        digests = one.catalogue.numbers()
-        return {
-            number_card(card.id, is_note=card.kind == NOTE): (
-                card.id,
-                card.kind,
-                digests[card.id][1],
-            )
-            for card in one.catalogue.all_cards()
-        }
-
-    return layer.read(read)
+    digests, cards = layer.read(lambda one: (one.catalogue.numbers(), one.catalogue.all_cards()))
+    return {
+        number_card(one.id, is_note=one.kind == NOTE): (one.id, one.kind, digests[one.id][1])
+        for one in cards
+    }
 
 
 def _labels_of(held: Mapping[int, Mapping[str, Any]], number: int) -> tuple[str, str, str] | None:
     labels = held.get(number)
     return (labels["id"], labels["kind"], labels["hash"]) if labels else None
-
-
-def _label(entry: CatalogueEntry) -> dict[str, Any]:
-    """Return what a server may filter by."""
-    card = entry.card
-    if card is None:
-        return {}
-    return {
-        "id": card.id,
-        "kind": card.kind,
-        "project": card.project or "",
-        "stage": list(card.stages),
-        "severity": card.severity,
-        "status": card.status,
-        "hash": entry.digest,
-    }

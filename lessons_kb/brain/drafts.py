@@ -9,19 +9,19 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
-from typing import Any
+from itertools import count
+from typing import Any, Unpack
 
-from lessons_kb.brain.cards import Cards, compose, find_lacks, redact_card
+from lessons_kb.brain.cards import Cards, NewCard, compose, propose_names, redact_card
 from lessons_kb.brain.detection import propose_patterns, read_text
 from lessons_kb.brain.injected import is_posted
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.keys import parse_pattern
-from lessons_kb.cards.links import normal_title, numbered_names, slug
+from lessons_kb.cards.links import normal_title, slug
 from lessons_kb.cards.parse import in_mapped_folder, parse_bytes, parse_card
 from lessons_kb.duplicates.near_duplicates import RELATED, Duplicates, NearDuplicate
 from lessons_kb.errors import (
@@ -37,6 +37,7 @@ from lessons_kb.learn.draft_text import (
     MAX_DIFF,
     Sketch,
     find_diff,
+    find_lacks,
     names_of,
     pick_hunks,
     sketch_diff,
@@ -44,12 +45,13 @@ from lessons_kb.learn.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.learn.signs import CHANGES, find_test_command, shows_outcome
+from lessons_kb.learn.signs import CHANGES
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
 from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.files import relative
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_state import CONFIG_NAME, git_top
@@ -81,11 +83,10 @@ def find_fix(
     parts: dict[str, tuple[str, float]] = {}
     for revision in (f"HEAD@{{{int(since)}}}", None):
         try:
-            text = read_diff(directory, revision).text
+            found = split_files(read_diff(directory, revision).text)
         except GitError:
             continue
-        for part in split_files(text):
-            name = names_of(part)[-1]
+        for name, part in ((names_of(part)[-1], part) for part in found):
             full = os.path.join(top, name)
             if not name or name in parts or _is_lore(full, brains, top):
                 continue
@@ -96,8 +97,7 @@ def find_fix(
             if written >= since - _SLACK_SECONDS:
                 parts[name] = part, written
     settled = [name for name, (_part, at) in parts.items() if at <= (until or 0) + _SLACK_SECONDS]
-    first = set(files)
-    ordered = sorted(settled or parts, key=lambda name: (name not in first, name))
+    ordered = sorted(settled or parts, key=lambda name: (name not in files, name))
     return "".join(parts[name][0] for name in ordered)
 
 
@@ -107,15 +107,15 @@ def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
     Of a brain that is the whole project, or more, that is what lies in its folders of cards:
     its notes may be the project's documentation.
     """
-    if os.path.basename(path) in _OURS:
-        return True
-    for layer in brains:
-        if path.startswith(layer.root + os.sep) and path.endswith(SUFFIXES):
-            inside = os.path.relpath(path, layer.root).replace(os.sep, "/")
-            alone = layer.root.startswith(top + os.sep)
-            if alone or in_mapped_folder(inside, layer.settings.folders):
-                return True
-    return False
+    holding = [one for one in brains if path.startswith(one.root + os.sep)]
+    return os.path.basename(path) in _OURS or any(
+        path.endswith(SUFFIXES)
+        and (
+            layer.root.startswith(top + os.sep)
+            or in_mapped_folder(relative(layer.root, path), layer.settings.folders)
+        )
+        for layer in holding
+    )
 
 
 PROPOSED = "proposed"
@@ -169,51 +169,39 @@ class Drafts:
         self._layer = brain.layers[0]
         self._folder = DraftFolder(self._layer.root)
 
-    def collect(self, session: str | None = None, *, now: float | None = None) -> list[Draft]:
+    def collect(self, session: str | None = None) -> list[Draft]:
         """Turn what the journal holds into drafts; return those that are new or were renewed.
 
         Called when a turn or a session ends, or a captured run; without ``session`` all of the
         last week's are looked through. Called twice, the second call finds nothing new. Costs a
         query of the journal where nothing happened.
         """
-
-        def identify(command: str) -> str | None:
-            found = find_test_command(command)
-            return found if found is None or shows_outcome(command) else ""
-
-        now = time.time() if now is None else now
-        since = now - WINDOW_SECONDS
-        events = self._layer.journal.events.find(session=session, since=since, limit=_MAX_EVENTS)
+        now = time.time()
+        events = self._layer.journal.events.find(
+            session=session, since=now - WINDOW_SECONDS, limit=_MAX_EVENTS
+        )
         phrases = self._layer.settings.triggers.patterns
-        made: list[Draft] = []
+        made: list[Draft | None] = []
         failed: list[LessonsError] = []
-        for trigger in find_triggers(events, identify=identify, phrases=phrases):
+        for trigger in find_triggers(events, phrases=phrases):
             try:
-                draft = self._take_in(trigger, now)
+                made.append(self._take_in(trigger, now))
             except LessonsError as error:
                 failed.append(error)  # one that cannot be written keeps no other back
-            else:
-                made += [draft] if draft is not None else []
         if failed:
             raise failed[0]
-        return made
+        return [draft for draft in made if draft is not None]
 
     def propose(
         self,
         title: str,
         *,
-        kind: str = "lesson",
-        sections: Mapping[str, str] | None = None,
         prevention: Sequence[str] = (),
-        symptoms: Sequence[str] = (),
-        topics: Sequence[str] = (),
-        paths: Sequence[str] = (),
         detect: Sequence[Mapping[str, object]] = (),
-        stage: str | None = None,
-        severity: str | None = None,
         example: str = "",
         by: str = "",
         now: float | None = None,
+        **parts: Unpack[NewCard],
     ) -> Draft:
         """Write a draft in somebody's own words; one of the same title is written anew.
 
@@ -221,45 +209,32 @@ class Drafts:
         stays, and this is another beside it. The same proposal twice is one draft, also where the
         first writer was killed.
 
-        ``sections`` maps the template's headings to Markdown, ``prevention`` are checklist items,
-        ``detect`` are patterns as a header has them. Raises InputError for one that is unusable.
+        ``prevention`` are checklist items, ``detect`` patterns as a header has them. Raises
+        InputError for one that is unusable.
         """
         title = redact(title)  # its key is in lower case, where a secret is not seen
-        parts = dict(sections or {})
-        if prevention:
-            items = (" ".join(item.split()) for item in prevention)
-            parts["Prevention Checklist"] = "\n".join(f"- [ ] {item}" for item in items)
-        text = _compose(
-            Sketch(title=title, sections=parts, paths=tuple(paths), stage=stage, example=example),
-            kind=kind,
-            topics=tuple(topics),
-            severity=severity,
-            symptoms=symptoms,
-            detect=[parse_pattern(one) for one in detect],
+        sketch = Sketch(
+            title=title, example=example, detect=[parse_pattern(one) for one in detect], **parts
         )
+        if prevention:
+            items = "\n".join(f"- [ ] {' '.join(item.split())}" for item in prevention)
+            sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
+        text = _compose(sketch, time.time())
         key = normal_title(title)
-        first = name = _name(PROPOSED, key)
+        name = first = _name(PROPOSED, key)
         facts = _facts(PROPOSED, key, text, time.time() if now is None else now)
         facts |= {"by": by} if by else {}
         with self._folder.locked():
-            number = 1
+            numbers = count(2)
             while not self._may_renew(name, text, by=by):
-                number += 1
-                name = f"{first}-{number}"
+                name = f"{first}-{next(numbers)}"
             # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
             over = None if self._folder.facts_of(name) is None else self._folder.read(name)
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
 
     def add_mined(
-        self,
-        key: str,
-        sketch: Sketch,
-        *,
-        symptoms: Sequence[str],
-        seen: int,
-        at: float,
-        place: int = 0,
+        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int
     ) -> Draft | None:
         """Write a draft of what was found in the past; None when its key is known already.
 
@@ -269,7 +244,7 @@ class Drafts:
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
-            text = _compose(sketch, symptoms=symptoms, at=at)
+            text = _compose(sketch, at)
             facts = _facts(MINED, key, text, at) | {"seen": seen, "place": place}
             self._folder.write(name, text, facts)
         return self.get(name)
@@ -338,14 +313,7 @@ class Drafts:
         facts = (self._folder.facts_of(name) or {}) if _ID.fullmatch(name) else {}
         return str(facts.get("state", "")), str(facts.get("card", ""))
 
-    def accept(
-        self,
-        name: str,
-        *,
-        on_duplicate: str = "fail",
-        today: str | None = None,
-        seen: str | None = None,
-    ) -> Card:
+    def accept(self, name: str, *, on_duplicate: str = "fail", seen: str | None = None) -> Card:
         """Make a draft a card of the nearest brain.
 
         ``seen`` is the digest of the text that was looked at; EditRefused where it is another
@@ -369,21 +337,14 @@ class Drafts:
                     "it there, `--on-duplicate new` writes a second card",
                     existing=one.card.id,
                 )
-            changes: dict[str, Any] = {"created": today or _date(time.time())}
-            changes |= {"last-seen": _date(draft.at)}
+            changes: dict[str, Any] = {"created": _date(time.time()), "last-seen": _date(draft.at)}
             changes |= {"occurrences": draft.seen} if draft.seen > 1 else {}
             made = self._write(draft, card, redact_card(edit_header(draft.text, changes)))
             self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
     def merge(
-        self,
-        name: str,
-        card: str,
-        *,
-        today: str | None = None,
-        at: float | None = None,
-        seen: str | None = None,
+        self, name: str, card: str, *, at: float | None = None, seen: str | None = None
     ) -> Card:
         """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task.
 
@@ -393,7 +354,7 @@ class Drafts:
             draft = self._get_seen(name, seen)
             known = self._parse(draft.id, draft.text).card
             task = known.examples[-1] if known and known.examples else None
-            merged = self._count(draft, card, task=task, today=today, at=at)
+            merged = self._count(draft, card, task=task, at=at)
             self._settle(draft, _MERGED, merged.id)
         return merged
 
@@ -437,7 +398,7 @@ class Drafts:
         name, colon, number = where.rpartition(":")
         path, line = (name, int(number)) if colon and number.isdecimal() else (where, 0)
         directory = self._brain.directory
-        inside = os.path.relpath(os.path.realpath(path), directory).replace(os.sep, "/")
+        inside = relative(directory, os.path.realpath(path))
         hunks = pick_hunks(read_diff(directory).text, inside, line)
         if not hunks:
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
@@ -448,11 +409,9 @@ class Drafts:
         """Write the card that a draft becomes; a subclass may write it elsewhere."""
         return Cards(self._brain).add(text, kind=card.kind, title=card.title)
 
-    def _count(
-        self, _draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
-    ) -> Card:
+    def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
         """Count a draft at a card; a subclass may write that elsewhere."""
-        return Cards(self._brain).bump(card, task=task, today=today, at=at)[0]
+        return Cards(self._brain).bump(card, task=task, at=at)[0]
 
     def _get_seen(self, name: str, seen: str | None) -> Draft:
         draft = self.get(name)
@@ -510,7 +469,7 @@ class Drafts:
     def _compose_trigger(self, trigger: Trigger) -> str:
         learn = partial(propose_patterns, self._place(trigger.cause))
         sketch = sketch_trigger(trigger, diff=self._find_fix(trigger), propose=learn)
-        return _compose(sketch, at=trigger.cause.at)
+        return _compose(sketch, trigger.cause.at)
 
     def _find_fix(self, trigger: Trigger) -> str:
         """Return the change that put right what a trigger tells of, "" where that is not known."""
@@ -573,26 +532,8 @@ def _facts(kind: str, key: str, text: str, at: float) -> dict[str, Any]:
     return {**facts, "state": _OPEN, "digest": _digest(text)}
 
 
-def _compose(
-    sketch: Sketch,
-    *,
-    symptoms: Sequence[str] = (),
-    at: float | None = None,
-    kind: str = "lesson",
-    topics: tuple[str, ...] = (),
-    severity: str | None = None,
-    detect: Sequence[Pattern] = (),
-) -> str:
-    text = compose(
-        sketch,
-        kind=kind,
-        topics=topics,
-        severity=severity,
-        created=_date(time.time() if at is None else at),
-        header={"source": "auto", "symptoms": tuple(symptoms) or None},
-        detect=detect,
-    )
-    return redact_card(text)
+def _compose(sketch: Sketch, at: float) -> str:
+    return redact_card(compose(sketch, created=_date(at), source="auto"))
 
 
 def _name(kind: str, key: str) -> str:
@@ -609,8 +550,6 @@ def _date(at: float) -> str:
 
 BRANCH = "lessons-review"
 """Where decisions go unless the server is told otherwise."""
-_Change = Callable[[str], Mapping[str, bytes]]
-"""Files of the brain, by path, that are to follow on a commit."""
 
 
 class BranchReview(Drafts):
@@ -631,8 +570,8 @@ class BranchReview(Drafts):
     @cached_property
     def _folder_in_git(self) -> str:
         """The brain's folder from git's top, with a slash at its end; "" for the top itself."""
-        inside = os.path.relpath(os.path.realpath(self._layer.root), self._branch.top)
-        return "" if inside == os.curdir else f"{inside.replace(os.sep, '/')}/"
+        inside = relative(self._branch.top, os.path.realpath(self._layer.root))
+        return "" if inside == os.curdir else f"{inside}/"
 
     def is_checked_out(self) -> bool:
         """Tell whether the brain's own folder shows the branch, so that lessons are served at once.
@@ -644,14 +583,14 @@ class BranchReview(Drafts):
     def find_waiting(self) -> list[Card]:
         """Return the cards that are on the branch and not in the folder's history yet."""
         tip = self._branch.tip()
-        found = []
-        for name in self._branch.find_unmerged(self._folder_in_git):
-            path = name.removeprefix(self._folder_in_git)
-            data = self._branch.read(tip, name) if path.endswith((".md", ".markdown")) else None
-            if data is not None:
-                card = parse_bytes(data, path=path, folders=self._layer.settings.folders).card
-                found += [card] if card is not None and card.kind != NOTE else []
-        return found
+        names = [n for n in self._branch.find_unmerged(self._folder_in_git) if n.endswith(SUFFIXES)]
+        texts = ((name, self._branch.read(tip, name)) for name in names)
+        found = [
+            self._parse_card(name.removeprefix(self._folder_in_git), data)
+            for name, data in texts
+            if data is not None
+        ]
+        return [card for card in found if card is not None and card.kind != NOTE]
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, those that wait on the branch first."""
@@ -665,26 +604,22 @@ class BranchReview(Drafts):
         return [*waiting, *(one for one in served if one.card.id not in known)]
 
     def _write(self, draft: Draft, card: Card, text: str) -> Card:
-        stem = f"{card.kind}s/{slug(redact(card.title))}"
-
-        def add(start: str) -> Mapping[str, bytes]:
-            for path in islice(numbered_names(stem), 1_000):
+        def add(start: str) -> tuple[str, bytes]:
+            for path in propose_names(f"{card.kind}s/{slug(redact(card.title))}"):
                 there = os.path.lexists(os.path.join(self._layer.root, *path.split("/")))
                 if not there and self._branch.find_entry(start, self._folder_in_git + path) is None:
-                    return {path: text.encode("utf-8")}
-            raise InputError(f"1,000 cards are named {stem}; choose another title")
+                    break
+            return path, text.encode("utf-8")
 
         message = f"Add a {card.kind}: {clean_line(card.title)}"
         return self._commit(add, message, draft) or card
 
-    def _count(
-        self, draft: Draft, card: str, *, task: str | None, today: str | None, at: float | None
-    ) -> Card:
+    def _count(self, draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
         cards = Cards(self._brain)
         waiting = next((one for one in self.find_waiting() if one.id == card), None)
         known = waiting or cards.get(card)
 
-        def count(start: str) -> Mapping[str, bytes]:
+        def count(start: str) -> tuple[str, bytes]:
             data = self._branch.read(start, self._folder_in_git + known.id)
             if data is None:
                 raise InputError(f"{known.id} is not committed; commit it before you merge into it")
@@ -692,57 +627,52 @@ class BranchReview(Drafts):
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
                 raise EditRefused(f"{known.id} is not UTF-8; save it as UTF-8") from None
-            counted = cards.bump_text(self._layer, known.id, text, task=task, today=today)
-            return {known.id: counted.encode("utf-8")}
+            counted = cards.bump_text(self._layer, known.id, text, task=task)
+            return known.id, counted.encode("utf-8")
 
         merged = self._commit(count, f"Count once more: {clean_line(known.title)}", draft)
         cards.note_bump(self._layer, known.id, at=at)
         return merged or known
 
-    def _commit(self, change: _Change, message: str, draft: Draft) -> Card | None:
-        """Commit a change of one of the brain's files and return the card that it holds then.
+    def _commit(
+        self, change: Callable[[str], tuple[str, bytes]], message: str, draft: Draft
+    ) -> Card | None:
+        """Commit a new content of one of the brain's files and return the card that it holds then.
 
-        Where the folder shows the branch, the file is written too.
+        ``change`` returns path and content, to follow on a commit. Where the folder shows the
+        branch, the file is written too; what somebody saved there meanwhile stays.
         """
         here = self.is_checked_out()
-        written: dict[str, tuple[bytes | None, bytes]] = {}
+        path, data = "", b""
+        before: bytes | None = None
 
         def changed(start: str) -> Mapping[str, bytes]:
-            written.clear()
-            for path, data in change(start).items():
-                full = self._folder_in_git + path
-                if here and not self._branch.is_clean(full):
-                    raise InputError(f"{path} has changes that are not committed; commit them")
-                written[full] = (self._branch.read(start, full), data)
-            return {full: data for full, (_before, data) in written.items()}
+            nonlocal path, data, before
+            path, data = change(start)
+            full = self._folder_in_git + path
+            if here and not self._branch.is_clean(full):
+                raise InputError(f"{path} has changes that are not committed; commit them")
+            before = self._branch.read(start, full)
+            return {full: data}
+
+        def replaced(found: bytes) -> bytes:  # whatever line ends its checkout has
+            unchanged = (before or b"").replace(b"\r\n", b"\n") == found.replace(b"\r\n", b"\n")
+            return data if unchanged else found
 
         text = f"{message}\n\nReviewed on the server's page; {tell_source(draft)} as {draft.id}.\n"
         self._branch.commit(changed, message=text, author=self._author)
-        card = None
-        for full, (before, data) in written.items():
-            path = full.removeprefix(self._folder_in_git)
-            if here:
-                self._layer.touch()
-                self._put(path, before, data)
-                self._branch.stage(full)
-            card = parse_bytes(data, path=path, folders=self._layer.settings.folders).card
-        return card
+        if here:
+            self._layer.touch()
+            if before is not None:
+                card_files.rewrite(self._layer.root, path, replaced)
+            else:
+                with contextlib.suppress(DuplicateCard):
+                    card_files.create(self._layer.root, path, data)
+            self._branch.stage(self._folder_in_git + path)
+        return self._parse_card(path, data)
 
-    def _put(self, path: str, before: bytes | None, data: bytes) -> None:
-        """Write a file that was committed; what somebody saved there meanwhile stays."""
-
-        def as_in_git(text: bytes) -> bytes:  # whatever line ends its checkout has
-            return text.replace(b"\r\n", b"\n")
-
-        def replace(found: bytes) -> bytes:
-            unchanged = before is not None and as_in_git(found) == as_in_git(before)
-            return data if unchanged else found
-
-        if before is not None:
-            card_files.rewrite(self._layer.root, path, replace)
-            return
-        with contextlib.suppress(DuplicateCard):
-            card_files.create(self._layer.root, path, data)
+    def _parse_card(self, path: str, data: bytes) -> Card | None:
+        return parse_bytes(data, path=path, folders=self._layer.settings.folders).card
 
 
 def tell_source(draft: Draft) -> str:

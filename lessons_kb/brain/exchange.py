@@ -8,16 +8,16 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import islice
 
 from lessons_kb.brain.cards import MAX_EXAMPLES, MAX_OCCURRENCES, Cards, day_or_today, redact_card
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.links import is_reserved, numbered_names, slug
-from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
@@ -33,7 +33,7 @@ from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import read_byte_lines
-from lessons_kb.store.journal import prepare
+from lessons_kb.store.journal import Journal, prepare
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
@@ -72,13 +72,11 @@ def find_files(path: str) -> list[str]:
     """
     if not os.path.isdir(path):
         return [path]
-    known = [os.path.join(path, name) for name in _KNOWN]
-    folders = [path] if not any(map(os.path.exists, known)) else filter(os.path.isdir, known)
+    known = [one for name in _KNOWN if os.path.exists(one := os.path.join(path, name))]
     found = [one for one in known if os.path.isfile(one)]
-    for folder in folders:
+    for folder in filter(os.path.isdir, known or [path]):
         names = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
-        paths = (os.path.join(folder, name) for name in names)
-        found += filter(os.path.isfile, paths)
+        found += filter(os.path.isfile, (os.path.join(folder, name) for name in names))
     if not found:
         raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt); give a file")
     return [os.path.normpath(one) for one in found]
@@ -173,11 +171,16 @@ class Exchange:
         reading = read_lessons(source, path)
         if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
-        lessons = list(reading.lessons)
-        for place, one in enumerate(lessons):
-            if not one.text:
-                tags = tuple(dict.fromkeys((*one.topics, *topics)))
-                lessons[place] = replace(one, project=project or one.project, topics=tags)
+        lessons = [
+            replace(
+                one,
+                project=project or one.project,
+                topics=tuple(dict.fromkeys((*one.topics, *topics))),
+            )
+            if not one.text
+            else one
+            for one in reading.lessons
+        ]
         shelf = _Shelf(self._brain, near)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
@@ -192,7 +195,7 @@ class Exchange:
             known=shelf.known,
         )
 
-    def carry_out(self, plan: Plan, *, today: str | None = None) -> tuple[ImportStep, ...]:
+    def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
         """Write what a plan says and return its steps with the ids of the cards.
 
         A step that cannot be done becomes a skip that says why; the others go on. What the disk
@@ -200,16 +203,11 @@ class Exchange:
         Where cards came or went since, each step is planned anew: of two imports of one file that
         run at once, the second finds the cards of the first.
         """
-        date = day_or_today(today)
+        date = day_or_today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near)
             changed = shelf.known != plan.known
-            homes = {
-                card.id: layer
-                for layer in reversed(self._brain.layers)
-                for card in layer.read(lambda one: one.catalogue.all_cards())
-            }
             written: dict[str, str] = {}
             done = []
             for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
@@ -220,7 +218,7 @@ class Exchange:
                         step = replace(step, card=made)
                     elif lesson and step.action == BUMP:
                         target = written.get(step.card, step.card)
-                        _bump(homes.get(target, nearest), target, lesson, date)
+                        self._bump(shelf.homes.get(target, nearest), target, lesson, date)
                         step = replace(step, card=target)
                 except StorageError:
                     raise
@@ -241,17 +239,17 @@ class Exchange:
     def _texts(self) -> Iterator[tuple[Card, str]]:
         self._brain.refresh()
         for layer in self._brain.layers:
-            settings = layer.settings
+            limit, folders = layer.settings.index.max_file_bytes, layer.settings.folders
             for card in layer.read(lambda one: one.catalogue.all_cards()):
                 if card.kind == NOTE:
                     continue
-                limit = settings.index.max_file_bytes
-                data = card_files.read_bytes(layer.root, card.id, limit=limit)
-                text = data.decode("utf-8", "replace")
-                if (shown := redact_card(text)) != text:
-                    again = parse_card(shown, path=card.id, folders=settings.folders).card
-                    card = again or card  # noqa: PLW2901
-                yield card, shown
+                text = card_files.read_bytes(layer.root, card.id, limit=limit).decode(
+                    "utf-8", "replace"
+                )
+                shown, again = redact_card(text), None
+                if shown != text:
+                    again = parse_card(shown, path=card.id, folders=folders).card
+                yield again or card, shown
 
     def _create(self, lesson: Incoming, date: str) -> str:
         text = card_text(lesson, created=date)
@@ -264,6 +262,28 @@ class Exchange:
             text = edit_header(text, {ORIGIN_KEY: (*read_origins(text), lesson.origin)})
         return Cards(self._brain).add(text, kind=lesson.kind, title=lesson.title).id
 
+    def _bump(self, layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
+        """Count at a card what an import has seen.
+
+        A lesson that came from there before brings its new total, any other one what it has seen.
+        """
+
+        def count(card: Card, text: str) -> str:
+            origins = read_origins(text)
+            total = max(card.occurrences, lesson.occurrences)
+            changes: dict[str, Change] = {}
+            known = origin_key(lesson.origin) in map(origin_key, origins)
+            if not known and not (lesson.id == card.id and lesson.text):
+                total = card.occurrences + lesson.occurrences
+                changes[ORIGIN_KEY] = (*origins, lesson.origin)
+            changes["occurrences"] = min(total, MAX_OCCURRENCES)
+            changes["last-seen"] = max(filter(None, (card.last_seen, lesson.last_seen or date)))
+            if fresh := [example for example in lesson.examples if example not in card.examples]:
+                changes["examples"] = tuple(map(redact, (*card.examples, *fresh)[-MAX_EXAMPLES:]))
+            return edit_header(text, changes)
+
+        Cards(self._brain).rewrite(layer, card_id, count)
+
 
 class _Shelf:
     """The cards that are there, and those that a plan would add."""
@@ -274,7 +294,18 @@ class _Shelf:
         self._known = Duplicates(cards)
         self._added: dict[tuple[str, ...], list[Card]] = {}
         """By the terms of their titles: what its source keeps apart is not ours to join."""
-        self._origins = _find_origins(brain.layers)
+        self._origins: dict[tuple[str, str], str] = {}
+        """(System, digest) → id of the card that came from there."""
+        self.homes: dict[str, Layer] = {}
+        for layer in brain.layers:
+            limit = layer.settings.index.max_file_bytes
+            for one in layer.read(lambda one: one.catalogue.all_cards()):
+                self.homes.setdefault(one.id, layer)
+                with contextlib.suppress(StorageError):
+                    data = card_files.read_bytes(layer.root, one.id, limit=limit)
+                    text = data.decode("utf-8", "replace") if _ORIGIN_BYTES.search(data) else ""
+                    for origin in read_origins(text):
+                        self._origins.setdefault(origin_key(origin), one.id)
         self._folders = brain.layers[0].settings.folders
         self._ids = {card.id: card for card in cards}
         self._taken = set(self._ids)
@@ -286,7 +317,7 @@ class _Shelf:
         origin = origin_key(lesson.origin)
         known = self._origins.get(origin, "")
         try:
-            card = self._parsed(lesson)
+            card = self._parse(lesson)
         except LessonsError as error:
             return replace(step, action=SKIP, reason=str(error))
         own = self._ids.get(known) or self._ids.get(lesson.id)
@@ -323,7 +354,7 @@ class _Shelf:
         same = (compare(card.title, other) for other in added)
         return next((one for one in same if one and one.level == SAME), None)
 
-    def _parsed(self, lesson: Incoming) -> Card:
+    def _parse(self, lesson: Incoming) -> Card:
         """Return the card that a lesson would become, with the id that it would get."""
         path = lesson.id
         if not is_safe_id(path) or path in self._taken:
@@ -335,33 +366,6 @@ class _Shelf:
             why = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {why}")
         return document.card
-
-
-def _bump(layer: Layer, card_id: str, lesson: Incoming, date: str) -> None:
-    """Count at a card what an import has seen.
-
-    A lesson that came from there before brings its new total, any other one what it has seen.
-    """
-
-    def edited(data: bytes) -> bytes:
-        document = parse_bytes(data, path=card_id, folders=layer.settings.folders)
-        text, card = data.decode("utf-8"), document.card
-        if card is None:
-            raise EditRefused(f"{document.findings[0].message}; run `lessons lint` for a fix")
-        origins = read_origins(text)
-        total = max(card.occurrences, lesson.occurrences)
-        changes: dict[str, Change] = {}
-        known = origin_key(lesson.origin) in map(origin_key, origins)
-        if not known and not (lesson.id == card.id and lesson.text):
-            total = card.occurrences + lesson.occurrences
-            changes[ORIGIN_KEY] = (*origins, lesson.origin)
-        changes["occurrences"] = min(total, MAX_OCCURRENCES)
-        changes["last-seen"] = max(filter(None, (card.last_seen, lesson.last_seen or date)))
-        if fresh := [example for example in lesson.examples if example not in card.examples]:
-            changes["examples"] = tuple(map(redact, (*card.examples, *fresh)[-MAX_EXAMPLES:]))
-        return edit_header(text, changes).encode("utf-8")
-
-    card_files.rewrite(layer.root, card_id, edited)
 
 
 def read_lessons(source: str, path: str) -> Imported:
@@ -377,25 +381,17 @@ def read_lessons(source: str, path: str) -> Imported:
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
 
 
-def _find_origins(layers: Iterable[Layer]) -> dict[tuple[str, str], str]:
-    """Return (system, digest) → id of the card that came from there."""
-    found: dict[tuple[str, str], str] = {}
-    for layer in layers:
-        limit = layer.settings.index.max_file_bytes
-        for card in layer.read(lambda one: one.catalogue.all_cards()):
-            try:
-                data = card_files.read_bytes(layer.root, card.id, limit=limit)
-            except StorageError:
-                continue
-            if _ORIGIN_BYTES.search(data):
-                for origin in read_origins(data.decode("utf-8", "replace")):
-                    found.setdefault(origin_key(origin), card.id)
-    return found
-
-
 _SAFE_PART = re.compile(
     r"[^._\-\s/\\:*?\"<>|\x00-\x1f](?:[^/\\:*?\"<>|\x00-\x1f]{0,119}[^. /\\:*?\"<>|\x00-\x1f])?"
 )
+
+
+_KEYS = (
+    *("paths", "symptoms", "not-for", "severity", "source", "status", "occurrences", "last-seen"),
+    *("created", "examples", "gate", "evidence", "supported-by", "reopen-when"),
+)
+"""Of a header, in the order of a card; what a lesson has under the same names."""
+_DEFAULTS = {"severity": "medium", "source": "curated", "status": "active"}
 
 
 def card_text(lesson: Incoming, *, created: str) -> str:
@@ -411,21 +407,10 @@ def card_text(lesson: Incoming, *, created: str) -> str:
         "applies-to": lesson.topics,
         "project": lesson.project,
         "stage": lesson.stages[0] if len(lesson.stages) == 1 else lesson.stages,
-        "paths": lesson.paths,
-        "symptoms": lesson.symptoms,
-        "not-for": lesson.not_for,
-        "severity": lesson.severity or "medium",
-        "source": lesson.source or "curated",
-        "status": lesson.status or "active",
-        "occurrences": lesson.occurrences,
-        "last-seen": lesson.last_seen,
-        "created": lesson.created or created,
+        **{key: getattr(lesson, key.replace("-", "_")) or _DEFAULTS.get(key) for key in _KEYS},
         "examples": lesson.examples[-MAX_EXAMPLES:],
-        "gate": lesson.gate,
-        "evidence": lesson.evidence,
-        "supported-by": lesson.supported_by,
-        "reopen-when": lesson.reopen_when,
     }
+    header["created"] = header["created"] or created
     for name, value in header.items():
         if isinstance(value, str):
             header[name] = redact(value)
@@ -456,7 +441,7 @@ _TOUCHES = ("read", *CHANGES, "rollback", "test")
 """What a call did on the way."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Session:
     """What one session of a record holds, and what of it the journal lacks."""
 
@@ -473,80 +458,60 @@ class Session:
     """Events older than the journal keeps any."""
 
 
-class Transcripts:
-    """Agents' own records of sessions, for the journal of the nearest brain."""
+def take_in_transcript(
+    brain: Layers, path: str, *, agent: str = "", write: bool = False
+) -> tuple[list[Session], list[str]]:
+    """Return the sessions of an agent's record, and what was not understood, one line each.
 
-    def __init__(self, brain: Layers) -> None:
-        self._brain = brain
-        self._layer = brain.layers[0]
+    With ``write`` the journal of the nearest brain takes in what it lacks; a second time that is
+    nothing. ``agent`` is one of AGENTS, by default found out. The file is read line by line.
+    Raises InputError for a file that is no such record, StorageError.
+    """
+    if agent and agent not in AGENTS:
+        raise InputError(f"agent must be one of {', '.join(AGENTS)}, not {agent!r}")
+    layer, transcript = brain.layers[0], Transcript(agent)
+    keep = layer.settings.journal.retention_days * _DAY
+    ledger = _Ledger(layer.journal, since=time.time() - keep)
+    fresh = filter(ledger.is_new, _read_events(transcript, path, brain.directory))
+    while batch := list(islice(fresh, _BATCH)):
+        rows = [prepare(event) for event in batch] if write else []
+        with layer.journal.transaction():
+            for row in rows:
+                layer.journal.events.write(row)
+    if not transcript.agent:
+        raise InputError(
+            f"{path}: not a transcript of {', '.join(AGENTS)}; give a session's .jsonl file"
+        )
+    lost = counted(transcript.passed_over, "line is not JSON", "lines are not JSON")
+    notes = [f"{path}: {lost}; skipped"] if transcript.passed_over else []
+    return list(ledger.sessions.values()), notes
 
-    def take_in(
-        self, path: str, *, agent: str = "", write: bool = False, now: float | None = None
-    ) -> tuple[list[Session], list[str]]:
-        """Return the sessions of a record, and what was not understood, one line each.
 
-        With ``write`` the journal takes in what it lacks; a second time that is nothing.
-        ``agent`` is one of AGENTS, by default found out. The file is read line by line. Raises
-        InputError for a file that is no such record, StorageError.
-        """
-        if agent and agent not in AGENTS:
-            raise InputError(f"agent must be one of {', '.join(AGENTS)}, not {agent!r}")
-        keep = self._layer.settings.journal.retention_days * _DAY
-        since = (time.time() if now is None else now) - keep
-        transcript = Transcript(agent)
-        ledger = _Ledger(self._brain, since=since)
-        batch: list[Event] = []
-        for event in self._events(transcript, path):
-            if ledger.is_new(event):
-                batch.append(event)
-            if len(batch) >= _BATCH:
-                self._write(batch if write else ())
-                batch = []
-        self._write(batch if write else ())
-        if not transcript.agent:
-            raise InputError(
-                f"{path}: not a transcript of {', '.join(AGENTS)}; give a session's .jsonl file"
-            )
-        notes = []
-        if transcript.passed_over:
-            lost = counted(transcript.passed_over, "line is not JSON", "lines are not JSON")
-            notes.append(f"{path}: {lost}; skipped")
-        return list(ledger.sessions.values()), notes
-
-    def _events(self, transcript: Transcript, path: str) -> Iterator[Event]:
+def _read_events(transcript: Transcript, path: str, directory: str) -> Iterator[Event]:
+    def read() -> Iterator[Entry]:
         document: list[bytes] = []
         size = 0
         for _number, line in read_byte_lines(path):
-            for entry in transcript.feed_line(line):
-                yield from self._of(entry, transcript.agent)
+            yield from transcript.feed_line(line)
             size += len(line)
             if not transcript.agent and size <= MAX_LINE_BYTES:
                 document.append(line)
             else:
                 document.clear()
-        last: Iterable[Entry] = ()
         if not transcript.agent and document:
             # One document over many lines, as older versions of Gemini CLI write it.
             transcript.passed_over = 0
-            last = transcript.feed_line(b"\n".join(document))
-        for entry in chain(last, transcript.finish()):
-            yield from self._of(entry, transcript.agent)
+            yield from transcript.feed_line(b"\n".join(document))
+        yield from transcript.finish()
 
-    def _of(self, entry: Entry, agent: str) -> Iterator[Event]:
-        directory = self._brain.directory
+    for entry in read():
         inside = entry.cwd == directory or entry.cwd.startswith(directory + os.sep)
-        event = event_of(entry, agent, directory if inside or not entry.cwd else entry.cwd)
+        scope = directory if inside or not entry.cwd else entry.cwd
+        event = event_of(entry, transcript.agent, scope)
         if entry.kind != entries.CALL:
             yield event
         elif entry.tool:
             yield from parse_call(event, entry.arguments, cwd=entry.cwd)
-
-    def _write(self, events: Iterable[Event]) -> None:
-        journal = self._layer.journal
-        rows = [prepare(event) for event in events]
-        with journal.transaction():
-            for row in rows:
-                journal.events.write(row)
 
 
 def event_of(entry: Entry, agent: str, scope: str) -> Event:
@@ -572,8 +537,8 @@ def event_of(entry: Entry, agent: str, scope: str) -> Event:
 class _Ledger:
     """Knows what the journal holds of the sessions of a record, and counts what it reads."""
 
-    def __init__(self, brain: Layers, *, since: float) -> None:
-        self._table = brain.layers[0].journal.events
+    def __init__(self, journal: Journal, *, since: float) -> None:
+        self._table = journal.events
         self._since = since
         self._known: dict[str, Counter[tuple[object, ...]]] = {}
         self._ids: dict[str, set[tuple[str, str]]] = {}
@@ -582,20 +547,18 @@ class _Ledger:
 
     def is_new(self, event: Event) -> bool:
         """Count an event; return whether the journal lacks it."""
-        seen = self.sessions.get(event.session) or Session(session=event.session, agent=event.agent)
-        new = self._lacks(event)
-        expired = new and 0 < event.at < self._since
-        self.sessions[event.session] = replace(
-            seen,
-            prompts=seen.prompts + (event.kind == "prompt"),
-            answers=seen.answers + (event.kind == "answer"),
-            calls=seen.calls + bool(event.tool),
-            failures=seen.failures + (bool(event.tool) and event.outcome in FAILURES),
-            edits=seen.edits + (event.kind in CHANGES and event.outcome in DONE),
-            new=seen.new + (new and not expired),
-            expired=seen.expired + expired,
-        )
-        return new and not expired
+        first = Session(session=event.session, agent=event.agent)
+        seen = self.sessions.setdefault(event.session, first)
+        lacks = self._lacks(event)
+        expired = lacks and 0 < event.at < self._since
+        seen.prompts += event.kind == "prompt"
+        seen.answers += event.kind == "answer"
+        seen.calls += bool(event.tool)
+        seen.failures += bool(event.tool) and event.outcome in FAILURES
+        seen.edits += event.kind in CHANGES and event.outcome in DONE
+        seen.new += lacks and not expired
+        seen.expired += expired
+        return lacks and not expired
 
     def _lacks(self, event: Event) -> bool:
         """Each event of the journal stands for one of the record, found by its id or by what

@@ -6,25 +6,31 @@ lie and which folders they map. So this is a use case of a brain, beside making 
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
-from lessons_kb.process import git as git_merge
-from lessons_kb.process.git import merge_lines
-from lessons_kb.store import settings as agent_settings
+from lessons_kb.process import git
 from lessons_kb.store.files import relative, shown
-from lessons_kb.store.settings import overwrite, read_settings, read_settings_file
+from lessons_kb.store.settings import (
+    check_writable,
+    overwrite,
+    read_settings,
+    read_settings_file,
+    replace_settings_file,
+)
 from lessons_kb.store.user_state import git_top
 
 DRIVER = "lessons"
 """Name of the merge driver."""
-
+_MERGE = f" merge={DRIVER}"
 _FIRST = "# lessons_kb: cards are merged key by key (`lessons install git` in each clone)"
 _LAST = "# end of lessons_kb"
 _ENDINGS = ("md", "markdown")
@@ -58,7 +64,7 @@ def put_block(text: str, patterns: Sequence[str]) -> str:
     A block that stands there already is replaced where it stands.
     """
     end = "\r\n" if "\r" in text else "\n"
-    lines = (_FIRST, *(f"{pattern} merge={DRIVER}" for pattern in patterns), _LAST)
+    lines = (_FIRST, *(pattern + _MERGE for pattern in patterns), _LAST)
     block = "".join(line + end for line in lines)
     if _BLOCK.search(text):
         return _BLOCK.sub(lambda _match: block, text, count=1)
@@ -74,9 +80,8 @@ def take_block(text: str) -> str:
 def find_patterns(text: str) -> tuple[str, ...]:
     """Return the patterns of our block, () when there is none."""
     found = _BLOCK.search(text)
-    suffix = f" merge={DRIVER}"
     lines = found[0].splitlines() if found else []
-    return tuple(line.removesuffix(suffix) for line in lines if line.endswith(suffix))
+    return tuple(line.removesuffix(_MERGE) for line in lines if line.endswith(_MERGE))
 
 
 def _quoted(pattern: str) -> str:
@@ -130,10 +135,11 @@ def share(
         patterns: dict[str, None] = {}
         for brain in brains:
             inside = "" if brain == top else relative(top, brain)
-            folders = tuple(read_settings(brain)[0].folders)
-            patterns |= dict.fromkeys(build_patterns(inside, folders))
-        # Nothing is named again that the repository names itself.
-        named = () if shared else _committed(top)
+            patterns |= dict.fromkeys(build_patterns(inside, [*read_settings(brain)[0].folders]))
+        committed = b""  # nothing is named again that the repository names itself
+        with contextlib.suppress(StorageError):
+            committed = read_settings_file(os.path.join(top, COMMITTED)) or b""
+        named = () if shared else find_patterns(committed.decode("utf-8", "replace"))
         if new := [pattern for pattern in patterns if pattern not in named]:
             plans.append(_plan(top, new, shared=shared))
     return _carry_out(plans, found, build_command(program), scope, dry_run=dry_run)
@@ -165,9 +171,7 @@ def build_command(program: str) -> str:
 
 def merges_cards(root: str, path: str) -> bool:
     """Tell whether git hands a card of the brain at ``root`` to our driver."""
-    if git_top(root) is None:
-        return False
-    return git_merge.read_merge_attribute(root, path) == DRIVER
+    return git_top(root) is not None and git.read_merge_attribute(root, path) == DRIVER
 
 
 def find_sharing(root: str) -> tuple[bool, bool] | None:
@@ -177,20 +181,19 @@ def find_sharing(root: str) -> tuple[bool, bool] | None:
     """
     if git_top(root) is None:
         return None
-    driver = git_merge.read_driver(root, DRIVER)[0]
+    driver = git.read_driver(root, DRIVER)[0]
     return merges_cards(root, "lessons/a.md"), driver is not None
 
 
 def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str, list[str]]:
-    if scope not in git_merge.SCOPES:
-        scopes = ", ".join(git_merge.SCOPES)
+    if scope not in git.SCOPES:
+        scopes = ", ".join(git.SCOPES)
         raise InputError(f"--scope must be one of {scopes}, not {scope!r}")
     if shared and scope != "project":
         raise InputError("--shared writes a project's committed file; add --scope project")
     found: dict[str, list[str]] = {}
     for root in roots:
-        top = git_top(root)
-        if top is not None:
+        if (top := git_top(root)) is not None:
             found.setdefault(top, []).append(os.path.realpath(root))
     if not found and scope == "project":
         where = ", ".join(map(shown, roots)) or "here"
@@ -200,30 +203,18 @@ def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str
     return found
 
 
-def _committed(top: str) -> tuple[str, ...]:
-    """Return the patterns that the repository itself names; () where its file is unusable."""
-    try:
-        data = agent_settings.read_settings_file(os.path.join(top, COMMITTED)) or b""
-    except StorageError:
-        return ()
-    return find_patterns(data.decode("utf-8", "replace"))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Plan:
-    path: str
-    before: bytes | None
-    after: bytes | None
+_Plan = tuple[str, bytes | None, bytes | None]
+"""A file, what it holds, and what it is to hold; None for no file."""
 
 
 def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
     """Plan the block with ``patterns``, those that stand there kept; None takes the block out."""
-    path = os.path.join(top, COMMITTED) if shared else git_merge.find_attributes_file(top)
+    path = os.path.join(top, COMMITTED) if shared else git.find_attributes_file(top)
     if os.path.islink(path):
         raise StorageError(
             f"{shown(path)}: a symbolic link, which git does not read; replace it with a file"
         )
-    before = agent_settings.read_settings_file(path)
+    before = read_settings_file(path)
     try:
         text = (before or b"").decode()
     except UnicodeDecodeError:
@@ -231,51 +222,46 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
             f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
         ) from None
     if patterns is None:
-        after = take_block(text).encode() or None
-    else:
-        kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
-        after = put_block(text, (*kept, *patterns)).encode()
-    return _Plan(path=path, before=before, after=after)
+        return path, before, take_block(text).encode() or None
+    kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
+    return path, before, put_block(text, (*kept, *patterns)).encode()
 
 
 def _carry_out(
     plans: Sequence[_Plan], tops: Iterable[str], command: str | None, scope: str, *, dry_run: bool
 ) -> list[SharingChange]:
     """Write the driver first: attributes that name none would do no harm, but no good either."""
-    places = list(tops) if scope == "project" else [os.getcwd()]
+    places = tops if scope == "project" else [os.getcwd()]
     drivers = [_drive(place, command, scope, dry_run=dry_run) for place in places]
     files = []
-    for plan in plans:
-        action = "changed" if plan.before != plan.after else "unchanged"
-        if action == "changed":
-            if not dry_run:
-                agent_settings.check_writable(plan.path)
-                agent_settings.replace_settings_file(plan.path, plan.after, expected=plan.before)
-            action = "removed" if plan.after is None else action if plan.before else "created"
-        old, new = ((data or b"").decode().splitlines() for data in (plan.before, plan.after))
-        diff = difflib.unified_diff(old, new, plan.path, plan.path, lineterm="", n=2)
-        files.append(SharingChange(path=plan.path, action=action, diff="\n".join(diff)))
+    for path, before, after in plans:
+        action = "removed" if after is None else "changed" if before else "created"
+        if before == after:
+            action = "unchanged"
+        elif not dry_run:
+            check_writable(path)
+            replace_settings_file(path, after, expected=before)
+        old, new = ((data or b"").decode().splitlines() for data in (before, after))
+        diff = difflib.unified_diff(old, new, path, path, lineterm="", n=2)
+        files.append(SharingChange(path=path, action=action, diff="\n".join(diff)))
     return [*files, *drivers]
 
 
 def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> SharingChange:
     """Configure the driver, or take it out with None."""
-    before, file = git_merge.read_driver(cwd, DRIVER, scope)
+    before, file = git.read_driver(cwd, DRIVER, scope)
     action = "created" if before is None else "changed" if command else "removed"
-    lines = [
-        f"{sign}merge.{DRIVER}.driver = {value}"
-        for sign, value in (("-", before), ("+", command))
-        if value and before != command
-    ]
+    signed = {"-": before, "+": command} if before != command else {}
+    lines = (f"{sign}merge.{DRIVER}.driver = {line}" for sign, line in signed.items() if line)
     if before == command:
         action = "unchanged"
     elif command is not None and not dry_run:
-        git_merge.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
+        git.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
     elif not dry_run:
-        git_merge.unset_driver(cwd, DRIVER, scope=scope)
-        if not agent_settings.read_settings_file(file):  # git leaves an empty file behind
-            agent_settings.replace_settings_file(file, None, expected=b"")
-    where = f"driver, git config {git_merge.SCOPES[scope]}"
+        git.unset_driver(cwd, DRIVER, scope=scope)
+        if not read_settings_file(file):  # git leaves an empty file behind
+            replace_settings_file(file, None, expected=b"")
+    where = f"driver, git config {git.SCOPES[scope]}"
     return SharingChange(path=where, action=action, diff="\n".join(lines))
 
 
@@ -288,13 +274,10 @@ def merge_files(
     by lines alone. Raises GitError or StorageError, and then ``ours`` is as it was.
     """
     versions = [read_settings_file(path) or b"" for path in (base, ours, theirs)]
-    here = os.getcwd()
+    by_lines = partial(git.merge_lines, labels=labels, marker_size=marker_size, cwd=os.getcwd())
 
-    def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
-        return merge_lines(base, ours, theirs, labels=labels, marker_size=marker_size, cwd=here)
-
-    def by_text(base: str, ours: str, theirs: str) -> tuple[str, bool]:
-        merged, conflict = by_lines(base.encode(), ours.encode(), theirs.encode())
+    def by_text(*texts: str) -> tuple[str, bool]:
+        merged, conflict = by_lines(*(text.encode() for text in texts))
         return merged.decode(), conflict
 
     try:

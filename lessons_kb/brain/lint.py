@@ -69,31 +69,29 @@ def check_document(document: Document) -> list[Finding]:
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
     """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
     found = []
-    for card, document in detecting:
-        for pattern in (one for one in card.detect if one.kind == "ast"):
-            line = document.key_lines.get("detect", 0)
-            if not is_available():
-                return [
-                    Finding(
-                        path=card.id,
-                        line=line,
-                        rule="no-ast-grep",
-                        message=_NO_AST_GREP,
-                        fix=install_command(EXTRA),
-                        level="info",
-                    )
-                ]
-            languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
-            for language in sorted(languages):
-                if why := check_syntax(pattern.text, language):
-                    message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
-                    fix = "write it as code, with $X for what varies"
-                    found.append(
-                        Finding(
-                            path=card.id, line=line, rule="bad-pattern", message=message, fix=fix
-                        )
-                    )
+    patterns = [
+        (card.id, document.key_lines.get("detect", 0), one)
+        for card, document in detecting
+        for one in card.detect
+        if one.kind == "ast"
+    ]
+    for path, line, pattern in patterns:
+        if not is_available():
+            message, fix = _NO_AST_GREP, install_command(EXTRA)
+            return [_finding(path, line, "no-ast-grep", message, fix, "info")]
+        languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
+        for language in sorted(languages):
+            if why := check_syntax(pattern.text, language):
+                message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
+                fix = "write it as code, with $X for what varies"
+                found.append(_finding(path, line, "bad-pattern", message, fix))
     return found
+
+
+def _finding(
+    path: str, line: int, rule: str, message: str, fix: str, level: str = "warning"
+) -> Finding:
+    return Finding(path=path, line=line, rule=rule, message=message, fix=fix, level=level)
 
 
 def check_places(
@@ -103,27 +101,18 @@ def check_places(
     if not git_top(directory):
         return []
     rules = {
-        Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (
-            card,
-            document,
-        )
-        for card, document in detecting
+        Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (card, text)
+        for card, text in detecting
         if card.status == "active"
         for place, one in enumerate(card.detect)
         if one.kind != "command"
     }
-    if not rules:
-        return []
     places: dict[Rule, list[str]] = {rule: [] for rule in rules}
-    for match in find_in_tree(directory, Matcher(rules), root=root):
+    for match in find_in_tree(directory, Matcher(rules), root=root) if rules else ():
         places[match.rule].append(f"{match.path}:{match.line}")
+    message = "finds {:,} places in the project, the first in {}".format
     return [
-        advise(
-            *rules[rule],
-            rule.pattern,
-            FOUND_OFTEN,
-            f"finds {len(found):,} places in the project, the first in {found[0]}",
-        )
+        advise(*rules[rule], rule.pattern, FOUND_OFTEN, message(len(found), found[0]))
         for rule, found in places.items()
         if len(found) > MANY_PLACES
     ]
@@ -133,11 +122,6 @@ def _config_finding(error: ConfigError) -> Finding:
     name, _, rest = str(error).partition(":")
     number, _, message = rest.partition(":")
     line = int(number) if number.strip().isdigit() else 0
-    return Finding(
-        path=name or CONFIG_NAME,
-        line=line,
-        rule="bad-settings",
-        message=(message if line else rest).strip(),
-        fix="correct or remove the line",
-        level="error",
-    )
+    message = (message if line else rest).strip()
+    fix = "correct or remove the line"
+    return _finding(name or CONFIG_NAME, line, "bad-settings", message, fix, "error")

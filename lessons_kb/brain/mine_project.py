@@ -10,10 +10,11 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_patterns
@@ -92,10 +93,18 @@ def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
 
     Nothing but names, sizes and the first bytes is read.
     """
+    directory = os.path.realpath(directory)
     found: list[Source] = []
-    for find in (_files, _gemini, _opencode, _specstory):
-        with contextlib.suppress(OSError, sqlite3.Error):
-            found += find(os.path.realpath(directory), everywhere)
+    with contextlib.suppress(OSError, sqlite3.Error):
+        found += _find_opencode(directory, everywhere=everywhere)
+    files = (_find_files(directory, everywhere), _find_gemini(directory, everywhere))
+    for agent, path, cwd in chain(*files, _find_specstory(directory)):
+        with contextlib.suppress(OSError):
+            info = os.stat(path)
+            stamp, size = f"{info.st_size}:{info.st_mtime_ns}", info.st_size
+            found.append(
+                Source(agent=agent, path=path, size=size, stamp=stamp, at=info.st_mtime, cwd=cwd)
+            )
     return sorted(found, key=lambda one: (one.at, one.path))
 
 
@@ -106,18 +115,13 @@ def read_entries(source: Source) -> Iterator[Entry]:
         yield from read_export(text, session=os.path.basename(source.path))
     elif source.agent == OPENCODE:
         yield from _read_opencode(source)
-    elif source.path.endswith(".json"):
-        data = read_head(source.path, MAX_LINE_BYTES)
-        yield from _feed(Transcript(source.agent), iter([data]))
     else:
         transcript = Transcript(source.agent, subagent=_SUBAGENT in source.path)
-        yield from _feed(transcript, (line for _number, line in read_byte_lines(source.path)))
-
-
-def _feed(transcript: Transcript, lines: Iterator[bytes]) -> Iterator[Entry]:
-    for line in lines:
-        yield from transcript.feed_line(line)
-    yield from transcript.finish()
+        whole = source.path.endswith(".json")
+        lines = [(1, read_head(source.path, MAX_LINE_BYTES))] if whole else None
+        for _number, line in lines or read_byte_lines(source.path):
+            yield from transcript.feed_line(line)
+        yield from transcript.finish()
 
 
 def _home(variable: str, *names: str) -> str:
@@ -130,27 +134,25 @@ def is_inside(path: str, directory: str) -> bool:
     return real == directory or real.startswith(directory.rstrip(os.sep) + os.sep)
 
 
-def _source(agent: str, path: str, cwd: str = "") -> Source:
-    info = os.stat(path)
-    stamp = f"{info.st_size}:{info.st_mtime_ns}"
-    return Source(agent=agent, path=path, size=info.st_size, stamp=stamp, at=info.st_mtime, cwd=cwd)
+_Found = Iterator[tuple[str, str, str]]
+"""Agent, file and folder of each session."""
 
 
-def _files(directory: str, everywhere: bool) -> Iterator[Source]:
+def _find_files(directory: str, everywhere: bool) -> _Found:
     """Yield the records of agents that keep one file a session, which names its folder."""
     project = glob.escape(re.sub(r"[^A-Za-z0-9]", "-", directory)[:200])
     for agent, variable, folder, pattern in _RECORDS:
         inside = pattern.replace("PROJECT", "" if everywhere else project)
         home = glob.escape(_home(variable, folder))
         for path in glob.iglob(os.path.join(home, *inside.split("/")), recursive=True):
-            with contextlib.suppress(OSError, StorageError, ValueError):
+            with contextlib.suppress(StorageError, ValueError):
                 match = _CWD.search(read_head(path, _PEEK))
                 cwd = str(json.loads(b'"' + match[1] + b'"')) if match else ""
                 if everywhere or (cwd and is_inside(cwd, directory)):
-                    yield _source(agent, path, cwd)
+                    yield agent, path, cwd
 
 
-def _gemini(directory: str, everywhere: bool) -> Iterator[Source]:
+def _find_gemini(directory: str, everywhere: bool) -> _Found:
     home = os.path.join(_home("GEMINI_CLI_HOME"), ".gemini", "tmp")
     digest = hashlib.sha256(directory.encode()).hexdigest()
     for folder in glob.iglob(os.path.join(glob.escape(home), "*")):
@@ -158,41 +160,39 @@ def _gemini(directory: str, everywhere: bool) -> Iterator[Source]:
         with contextlib.suppress(StorageError):
             data = read_head(os.path.join(folder, ".project_root"), 4_096)
             root = data.decode("utf-8", "replace").strip()
-        if not everywhere and os.path.basename(folder) != digest and root != directory:
-            continue
-        pattern = os.path.join(glob.escape(folder), "chats", "**", "*.json*")
-        for path in glob.iglob(pattern, recursive=True):
-            with contextlib.suppress(OSError):
-                yield _source(GEMINI, path, root or ("" if everywhere else directory))
+        if everywhere or os.path.basename(folder) == digest or root == directory:
+            pattern = os.path.join(glob.escape(folder), "chats", "**", "*.json*")
+            cwd = root or ("" if everywhere else directory)
+            yield from ((GEMINI, path, cwd) for path in glob.iglob(pattern, recursive=True))
 
 
-def _specstory(directory: str, _everywhere: bool) -> Iterator[Source]:
+def _find_specstory(directory: str) -> _Found:
     home = glob.escape(directory)
     for above in ((), ("*",), ("*", "*")):  # a part of the project may be a workspace of its own
         for path in glob.iglob(os.path.join(home, *above, ".specstory", "history", "*.md")):
             # A repository may be anyone's, and a link in it lead to a private file.
             if os.path.realpath(path) == path:
-                with contextlib.suppress(OSError):
-                    yield _source(SPECSTORY, path, directory)
+                yield SPECSTORY, path, directory
 
 
-def _opencode(directory: str, everywhere: bool) -> Iterator[Source]:
-    home = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode")
-    place = os.path.join(home, "opencode.db")
+def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
+    place = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
     if not os.path.isfile(place):
-        return
+        return []
     with contextlib.closing(_open_readonly(place)) as db:
         rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
-    for number, cwd, at in rows:
-        if everywhere or is_inside(str(cwd), directory):
-            yield Source(
-                agent=OPENCODE,
-                path=f"{place}#{number}",
-                size=0,
-                stamp=str(at),
-                at=float(at or 0) / 1000,
-                cwd=str(cwd),
-            )
+    return [
+        Source(
+            agent=OPENCODE,
+            path=f"{place}#{number}",
+            size=0,
+            stamp=str(at),
+            at=float(at or 0) / 1000,
+            cwd=str(cwd),
+        )
+        for number, cwd, at in rows
+        if everywhere or is_inside(str(cwd), directory)
+    ]
 
 
 def _read_opencode(source: Source) -> Iterator[Entry]:
@@ -204,19 +204,16 @@ def _read_opencode(source: Source) -> Iterator[Entry]:
             (session,),
         )
         for number, message, part in rows:
-            told = {"id": number, "sessionID": session, **_parse(message)}
-            yield from read_part(told, _parse(part), cwd=source.cwd)
+            try:
+                told = {"id": number, "sessionID": session, **mapping(json.loads(message))}
+                data = mapping(json.loads(part))
+            except (ValueError, RecursionError):
+                continue
+            yield from read_part(told, data, cwd=source.cwd)
 
 
 def _open_readonly(path: str) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=2.0)
-
-
-def _parse(text: str) -> Mapping[str, Any]:
-    try:
-        return mapping(json.loads(text))
-    except (ValueError, RecursionError):
-        return {}
 
 
 FORMAT = 2
@@ -233,6 +230,13 @@ _MAX_CHANGE = 1_500
 _MANY_BYTES = 50_000_000
 """Of sessions, from which on another process is worth its start."""
 _WORKERS = 2
+_CHANGE_KEYS = (
+    ("old_string", "old_str", "oldString"),
+    ("new_string", "new_str", "newString"),
+    ("file_path", "path", "filePath"),
+)
+"""Of an edit's arguments: what stood there, what stands there now, the file."""
+_T = TypeVar("_T")
 Progress = Callable[[str, int, int], None]
 """Told what is read, how much of it, and how much there is: ``sessions`` in bytes."""
 
@@ -258,15 +262,12 @@ def _survey(
 
     Nothing but names is read.
     """
-    trouble: list[str] = []
-    commits: list[str] = []
-    try:
-        commits = list_commits(directory, since=since)
-    except GitError as error:
-        trouble.append(str(error))
     after = read_time(since)
-    sources = find_sources(directory, everywhere=everywhere)
-    return [source for source in sources if source.at >= after], commits, trouble
+    sources = [one for one in find_sources(directory, everywhere=everywhere) if one.at >= after]
+    try:
+        return sources, list_commits(directory, since=since), []
+    except GitError as error:
+        return sources, [], [str(error)]
 
 
 def tell_past(directory: str) -> str:
@@ -277,10 +278,8 @@ def tell_past(directory: str) -> str:
     told = [counted(len(sessions), "session")] if sessions else []
     told += [counted(len(commits), "commit")] if commits else []
     told += [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
-    solutions = os.walk(os.path.join(directory, "docs", "solutions"))
-    if count := sum(
-        name.endswith(".md") for _place, _folders, names in solutions for name in names
-    ):
+    pattern = os.path.join(glob.escape(directory), "docs", "solutions", "**", "*.md")
+    if count := len(glob.glob(pattern, recursive=True, include_hidden=True)):
         told.append(f"docs/solutions ({counted(count, 'file')})")
     return ", ".join(told)
 
@@ -291,8 +290,7 @@ def mine(
     everywhere: bool = False,
     since: str | None = None,
     comments: Sequence[str] = (),
-    progress: Progress = lambda _what, _done, _total: None,
-    now: float | None = None,
+    progress: Progress,
 ) -> MiningResult:
     """Look through the past of the project around a brain for what may be worth a lesson.
 
@@ -302,7 +300,7 @@ def mine(
     StorageError.
     """
     reviewed = [
-        parse_sighting(redact_data(as_data(one)))
+        restore(Sighting, redact_data(as_data(one)))
         for path in comments
         for one in read_comments(read_source(path), name=path)
     ]
@@ -315,20 +313,14 @@ def mine(
         read=0,
         trouble=trouble,
     )
+    home = "" if everywhere else brain.directory
     with contextlib.closing(Mined(brain.layers[0].root)) as mined:
-        look = _Look(
-            mined=mined,
-            directory=brain.directory,
-            everywhere=everywhere,
-            phrases=tuple(brain.layers[0].settings.triggers.patterns),
-            found=found,
-            progress=progress,
-        )
-        sightings = [*look.read_sessions(sources), *reviewed]
-        facts = look.read_commits(commits)
+        phrases = tuple(brain.layers[0].settings.triggers.patterns)
+        sightings = [*_read_sessions(mined, sources, home, phrases, found, progress), *reviewed]
+        facts = _read_commits(mined, brain.directory, commits, found, progress)
     after = read_time(since)
     kept = [one for one in sightings if one.at >= after or not one.at]
-    found.candidates = find_candidates(kept, facts, now=time.time() if now is None else now)
+    found.candidates = find_candidates(kept, facts, now=time.time())
     return found
 
 
@@ -359,7 +351,6 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
         draft = Drafts(brain).add_mined(
             candidate.id,
             sketch,
-            symptoms=prompts[:3],
             seen=candidate.occurrences,
             at=candidate.at,
             place=place,
@@ -384,72 +375,80 @@ def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
     return "".join(pick_hunks_with(part, told) for part in code) or whole
 
 
-@dataclass(kw_only=True, slots=True)
-class _Look:
-    """One look through the past, with what is remembered of the last one."""
+def _remember(rows: Iterable[_T], size: int, write: Callable[[list[_T]], None]) -> Iterator[_T]:
+    """Yield the rows, each ``size`` of them written; an interrupt loses only what is being read."""
+    batch: list[_T] = []
+    try:
+        for row in rows:
+            batch.append(row)
+            if len(batch) >= size:
+                write(batch)
+                batch = []
+            yield row
+    finally:
+        write(batch)
 
-    mined: Mined
-    directory: str
-    everywhere: bool
-    phrases: tuple[str, ...]
-    found: MiningResult
-    progress: Progress
 
-    def read_sessions(self, sources: Sequence[Source]) -> Iterator[Sighting]:
-        """Yield what sessions show."""
-        stamps = {one.path: f"{FORMAT}:{int(self.everywhere)}:{one.stamp}" for one in sources}
-        fresh: list[Source] = []
-        for source in sources:
-            known = self.mined.read_source(source.path, stamps[source.path])
-            if known is None:
-                fresh.append(source)
-            else:
-                yield from map(parse_sighting, known)
-        total, done = sum(one.size for one in fresh), 0
-        jobs = [(one, "" if self.everywhere else self.directory, self.phrases) for one in fresh]
-        workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
-        told = zip(fresh, map_batches(extract, jobs, workers=workers), strict=True)
-        batch: list[tuple[str, str, list[dict[str, Any]]]] = []
-        try:
-            for source, (rows, trouble) in told:
-                self.found.trouble += [trouble] if trouble else []
-                batch.append((source.path, stamps[source.path], rows))
-                if len(batch) >= _BATCH_SESSIONS:
-                    self.mined.write_sources(batch)
-                    batch = []
-                self.found.read += 1
-                done += source.size
-                self.progress("sessions", done, total)
-                yield from map(parse_sighting, rows)
-        finally:
-            self.mined.write_sources(batch)
+def _read_sessions(
+    mined: Mined,
+    sources: Sequence[Source],
+    directory: str,
+    phrases: tuple[str, ...],
+    found: MiningResult,
+    progress: Progress,
+) -> Iterator[Sighting]:
+    """Yield what sessions show; ``directory`` is as for `extract`."""
+    fresh: list[tuple[Source, str]] = []
+    for source in sources:
+        stamp = f"{FORMAT}:{int(not directory)}:{source.stamp}"
+        known = mined.read_source(source.path, stamp)
+        fresh += [(source, stamp)] if known is None else []
+        yield from (restore(Sighting, row) for row in known or ())
+    total = sum(source.size for source, _stamp in fresh)
+    jobs = [(source, directory, phrases) for source, _stamp in fresh]
+    workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
 
-    def read_commits(self, ids: Sequence[str]) -> list[CommitFacts]:
-        """Return what commits tell, oldest first."""
-        known = self.mined.read_commits()
-        missing = [number for number in ids if number not in known]
-        rows: dict[str, dict[str, Any]] = {}
+    def read() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
         done = 0
-        try:
-            for patch in read_patches(self.directory, missing) if missing else ():
-                facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
-                rows[facts.id] = known[facts.id] = redact_data(as_data(facts))
-                done += 1
-                if len(rows) >= _BATCH:
-                    self.mined.write_commits(rows)
-                    rows = {}
-                    self.progress("commits", done, len(missing))
-        except GitError as error:
-            self.found.trouble.append(str(error))
-        else:
-            if lost := len(missing) - done:
-                lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
-                self.found.trouble.append(lack)
-        finally:
-            self.mined.write_commits(rows)
-        self.found.read += done
-        rest = (known[number] for number in reversed(ids) if number in known)
-        return [CommitFacts(**_values(row, CommitFacts)) for row in rest]
+        results = map_batches(extract, jobs, workers=workers)
+        for (source, stamp), (rows, trouble) in zip(fresh, results, strict=True):
+            found.trouble += [trouble] if trouble else []
+            found.read += 1
+            done += source.size
+            progress("sessions", done, total)
+            yield source.path, stamp, rows
+
+    for _path, _stamp, rows in _remember(read(), _BATCH_SESSIONS, mined.write_sources):
+        yield from (restore(Sighting, row) for row in rows)
+
+
+def _read_commits(
+    mined: Mined, directory: str, ids: Sequence[str], found: MiningResult, progress: Progress
+) -> list[CommitFacts]:
+    """Return what commits tell, oldest first."""
+    known = mined.read_commits()
+    missing = [number for number in ids if number not in known]
+
+    def read() -> Iterator[tuple[str, dict[str, Any]]]:
+        for patch in read_patches(directory, missing) if missing else ():
+            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
+            yield facts.id, redact_data(as_data(facts))
+
+    done = 0
+    try:
+        for number, row in _remember(read(), _BATCH, lambda rows: mined.write_commits(dict(rows))):
+            known[number] = row
+            done += 1
+            if not done % _BATCH:
+                progress("commits", done, len(missing))
+    except GitError as error:
+        found.trouble.append(str(error))
+    else:
+        if lost := len(missing) - done:
+            lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
+            found.trouble.append(lack)
+    found.read += done
+    return [restore(CommitFacts, known[number]) for number in reversed(ids) if number in known]
 
 
 def extract(
@@ -467,8 +466,7 @@ def extract(
                 reader.see(event)
     except (OSError, sqlite3.Error, StorageError, ValueError) as error:
         trouble = f"{source.path}: {error}"
-    told = [*reader.finish(), *reader.unsure()]
-    return [redact_data(as_data(one)) for one in told], trouble
+    return [redact_data(as_data(one)) for one in reader.finish()], trouble
 
 
 _lies_in = cache(is_inside)
@@ -488,31 +486,21 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     is_command = kind == "command" and isinstance(entry.arguments, Mapping)
     if event.outcome == "ok" and not is_command and kind not in CHANGES:
         return None
-    text = find_command(mapping(entry.arguments)) if is_command else entry.text
-    event = replace(event, kind=kind, text=text)
+    data = mapping(entry.arguments)
+    event = replace(event, kind=kind, text=find_command(data) if is_command else entry.text)
     if kind not in CHANGES or event.outcome != "ok":
         return event
     first = parse_call(event, entry.arguments, cwd=cwd, secrets=True)[0]
-    data = mapping(entry.arguments)
-    before = data.get("old_string", data.get("old_str", data.get("oldString")))
-    after = data.get("new_string", data.get("new_str", data.get("newString")))
+    before, after, path = (next((data[k] for k in ks if k in data), None) for ks in _CHANGE_KEYS)
     change = ""
     if isinstance(before, str) and isinstance(after, str):
-        path = str(data.get("file_path", data.get("path", data.get("filePath", "file"))))
         old, new = (text[:_MAX_CHANGE].splitlines() for text in (before, after))
-        change = show_replacement(os.path.basename(path), old, new)
+        change = show_replacement(os.path.basename(str(path or "file")), old, new)
     return replace(first, record={"change": change})
 
 
-def parse_sighting(row: Mapping[str, Any]) -> Sighting:
-    """Return a sighting of what is remembered of it."""
-    return Sighting(**_values(row, Sighting))
-
-
-def _values(row: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    names = {one.name for one in fields(kind)}
-    return {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in row.items()
-        if name in names
-    }
+def restore(kind: type[_T], row: Mapping[str, Any]) -> _T:
+    """Return a value of a dataclass from what is remembered of it."""
+    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    values = {name: value for name, value in row.items() if name in names}
+    return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})

@@ -7,18 +7,19 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from urllib.parse import quote
 
-from lessons_kb.brain.cards import Cards
+from lessons_kb.brain.cards import Cards, propose_names
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.links import Link, find_links, normal_title, numbered_names, relink, slug
-from lessons_kb.cards.parse import parse_bytes
+from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.links import Link, find_links, normal_title, relink, slug
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, split_lines
-from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
-from lessons_kb.model import Card, Document
+from lessons_kb.errors import DuplicateCard, LessonsError, StorageError
+from lessons_kb.model import Card
 from lessons_kb.store import card_files
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.locks import hold_new
@@ -61,16 +62,15 @@ def rewrite_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str
             return ""
         return data.decode("utf-8", "replace") if any(one in data for one in written) else ""
 
+    def follow(data: bytes, *, path: str) -> bytes:
+        text = data.decode("utf-8")
+        for start, end, target in reversed(relink(text, _follow_moves(path, moves))):
+            text = text[:start] + target + text[end:]
+        return text.encode("utf-8")
+
     for path in find_relinks(layer, moves, read):
-
-        def edited(data: bytes, path: str = path) -> bytes:
-            text = data.decode("utf-8")
-            for start, end, target in reversed(relink(text, _follow_moves(path, moves))):
-                text = text[:start] + target + text[end:]
-            return text.encode("utf-8")
-
         try:
-            card_files.rewrite(layer.root, path, edited)
+            card_files.rewrite(layer.root, path, partial(follow, path=path))
             linked.append(path)
         except UnicodeDecodeError:
             continue  # no card, and no note that links
@@ -137,15 +137,20 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     cards = Cards(brain)
     layer, card = cards.find(name)
     wanted = one_line(redact(title))
-    stem = slug(wanted)
+    stem, new = slug(wanted), card.id
+    folder, suffix = posixpath.dirname(card.id), posixpath.splitext(card.id)[1]
     with hold_new(layer.root):
         for other in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):
             if other != card.id:
                 raise DuplicateCard(
                     f"{other} already has this title; choose another", existing=other
                 )
-        _retitle(layer, card, wanted)
-        new = _move(layer, card.id, stem)
+        cards.rewrite(layer, card.id, partial(_retitle, title=wanted))
+        for free in propose_names(stem, suffix):  # the first that a new card would get
+            new = posixpath.join(folder, free)
+            with contextlib.suppress(DuplicateCard):
+                new = new if new == card.id else card_files.move(layer.root, card.id, new)
+                break
     layer.touch()
     linked, failed = rewrite_links(layer, card.id, new) if new != card.id else ([], [])
     if new != card.id:
@@ -157,54 +162,22 @@ def keep_record(layer: Layer, old: str, new: str) -> None:
     """Let what journal and drafts know of a card follow it to another name."""
     with contextlib.suppress(StorageError):  # it costs the statistics, not the card
         layer.journal.rename(old, new)
-        _follow_drafts(layer, old, new)
+        folder = DraftFolder(layer.root)
+        with folder.locked():
+            for name, facts in folder.facts().items():
+                if facts.get("card") == old:
+                    folder.note(name, {**facts, "card": new})
 
 
-def _retitle(layer: Layer, card: Card, title: str) -> None:
-    folders = layer.settings.folders
-
-    def edited(data: bytes) -> bytes:
-        document = parse_bytes(data, path=card.id, folders=folders)
-        text = data.decode("utf-8")
-        if document.card is None:
-            raise EditRefused(f"{card.id} is not a readable card; run `lessons lint` for a fix")
-        in_body = _with_heading(text, document, title)
-        told = parse_bytes(in_body.encode("utf-8"), path=card.id, folders=folders).card
-        if told is None or told.title != title:  # a heading is Markdown: `__init__` is bold there
-            in_body = edit_header(in_body, {"title": title})
-        return in_body.encode("utf-8")
-
-    card_files.rewrite(layer.root, card.id, edited)
-
-
-def _with_heading(text: str, document: Document, title: str) -> str:
-    """Return a file whose level-1 heading, if it was the title too, is the new one."""
-    old = document.card.title if document.card else ""
-    body = document.body
+def _retitle(card: Card, text: str, *, title: str) -> str:
+    """Return a card's text with another title, also as level-1 heading if the old one is there."""
+    body = split_header(text).body
     first = next((one for one in find_headings(normal_newlines(body)) if one.level == 1), None)
-    if first is None:
-        return text
     lines = split_lines(body)
-    pattern = rf"(#[ \t]+){re.escape(old)}(?=[ \t]*[\r\n]*\Z)"
-    lines[first.line] = re.sub(pattern, lambda found: found[1] + title, lines[first.line])
-    return text[: len(text) - len(body)] + "".join(lines)
-
-
-def _move(layer: Layer, path: str, stem: str) -> str:
-    """Rename the file to the first free name that a new card of this title would get."""
-    folder, suffix = posixpath.dirname(path), posixpath.splitext(path)[1]
-    for name in islice(numbered_names(stem, suffix), 1_000):
-        new = posixpath.join(folder, name)
-        if new == path:
-            return path
-        with contextlib.suppress(DuplicateCard):
-            return card_files.move(layer.root, path, new)
-    raise InputError(f"1,000 cards are named {stem}; choose another title")
-
-
-def _follow_drafts(layer: Layer, old: str, new: str) -> None:
-    folder = DraftFolder(layer.root)
-    with folder.locked():
-        for name, facts in folder.facts().items():
-            if facts.get("card") == old:
-                folder.note(name, {**facts, "card": new})
+    if first is not None:
+        pattern = rf"(#[ \t]+){re.escape(card.title)}(?=[ \t]*[\r\n]*\Z)"
+        lines[first.line] = re.sub(pattern, lambda found: found[1] + title, lines[first.line])
+    text = text[: len(text) - len(body)] + "".join(lines)
+    told = parse_card(text, path=card.id, folders={}).card
+    # A heading is Markdown: `__init__` is bold there.
+    return text if told and told.title == title else edit_header(text, {"title": title})

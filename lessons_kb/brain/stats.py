@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.cards import Cards, day_or_today, names_project, names_stage
+from lessons_kb.brain.cards import Cards, day_or_today, names
 from lessons_kb.brain.detection import glance
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import find_cards, session_of
@@ -250,7 +250,7 @@ class _Part(_Counted):
         self.cards = [
             card
             for card in files
-            if card.kind != NOTE and names_stage(card, stage) and names_project(card, project)
+            if card.kind != NOTE and names(card, stage=stage, project=project)
         ]
         self.notes = sum(card.kind == NOTE for card in files)
         self.known = {card.id for card in files}

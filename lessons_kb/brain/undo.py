@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft, Drafts
@@ -31,6 +32,9 @@ class Undone:
     """Cards to look at again, as ``Cards.find`` understands them."""
 
 
+_Back = Callable[[], object]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Step:
     """One change, and how to take it back."""
@@ -38,7 +42,8 @@ class Step:
     what: str
     """What was done, such as ``bump of lessons/a.md``."""
     names: tuple[str, ...]
-    back: Callable[[], None]
+    backs: tuple[_Back, ...]
+    """Done in order."""
     remark: str = ""
     """What to add once it is taken back."""
 
@@ -68,13 +73,9 @@ class Undoing:
         layer, card = self._brain.cards.find(name)
         before, at = _read(layer, card.id), time.time()
         bumped = self._brain.cards.bump(name, at=at)[0]
-        after = _read(layer, card.id)
-
-        def back() -> None:
-            _put_back(layer, card.id, after, before)
-            _uncount(layer, card.id, at)
-
-        self._keep(f"bump of {card.id}", back, layer, card.id)
+        self._keep(
+            f"bump of {card.id}", _putting_back(layer, card.id, before, at), at=(layer, card)
+        )
         return bumped
 
     def set_status(self, status: str, name: str) -> Card:
@@ -82,10 +83,9 @@ class Undoing:
         layer, card = self._brain.cards.find(name)
         before = _read(layer, card.id)
         changed = self._brain.cards.set_status(status, name)[0]
-        after = _read(layer, card.id)
         if card.status != status:
-            what = f"{_WORDS[status]} {card.id}"
-            self._keep(what, lambda: _put_back(layer, card.id, after, before), layer, card.id)
+            back = _putting_back(layer, card.id, before)
+            self._keep(f"{_WORDS[status]} {card.id}", back, at=(layer, card))
         return changed
 
     def delete(self, name: str) -> Card:
@@ -93,12 +93,8 @@ class Undoing:
         layer, card = self._brain.cards.find(name)
         entry = trash.put(layer.root, card.id)
         layer.touch()
-
-        def back() -> None:
-            trash.restore(layer.root, entry)
-            layer.touch()
-
-        self._keep(f"deletion of {card.id}", back, layer, card.id)
+        back = partial(trash.restore, layer.root, entry)
+        self._keep(f"deletion of {card.id}", back, layer.touch, at=(layer, card))
         return card
 
     def edit(self, layer: Layer, path: str, editor: Callable[[str], None]) -> bool:
@@ -116,12 +112,17 @@ class Undoing:
         if after == before:
             return False
 
-        def back() -> None:
+        def keep() -> None:
             if _read(layer, path) == after:
                 trash.put_bytes(layer.root, path, after, "edit undone")
-            _put_back(layer, path, after, before)
 
-        self._keep(f"edit of {path}", back, layer, path, "the edited version is in the trash")
+        step = Step(
+            what=f"edit of {path}",
+            names=(self.name_of(layer, path),),
+            backs=(keep, _putting_back(layer, path, before)),
+            remark="the edited version is in the trash",
+        )
+        self._steps.append(step)
         return True
 
     def edit_draft(self, draft: Draft, editor: Callable[[str], None]) -> bool:
@@ -154,9 +155,8 @@ class Undoing:
                 raise EditRefused(f"{card.id} was edited since; it stays a card")
             trash.put(layer.root, card.id, why="acceptance undone")
             layer.touch()
-            reopen()
 
-        self._keep(f"acceptance of {draft.id}", back, layer, card.id)
+        self._keep(f"acceptance of {draft.id}", back, reopen, at=(layer, card))
         return card
 
     def merge(self, name: str, card_name: str) -> Card:
@@ -166,14 +166,8 @@ class Undoing:
         layer, card = self._brain.cards.find(card_name)
         before, at = _read(layer, card.id), time.time()
         merged = drafts.merge(draft.id, card_name, at=at)
-        after = _read(layer, card.id)
-
-        def back() -> None:
-            _put_back(layer, card.id, after, before)
-            _uncount(layer, card.id, at)
-            reopen()
-
-        self._keep(f"merging of {draft.id} into {card.id}", back, layer, card.id)
+        back = _putting_back(layer, card.id, before, at)
+        self._keep(f"merging of {draft.id} into {card.id}", back, reopen, at=(layer, card))
         return merged
 
     def discard(self, name: str) -> Draft:
@@ -194,7 +188,8 @@ class Undoing:
             return Undone(line="nothing to undo")
         step = self._steps.pop()
         try:
-            step.back()
+            for back in step.backs:
+                back()
         except LessonsError as error:
             return Undone(line=f"not undone ({step.what}): {error}", names=step.names)
         remark = f"; {step.remark}" if step.remark else ""
@@ -204,16 +199,9 @@ class Undoing:
     def _folder(self) -> DraftFolder:
         return DraftFolder(self._brain.layers[0].root)
 
-    def _keep(
-        self,
-        what: str,
-        back: Callable[[], None],
-        layer: Layer | None = None,
-        path: str = "",
-        remark: str = "",
-    ) -> None:
-        names = (self.name_of(layer, path),) if layer else ()
-        self._steps.append(Step(what=what, names=names, back=back, remark=remark))
+    def _keep(self, what: str, *backs: _Back, at: tuple[Layer, Card] | None = None) -> None:
+        names = (self.name_of(at[0], at[1].id),) if at else ()
+        self._steps.append(Step(what=what, names=names, backs=backs))
 
     def _reopener(self, draft: Draft) -> tuple[Draft, Callable[[], None]]:
         facts = self._folder.facts_of(draft.id)
@@ -233,23 +221,27 @@ def _read(layer: Layer, path: str) -> bytes:
     return card_files.read_bytes(layer.root, path, limit=card_files.MAX_BYTES)
 
 
-def _put_back(layer: Layer, path: str, after: bytes, before: bytes) -> None:
-    """Give a file its former bytes, if it still holds what our change made of it."""
+def _putting_back(layer: Layer, path: str, before: bytes, at: float | None = None) -> _Back:
+    """Return what gives a file its former bytes, if it still holds what our change made of it.
 
-    def back(found: bytes) -> bytes:
+    ``at`` is when the change counted the mistake: that is taken back, too, with the recurrence.
+    """
+    after = _read(layer, path)
+
+    def put(found: bytes) -> bytes:
         if found != after:
             raise EditRefused(f"{path} has changed since then; nothing was undone")
         return before
 
-    if not os.path.lexists(os.path.join(layer.root, *path.split("/"))):
-        raise CardNotFound(f"{path} no longer exists; nothing was undone")
-    card_files.rewrite(layer.root, path, back)
-    layer.touch()
+    def back() -> None:
+        if not os.path.lexists(os.path.join(layer.root, *path.split("/"))):
+            raise CardNotFound(f"{path} no longer exists; nothing was undone")
+        card_files.rewrite(layer.root, path, put)
+        layer.touch()
+        # As when it was counted: the card itself is what counts.
+        with contextlib.suppress(StorageError):
+            if at is not None:
+                layer.journal.count(path, BUMPED, at=at, times=-1)
+                layer.journal.outcomes.take_back(path, RECURRED, at=at)
 
-
-def _uncount(layer: Layer, path: str, at: float) -> None:
-    """Take back what a bump counted, and the recurrence that it noted, if it did."""
-    # As when it was counted: the card itself is what counts.
-    with contextlib.suppress(StorageError):
-        layer.journal.count(path, BUMPED, at=at, times=-1)
-        layer.journal.outcomes.take_back(path, RECURRED, at=at)
+    return back

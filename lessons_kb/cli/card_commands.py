@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
 
-from lessons_kb.brain.cards import Stale, find_stale
+from lessons_kb.brain.cards import find_stale
 from lessons_kb.brain.rename import rename_card
-from lessons_kb.cli.options import CardId, Ids, open_brain
+from lessons_kb.cli.options import ID, CardId, Ids, open_brain
 from lessons_kb.cli.output import (
     confirm,
     options,
+    pick,
     print_answer,
     print_cards,
     print_json,
@@ -28,21 +27,20 @@ from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 
 def archive(
-    ids: Annotated[list[str] | None, Argument(metavar="ID", help="Path, slug, or prefix.")] = None,
-    stale: Annotated[
-        bool, Option("--stale", help="Archive cards that were seen once and long unused.")
-    ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show which, change nothing.")] = False,
-    yes: Annotated[
-        bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
-    ] = False,
-    curated: Annotated[
-        bool, Option("--curated", help="With --yes: nor about cards written by a human.")
-    ] = False,
+    ids: Annotated[list[str] | None, ID] = None,
+    stale: bool = False,
+    dry_run: bool = False,
+    yes: bool = False,
+    curated: bool = False,
 ) -> None:
     """Retire cards; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
+
+    --stale    Archive cards that were seen once and long unused.
+    --dry-run  Show which, change nothing.
+    --yes, -y  Do not ask about cards from triggers (source: auto).
+    --curated  With --yes: nor about cards written by a human.
     """
     if bool(ids) == stale:
         raise InputError("give either the cards to archive or --stale")
@@ -50,55 +48,48 @@ def archive(
         _set_status("archived", ids or ())
         return
     brain = open_brain()
-    found = find_stale(brain, today=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat())
-    chosen = [
-        one.card.id
-        for one in found
-        if not dry_run and ((yes and (curated or one.card.source == "auto")) or _confirm_stale(one))
-    ]
-    archived = {card.id for card in brain.cards.set_status("archived", *chosen)}
-    rows = [
-        (one.card.id, one.card.source, one.days, one.card.id in archived, one.card.title)
-        for one in found
-    ]
+    found = find_stale(brain)
+    chosen = []
+    for one in found if not dry_run else ():
+        name, source = one.card.id, one.card.source
+        question = f"Archive {name} ({source}, unused for {counted(one.days, 'day')})?"
+        if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
+            chosen.append(name)
+    done = {card.id for card in brain.cards.set_status("archived", *chosen)}
     if options().json:
-        data = [
-            {"id": name, "source": source, "days": days, "done": "archived" if done else "kept"}
-            for name, source, days, done, _title in rows
-        ]
-        print_json(data)
+        print_json(
+            [
+                {
+                    **pick(one.card, "id", "source"),
+                    "days": one.days,
+                    "done": "archived" if one.card.id in done else "kept",
+                }
+                for one in found
+            ]
+        )
     elif not found:
         say("no stale cards")
     else:
-        print_table(
-            ("id", "source", "days", "done", "title"),
-            [
-                (name, source, str(days), "archived" if done else "", title)
-                for name, source, days, done, title in rows
-            ],
-            right="days",
-        )
-        if not dry_run and len(archived) < len(found):
+        rows = [
+            (card.id, card.source, str(days), "archived" if card.id in done else "", card.title)
+            for card, days in ((one.card, one.days) for one in found)
+        ]
+        print_table(("id", "source", "days", "done", "title"), rows, right="days")
+        if not dry_run and len(done) < len(found):
             say(
-                f"{len(found) - len(archived)} not archived; --yes archives those from triggers, "
+                f"{len(found) - len(done)} not archived; --yes archives those from triggers, "
                 "--curated also those written by a human"
             )
 
 
-def _confirm_stale(one: Stale) -> bool:
-    unused = f"unused for {counted(one.days, 'day')}"
-    return confirm(clean_line(f"Archive {one.card.id} ({one.card.source}, {unused})?"))
-
-
-def bump(
-    ids: Ids,
-    task: Annotated[str | None, Option(help="The task in which it happened again.")] = None,
-) -> None:
+def bump(ids: Ids, task: str | None = None) -> None:
     """Count a mistake that happened again.
 
     Adds 1 to `occurrences`, and sets `last-seen` to today.
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
+
+    --task  The task in which it happened again.
     """
     cards = open_brain().bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
@@ -108,13 +99,12 @@ def bump(
             say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")
 
 
-def delete(
-    ids: Ids,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-) -> None:
+def delete(ids: Ids, yes: bool = False) -> None:
     """Move cards to the trash; `restore` brings them back.
 
     Example: lessons delete telegram-allowlist --yes
+
+    --yes, -y  Do not ask for confirmation.
     """
     brain = open_brain()
     names = [brain.cards.get(name).id for name in ids]
@@ -139,12 +129,12 @@ def _set_status(status: str, ids: Sequence[str]) -> None:
     print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")
 
 
-def rename(
-    card: CardId, title: Annotated[list[str], Argument(metavar="TITLE", help="The new title.")]
-) -> None:
+def rename(card: CardId, title: list[str]) -> None:
     """Give a card another title; file name, links and journal follow.
 
     Example: lessons rename telegram-allowlist "Anyone in the group could run commands"
+
+    TITLE  The new title.
     """
     done = rename_card(open_brain(), card, " ".join(title))
     old, new = clean_line(done.old), clean_line(done.card.id)

@@ -8,49 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
-from lessons_kb.cli.options import (
-    CardId,
-    ForProject,
-    Tags,
-    check_choice,
-    check_kind,
-    open_brain,
-    split_list,
-)
+from lessons_kb.cli.options import CardId, ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.draft_text import MISSING
-from lessons_kb.model import KINDS, PATTERNS, Card, Pattern, as_data
+from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern, as_data
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 STDIN = "-"
 """As the title: the whole card is on standard input."""
-
-Title = Annotated[str, Argument(help="The mistake, in one line; - reads a card from stdin.")]
-Why = Annotated[str, Option(metavar="TEXT", help="Root cause: how it came about.")]
-Do = Annotated[
-    list[str] | None, Option(metavar="TEXT", help="What to check next time; repeatable.")
-]
-Symptom = Annotated[
-    list[str] | None, Option(metavar="TEXT", help="How a future task would put it; two or three.")
-]
-Detect = Annotated[
-    list[str] | None,
-    Option(
-        metavar="PATTERN",
-        help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
-    ),
-]
-Kind = Annotated[str, Option("--type", help=f"One of {', '.join(KINDS)}.")]
-Severity = Annotated[str | None, Option(help="low, medium or high.")]
-Stage = Annotated[str | None, Option(help="Workflow stage, such as DEV.")]
-Paths = Annotated[str, Option(help="Globs of the files it guards, separated by commas.")]
-OnDuplicate = Annotated[str | None, Option(help="If the lesson exists: ask, bump, new or fail.")]
 
 _OPTIONS = {
     "title": "TITLE",
@@ -76,7 +46,6 @@ def _read_options(
     detect: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Return what these options say, as ``Cards.create`` takes it."""
-    check_kind(kind, severity)
     items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())
     sections = {"Root Cause": why.strip(), "Prevention Checklist": items}
     return {
@@ -106,7 +75,6 @@ def _write_card(
 ) -> Card:
     """Write a card, from standard input where the title is ``-``; ask about a duplicate."""
     interactive = is_interactive()
-    check_choice("--on-duplicate", on_duplicate, ("ask", *ON_DUPLICATE))
     if on_duplicate == "ask" and not interactive:
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
     rule = on_duplicate or ("ask" if interactive else "fail")
@@ -123,12 +91,12 @@ def _write_card(
         if rule != "ask":
             raise
         say(str(error).partition(";")[0])
-        answer = typer.prompt("[b]ump it, write a [n]ew card, or [s]top?", default="b", err=True)
-        match answer.strip().lower()[:1]:
-            case "b":
-                return brain.bump(error.existing)[0]
-            case "n":
-                return write("new")
+        question = "[b]ump it, write a [n]ew card, or [s]top?"
+        answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
+        if answer == "b":
+            return brain.bump(error.existing)[0]
+        if answer == "n":
+            return write("new")
         raise typer.Abort from None
 
 
@@ -155,10 +123,8 @@ def _say_missing(error: Incomplete, title: str) -> None:
         say(f"  {option}: {line}" if option else f"  {line}")
     if title != STDIN:
         chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
-        say(
-            f"or run `lessons {chosen}create {shell_word(title)}`, "
-            "and fill in the card that it writes"
-        )
+        command = f"lessons {chosen}create {shell_word(title)}"
+        say(f"or run `{command}`, and fill in the card that it writes")
 
 
 def edit_file(path: str) -> None:
@@ -198,18 +164,18 @@ def edit(card: CardId) -> None:
 
 
 def add(
-    title: Title,
-    why: Why = "",
-    do: Do = None,
-    symptom: Symptom = None,
-    paths: Paths = "",
-    detect: Detect = None,
+    title: str,
+    why: str = "",
+    do: list[str] | None = None,
+    symptom: list[str] | None = None,
+    paths: str = "",
+    detect: list[str] | None = None,
     tags: Tags = "",
-    severity: Severity = None,
-    kind: Kind = "lesson",
+    severity: Annotated[str | None, SEVERITIES] = None,
+    type_: Annotated[str, KINDS] = "lesson",
     project: ForProject = None,
-    stage: Stage = None,
-    on_duplicate: OnDuplicate = None,
+    stage: str | None = None,
+    on_duplicate: Annotated[str | None, ("ask", *ON_DUPLICATE)] = None,
 ) -> None:
     """Add a complete card in one line, or learn what it needs.
 
@@ -217,8 +183,20 @@ def add(
     --why "The gateway takes each request without a key for a new charge"
     --do "Send the same key on every retry" --symptom "a payment times out"
     --symptom "customers were charged twice"
+
+    TITLE             The mistake, in one line; - reads a card from stdin.
+    --why TEXT        Root cause: how it came about.
+    --do TEXT         What to check next time; repeatable.
+    --symptom TEXT    How a future task would put it; two or three.
+    --paths           Globs of the files it guards, separated by commas.
+    --detect PATTERN  How it looks in code: a regular expression, or `ast: …`, `command: …`;
+                      repeatable.
+    --severity        low, medium or high.
+    --type            One of lesson, playbook, qa-finding.
+    --stage           Workflow stage, such as DEV.
+    --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
-    details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
+    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
     try:
         card = _write_card(open_brain(), title, on_duplicate, details, whole=True)
     except Incomplete as error:
@@ -236,45 +214,51 @@ def _name_card(card: Card) -> str:
 
 
 def create(
-    title: Title,
-    why: Why = "",
-    do: Do = None,
-    symptom: Symptom = None,
-    paths: Paths = "",
-    detect: Detect = None,
+    title: str,
+    why: str = "",
+    do: list[str] | None = None,
+    symptom: list[str] | None = None,
+    paths: str = "",
+    detect: list[str] | None = None,
     tags: Tags = "",
-    severity: Severity = None,
-    kind: Kind = "lesson",
+    severity: Annotated[str | None, SEVERITIES] = None,
+    type_: Annotated[str, KINDS] = "lesson",
     project: ForProject = None,
-    stage: Stage = None,
-    on_duplicate: OnDuplicate = None,
-    from_diff: Annotated[
-        str | None, Option(metavar="FILE[:LINE]", help="Start from the change that fixed it.")
-    ] = None,
-    from_session: Annotated[
-        str | None,
-        Option(
-            metavar="[ID]", help="Start from what went wrong in a session; default: the latest."
-        ),
-    ] = None,
-    edit: Annotated[
-        bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
-    ] = True,
+    stage: str | None = None,
+    on_duplicate: Annotated[str | None, ("ask", *ON_DUPLICATE)] = None,
+    from_diff: str | None = None,
+    from_session: str | None = None,
+    edit: bool = True,
 ) -> None:
     """Write a new card from its template, to be filled in.
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
+
+    TITLE                    The mistake, in one line; - reads a card from stdin.
+    --why TEXT               Root cause: how it came about.
+    --do TEXT                What to check next time; repeatable.
+    --symptom TEXT           How a future task would put it; two or three.
+    --paths                  Globs of the files it guards, separated by commas.
+    --detect PATTERN         How it looks in code: a regular expression, or `ast: …`,
+                             `command: …`; repeatable.
+    --severity               low, medium or high.
+    --type                   One of lesson, playbook, qa-finding.
+    --stage                  Workflow stage, such as DEV.
+    --on-duplicate           If the lesson exists: ask, bump, new or fail.
+    --from-diff FILE[:LINE]  Start from the change that fixed it.
+    --from-session [ID]      Start from what went wrong in a session; default: the latest.
+    --edit/--no-edit         Open the card in an editor (on a terminal).
     """
-    details = _read_options(kind, tags, project, stage, severity, paths, why, do, symptom, detect)
+    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
     brain = open_brain()
+    sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
-    if from_diff is not None or from_session is not None:
-        sketch = (
-            brain.drafts.sketch_session(from_session or None, title=title)
-            if from_diff is None
-            else brain.drafts.sketch_diff(from_diff)
-        )
+    if from_diff is not None:
+        sketch = brain.drafts.sketch_diff(from_diff)
+    elif from_session is not None:
+        sketch = brain.drafts.sketch_session(from_session or None, title=title)
+    if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
     card = _write_card(brain, title, on_duplicate, details, whole=False)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import Annotated
 
 import typer
-from typer import Option
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.brain.health import MARKS, apply_fixes, check_health
-from lessons_kb.cli.options import FAIL_ON, FailOn, check_choice, open_brain
+from lessons_kb.cli.options import FAIL_ON, FailOn, open_brain
 from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
@@ -21,21 +19,13 @@ from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
 
 
-def doctor(
-    fix: Annotated[
-        bool,
-        Option(
-            "--fix",
-            help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
-        ),
-    ] = False,
-    fail_on: FailOn = "error",
-) -> None:
+def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
     Example: lessons doctor --fix
+
+    --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
     """
-    check_choice("--fail-on", fail_on, tuple(FAIL_ON))
     brain = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
         brain = open_brain()
@@ -50,9 +40,8 @@ def doctor(
         text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
         remedy = f"→ {clean_line(line.fix)}" if line.fix else ""
         if sys.stdout.isatty():
-            print_wrapped(text, hang=2)
-            if remedy:
-                print_wrapped(f"  {remedy}", hang=2)
+            for piece in filter(None, (text, f"  {remedy}" if remedy else "")):
+                print_wrapped(piece, hang=2)
         else:
             print(" ".join(filter(None, (text, remedy))))
     if any(line.level in FAIL_ON[fail_on] for line in lines):

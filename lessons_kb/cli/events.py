@@ -9,11 +9,11 @@ import time
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb.brain.session_journal import draft_after
 from lessons_kb.brain.session_journal import run as run_recorded
-from lessons_kb.cli.options import check_choice, open_brain
+from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say, shorten
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event, as_data
@@ -25,22 +25,28 @@ _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "sessi
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
+Rows = Annotated[int, Option(min=1)]
+
+
 def events(
-    session: Annotated[str | None, Option(help="Only this session.")] = None,
-    kind: Annotated[list[str] | None, Option(help="Only this kind; repeatable.")] = None,
-    tool: Annotated[list[str] | None, Option(help="Only this tool; repeatable.")] = None,
-    since: Annotated[
-        str | None, Option(metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
-    ] = None,
-    limit: Annotated[int, Option(min=1, help="Maximum number of rows, newest first.")] = ROWS,
-    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
+    session: str | None = None,
+    kind: Annotated[list[str] | None, EVENTS] = None,
+    tool: list[str] | None = None,
+    since: str | None = None,
+    limit: Rows = ROWS,
+    follow: bool = False,
 ) -> None:
     """List observed events, newest last.
 
     Example: lessons events --kind test --since 2h
+
+    --session     Only this session.
+    --kind        Only this kind; repeatable.
+    --tool        Only this tool; repeatable.
+    --since TIME  30m, 2h, 3d, 1w ago, or 2026-01-31.
+    --limit       Maximum number of rows, newest first.
+    --follow, -f  Keep printing new events.
     """
-    for name in kind or ():
-        check_choice("--kind", name, EVENTS)
     journal = open_brain().journal
     start = _parse_since(since, now=time.time()) if since else None
     find = journal.follow if follow else journal.events
@@ -77,24 +83,17 @@ def _row(event: Event) -> tuple[str, ...]:
     run = event.record.get("run")
     state = run.get("state") if isinstance(run, dict) else None
     what = event.text or ", ".join(event.targets) or event.output
-    cells = (
-        f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}",
-        event.kind,
-        event.tool,
-        str(state or event.outcome),
-        clean_line(f"[{event.stage}] {what}" if event.stage else what),
-        event.session,
-    )
+    when = f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}"
+    what = clean_line(f"[{event.stage}] {what}" if event.stage else what)
+    cells = (when, event.kind, event.tool, str(state or event.outcome), what, event.session)
     return tuple(map(shorten, cells, _WIDTHS.values()))
 
 
 def run(
-    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
-    stall: Annotated[
-        float, Option(min=0, metavar="SECONDS", help="Longest time without output; 0 = no limit.")
-    ] = 90.0,
-    session: Annotated[str | None, Option(help="Session it belongs to; default: detected.")] = None,
-    stage: Annotated[str | None, Option(help="Workflow stage it belongs to.")] = None,
+    command: list[str],
+    stall: Annotated[float, Option(min=0)] = 90.0,
+    session: str | None = None,
+    stage: str | None = None,
 ) -> None:
     """Run a command and record how it ended.
 
@@ -104,17 +103,20 @@ def run(
     Ctrl-C (exit code 124).
 
     Example: lessons run --stall 300 -- pytest -q
+
+    COMMAND...       Command to run.
+    --stall SECONDS  Longest time without output; 0 = no limit.
+    --session        Session it belongs to; default: detected.
+    --stage          Workflow stage it belongs to.
     """
-    trouble = ""
-    brain = None
+    brain, trouble = None, ""
     try:
         brain = open_brain()
     except LessonsError as error:
         if options().brains or not isinstance(error, BrainNotFound):
             trouble = str(error)
-    ended, unwritten = run_recorded(
-        brain, command, stall=stall or None, session=session, stage=stage
-    )
+    stopped = stall or None
+    ended, unwritten = run_recorded(brain, command, stall=stopped, session=session, stage=stage)
     if ended.message:
         say(ended.message)
     if trouble or unwritten:
@@ -122,9 +124,8 @@ def run(
     elif brain is not None and ended.code == 0:
         try:
             for draft in draft_after(brain, command, session):
-                say(
-                    f"what failed before passes now; draft {draft.id} is ready for `lessons review`"
-                )
+                ready = f"draft {draft.id} is ready for `lessons review`"
+                say(f"what failed before passes now; {ready}")
         except LessonsError as error:
             say(f"no draft was saved: {error}")
     raise typer.Exit(ended.code)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import quote
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detection import (
-    CardMatch,
     MistakeHistory,
     count_unused,
     detect_diff,
@@ -29,14 +27,13 @@ from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
 from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.check.item_states import read_texts
+from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import (
     FAIL_ON,
-    FORMATS,
     FailOn,
     Format,
     Revision,
     Session,
-    check_choice,
     check_folder,
     open_brain,
     read_file,
@@ -73,11 +70,16 @@ class Annotation:
     """``error``, ``warning`` or ``info``."""
 
 
-def _print_annotations(annotations: Sequence[Annotation], form: str) -> None:
-    if form == "sarif":
-        print(format_sarif(annotations, version=__version__))
-    elif annotations:
-        print(format_github(annotations))
+def _print_found(
+    form: str, data: Any, lines: Iterable[str], annotations: Iterable[Annotation]
+) -> None:
+    """Print what was found: as JSON data, as lines of text, or as annotations of lines."""
+    if form == "json":
+        print_json(data)
+    elif form == "sarif":
+        print(format_sarif([*annotations], version=__version__))
+    elif text := "\n".join(lines) if form == "text" else format_github(annotations):
+        print(text)
 
 
 def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
@@ -89,29 +91,19 @@ def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
         "informationUri": _INFORMATION,
         "rules": [{"id": rule} for rule in rules],
     }
-    results = [
-        {
-            "ruleId": one.rule,
-            "ruleIndex": rules.index(one.rule),
-            "level": _SARIF_LEVELS[one.level],
-            "message": {"text": one.message},
-            "locations": [
-                {
-                    "physicalLocation": {
-                        "artifactLocation": {"uri": quote(one.path)},
-                        "region": {"startLine": max(one.line, 1)},
-                    }
-                }
-            ],
-        }
-        for one in annotations
-    ]
+    results = []
+    for one in annotations:
+        file, region = {"uri": quote(one.path)}, {"startLine": max(one.line, 1)}
+        place = {"physicalLocation": {"artifactLocation": file, "region": region}}
+        result = {"ruleId": one.rule, "ruleIndex": rules.index(one.rule)}
+        result |= {"level": _SARIF_LEVELS[one.level], "message": {"text": one.message}}
+        results.append({**result, "locations": [place]})
     runs = [{"tool": {"driver": driver}, "results": results}]
     log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return visible_json(json.dumps(log, ensure_ascii=False, indent=2))
 
 
-def format_github(annotations: Sequence[Annotation]) -> str:
+def format_github(annotations: Iterable[Annotation]) -> str:
     """Return GitHub Actions workflow commands, one line each."""
     lines = []
     for one in annotations:
@@ -128,45 +120,36 @@ def _escape(text: str, more: str) -> str:
     return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))
 
 
-def lint(
-    folder: Annotated[
-        str | None, Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
-    ] = None,
-    form: Format = "text",
-    fail_on: FailOn = "error",
-) -> None:
+def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "error") -> None:
     """Report problems in cards, each with its line and a fix.
 
     Example: lessons lint --fail-on warning
+
+    DIR  Folder of a brain, trusted or not.
     """
-    check_choice("--format", form, FORMATS)
-    check_choice("--fail-on", fail_on, tuple(FAIL_ON))
+    form = "json" if options().json else form
     if folder:
         check_folder("lint", folder)
     brain = Brain.open(folder) if folder else open_brain()
     findings = brain.lint()
     levels = [finding.level for finding in findings]
-    if options().json or form == "json":
-        print_json([as_data(finding) for finding in findings])
-    elif form == "text":
-        for finding in findings:
-            print(render.finding_line(finding))
+    annotations = (
+        Annotation(
+            path=relative_path(os.path.join(brain.layers[0].root, finding.path)),
+            line=finding.line,
+            rule=finding.rule,
+            message=f"{finding.message}; {finding.fix}",
+            level=finding.level,
+        )
+        for finding in findings
+    )
+    lines = map(render.finding_line, findings)
+    _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
+    if form == "text":
         told = ", ".join(counted(levels.count(one), one) for one in ("error", "warning", "info"))
         advice = sum(finding.rule in ADVICE for finding in findings)
         of_them = f"; {advice} of them advice" if advice else ""
         say(f"{told}{of_them}" if findings else "no problems")
-    else:
-        annotations = [
-            Annotation(
-                path=relative_path(os.path.join(brain.layers[0].root, finding.path)),
-                line=finding.line,
-                rule=finding.rule,
-                message=f"{finding.message}; {finding.fix}",
-                level=finding.level,
-            )
-            for finding in findings
-        ]
-        _print_annotations(annotations, form)
     if not set(levels).isdisjoint(FAIL_ON[fail_on]):
         raise typer.Exit(1)
 
@@ -175,32 +158,15 @@ FAILING = (DENIED, CONTRADICTED, OPEN)
 
 
 def check(
-    answer: Annotated[
-        list[str] | None, Argument(metavar="ANSWER", help="The answer; default: stdin.")
-    ] = None,
-    card: Annotated[
-        list[str] | None, Option(metavar="ID", help="Card to check; repeatable.")
-    ] = None,
-    evidence: Annotated[
-        list[str] | None,
-        Option(metavar="FILE", help="File with a record of what was done; repeatable."),
-    ] = None,
+    answer: list[str] | None = None,
+    card: list[str] | None = None,
+    evidence: list[str] | None = None,
     diff: Revision = None,
-    last: Annotated[
-        bool, Option("--last", help="Check the latest answer in an agent once more.")
-    ] = False,
+    last: bool = False,
     session: Session = None,
     form: Format = "text",
-    fail_on: Annotated[
-        str,
-        Option(
-            metavar="STATES",
-            help=f"Exit 1 for an item in one of these states: {', '.join(FAILING)}.",
-        ),
-    ] = "",
-    fail: Annotated[
-        bool, Option("--fail-on-unaddressed", help=f"The same as --fail-on {','.join(FAILING)}.")
-    ] = False,
+    fail_on: str = "",
+    fail_on_unaddressed: bool = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
@@ -208,9 +174,15 @@ def check(
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
+
+    ANSWER                 The answer; default: stdin.
+    --card ID              Card to check; repeatable.
+    --evidence FILE        File with a record of what was done; repeatable.
+    --last                 Check the latest answer in an agent once more.
+    --fail-on STATES       Exit 1 for an item in one of these states: denied, contradicted, open.
+    --fail-on-unaddressed  The same as --fail-on denied,contradicted,open.
     """
-    check_choice("--format", form, FORMATS)
-    failing = FAILING if fail else split_list(fail_on)
+    failing = FAILING if fail_on_unaddressed else split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     brain = open_brain()
@@ -222,12 +194,12 @@ def check(
         result = _check(brain, answer or [], card, evidence or [], diff, session)
         if not (session or session_of()[0]):  # a session is counted when its turn ends
             count_check(brain.layers, result, at=time.time())
-    if options().json or form == "json":
-        print_json(render.check_data(result))
-    elif form == "text":
-        print(render.check_text(result, brain.layers[0].settings.language))
-    else:
-        _print_annotations([_annotate_item(brain, item) for item in result.unaddressed], form)
+    _print_found(
+        "json" if options().json else form,
+        render.check_data(result),
+        [render.check_text(result, brain.layers[0].settings.language)],
+        (_annotate_item(brain, item) for item in result.unaddressed),
+    )
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
 
@@ -275,25 +247,22 @@ def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
 
 
 def detect(
-    paths: Annotated[
-        list[str] | None, Argument(metavar="PATHS", help="Files and folders; default: the project.")
-    ] = None,
+    paths: list[str] | None = None,
     diff: Revision = None,
-    history: Annotated[
-        bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
-    ] = False,
+    history: bool = False,
     form: Format = "text",
-    exit_zero: Annotated[
-        bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")
-    ] = False,
+    exit_zero: bool = False,
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
 
     Exit 1 if there are any.
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
+
+    PATHS        Files and folders; default: the project.
+    --history    Count what each commit up to HEAD added, by month.
+    --exit-zero  Exit 0 even if a mistake was found.
     """
-    check_choice("--format", form, FORMATS)
     form = "json" if options().json else form
     if sum((diff is not None, history, bool(paths))) > 1:
         raise InputError("use one of PATHS, --diff and --history")
@@ -324,46 +293,42 @@ def detect(
             start = os.path.relpath(os.path.realpath(path), brain.directory)
             starts.append(start.replace(os.sep, "/"))
         found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
-    _print_found(brain, found, form)
-    if found and not exit_zero:
-        raise typer.Exit(1)
-
-
-def _print_found(brain: Brain, found: Sequence[CardMatch], form: str) -> None:
-    rows = [
-        (relative_path(os.path.normpath(os.path.join(brain.directory, one.match.path))), one)
-        for one in found
-    ]
-    if form == "json":
-        print_json([_describe(path, one) for path, one in rows])
-    elif form == "text":
-        for path, one in rows:
-            place = f"{path}:{one.match.line}:{one.match.column}"
-            print(visible(f"{place}: {one.match.text} — {one.card.title} ({one.card.id})"))
-        cards = counted(len({one.card.id for one in found}), "card")
-        say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    else:
-        annotations = [
+    rows = []
+    for one in found:
+        path = relative_path(os.path.normpath(os.path.join(brain.directory, one.match.path)))
+        rows.append((path, one.card, one.match))
+    _print_found(
+        form,
+        [
+            {
+                "card": card.id,
+                **pick(card, "title", "severity"),
+                "path": path,
+                **pick(match, "line", "column", "text"),
+                "pattern": as_data(match.rule.pattern),
+            }
+            for path, card, match in rows
+        ],
+        (
+            visible(f"{path}:{one.line}:{one.column}: {one.text} — {card.title} ({card.id})")
+            for path, card, one in rows
+        ),
+        (
             Annotation(
                 path=path,
-                line=one.match.line,
-                rule=one.card.id,
-                message=f"{one.card.title}: {one.match.text}",
-                level=_SEVERITY_LEVELS[one.card.severity],
+                line=match.line,
+                rule=card.id,
+                message=f"{card.title}: {match.text}",
+                level=_SEVERITY_LEVELS[card.severity],
             )
-            for path, one in rows
-        ]
-        _print_annotations(annotations, form)
-
-
-def _describe(path: str, one: CardMatch) -> dict[str, Any]:
-    return {
-        "card": one.card.id,
-        **pick(one.card, "title", "severity"),
-        "path": path,
-        **pick(one.match, "line", "column", "text"),
-        "pattern": as_data(one.match.rule.pattern),
-    }
+            for path, card, match in rows
+        ),
+    )
+    if form == "text":
+        cards = counted(len({one.card.id for one in found}), "card")
+        say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
+    if found and not exit_zero:
+        raise typer.Exit(1)
 
 
 def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str) -> None:
@@ -373,6 +338,7 @@ def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str)
         for card in layer.read(lambda one: one.catalogue.all_cards())
     }
     known = [(cards[one.brain, one.card], one) for one in histories]
+    names = ("month", "before", "since")
     if form == "json":
         print_json(
             [
@@ -380,10 +346,7 @@ def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str)
                     "card": card.id,
                     **pick(card, "title", "created"),
                     **pick(one, "before", "since"),
-                    "months": [
-                        dict(zip(("month", "before", "since"), month, strict=True))
-                        for month in one.months
-                    ],
+                    "months": [dict(zip(names, month, strict=True)) for month in one.months],
                 }
                 for card, one in known
             ]
@@ -397,7 +360,7 @@ def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str)
     if not rows:
         say("no commit added any of these mistakes")
         return
-    print_table(("id", "created", "month", "before", "since"), rows, right="before since")
+    print_table(("id", "created", *names), rows, right="before since")
     say(
         f"added {sum(one.before for one in histories)}× before the cards were created, "
         f"{sum(one.since for one in histories)}× since"

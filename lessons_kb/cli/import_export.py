@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-from typer import Argument, Option
-
 from lessons_kb.brain.exchange import (
     FORMATS,
     NAMES,
@@ -17,11 +15,12 @@ from lessons_kb.brain.exchange import (
     Exchange,
     ImportStep,
     Session,
-    Transcripts,
     find_files,
     guess_source,
+    take_in_transcript,
 )
-from lessons_kb.cli.options import ForProject, Tags, check_choice, open_brain, split_list
+from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
@@ -31,28 +30,23 @@ from lessons_kb.transcripts.reader import AGENTS
 
 
 def import_cards(
-    paths: Annotated[
-        list[str],
-        Argument(
-            metavar="[SOURCE] FILE…",
-            help="Files or folders to read; what they are is found out, unless SOURCE says so: "
-            "galangal, review, memory, jsonl or transcript.",
-        ),
-    ],
-    yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
-    near: Annotated[str, Option(help="If a card is a near-duplicate: skip, new or bump.")] = "skip",
+    paths: list[str],
+    yes: bool = False,
+    near: Annotated[str, ON_NEAR] = "skip",
     project: ForProject = None,
     tags: Tags = "",
-    agent: Annotated[
-        str | None, Option(help="Agent that wrote the transcript; default: detected.")
-    ] = None,
+    agent: Annotated[str | None, AGENTS] = None,
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
 
     Example: lessons import AGENTS.md CLAUDE.md
+
+    [SOURCE] FILE…  Files or folders to read; what they are is found out, unless SOURCE says so:
+                    galangal, review, memory, jsonl or transcript.
+    --yes, -y       Write the cards.
+    --near          If a card is a near-duplicate: skip, new or bump.
+    --agent         Agent that wrote the transcript; default: detected.
     """
-    check_choice("--near", near, ON_NEAR)
-    check_choice("--agent", agent, AGENTS)
     files = _find_files(paths)
     if records := [path for source, path in files if source == TRANSCRIPT]:
         if len(records) < len(files):
@@ -103,11 +97,11 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
 
 def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
     """Read sessions into the journal, where `create --from-session` and drafts find them."""
-    transcripts = Transcripts(open_brain())
+    brain = open_brain()
     sessions: list[Session] = []
     notes: list[str] = []
     for path in paths:
-        found, strange = transcripts.take_in(path, agent=agent, write=write)
+        found, strange = take_in_transcript(brain, path, agent=agent, write=write)
         sessions += found
         notes += strange
     data = [as_data(session) for session in sessions]
@@ -128,15 +122,13 @@ def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> Non
         say(f"{counted(new, 'event')} to record{'; --yes records them' if new else ''}")
 
 
-def export(
-    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
-    output: Annotated[
-        str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
-    ] = None,
-) -> None:
+def export(form: str, output: str | None = None) -> None:
     """Print every card; jsonl is what `import jsonl` reads.
 
     Example: lessons export jsonl -o lessons.jsonl
+
+    FORMAT             json, jsonl or markdown.
+    --output, -o FILE  File to write; default: stdout.
     """
     check_choice("FORMAT", form, FORMATS)
     brain = open_brain()

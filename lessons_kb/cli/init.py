@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Annotated
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import look
@@ -39,19 +37,15 @@ def _say_goes_by_path(root: str) -> None:
         say(f"{root} is read-only: trust is tied to its path and applies to any folder there")
 
 
-def init(
-    folder: Annotated[
-        str | None, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
-    ] = None,
-    user: Annotated[
-        bool, Option("--user", help="Create your user brain, used in every project.")
-    ] = False,
-) -> None:
+def init(folder: str | None = None, user: bool = False) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
 
     A project that has cards gets no folders.
 
     Example: lessons init docs/brain
+
+    DIR     Folder of the brain; default: this one.
+    --user  Create your user brain, used in every project.
     """
     root, made = make_brain(user_brain() if user else _choose(folder), confirm=_confirm)
     trusted = is_trusted(root)
@@ -109,16 +103,16 @@ def _confirm(root: str, count: int) -> bool:
     return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")
 
 
-def trust(
-    folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
-    revoke: Annotated[bool, Option("--revoke", help="Revoke trust.")] = False,
-) -> None:
+def trust(folder: str = ".", revoke: bool = False) -> None:
     """Allow the cards of a brain to reach your agents.
 
     A brain in a cloned repository is silent until you trust it. Read its cards first: they are
     put in front of your agents.
 
     Example: lessons trust docs/brain
+
+    DIR       Folder of the brain.
+    --revoke  Revoke trust.
     """
     root = trust_brain(folder, revoke=revoke)
     line = f"{visible(root)} is {'no longer' if revoke else 'now'} trusted"
@@ -127,14 +121,12 @@ def trust(
         _say_goes_by_path(root)
 
 
-def config(
-    schema: Annotated[
-        bool, Option("--schema", help="Print the JSON Schema of a card's header instead.")
-    ] = False,
-) -> None:
+def config(schema: bool = False) -> None:
     """Print the settings in effect and the origin of each.
 
     Example: lessons config --json
+
+    --schema  Print the JSON Schema of a card's header instead.
     """
     if schema:
         print_json(build_schema())

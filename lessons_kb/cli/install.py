@@ -6,10 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from typer import Argument, Option
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
@@ -51,17 +50,6 @@ from lessons_kb.text.sanitize import visible
 
 GIT = "git"
 """Stands where `install` takes the name of an agent."""
-Agent = Annotated[
-    str | None,
-    Argument(
-        metavar="AGENT",
-        help="claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.",
-    ),
-]
-Scope = Annotated[str, Option(help="user: all projects; project: this one.")]
-Shared = Annotated[bool, Option("--shared", help="Use the committed settings file of the project.")]
-Dry = Annotated[bool, Option("--dry-run", help="Show the diff without writing.")]
-Every = Annotated[bool, Option("--all", help="Every agent found on this machine.")]
 WORDS = {
     "created": "created",
     "changed": "changed",
@@ -85,14 +73,7 @@ def _find_project() -> str:
 
 
 def _set_up(
-    agent: str | None,
-    every: bool,
-    *,
-    scope: str,
-    shared: bool,
-    dry_run: bool,
-    undo: bool,
-    via: str = "command",
+    agent: str | None, every: bool, dry_run: bool, *, undo: bool, via: str = "command", **scope: Any
 ) -> None:
     """Set up git, one agent or all, or undo it, and print what was changed."""
     done: list[dict[str, Any]] = []
@@ -101,9 +82,9 @@ def _set_up(
         changes: Sequence[FileChange | SharingChange]
         try:
             if name == GIT:
-                changes, notes = _share(scope=scope, shared=shared, dry_run=dry_run, undo=undo)
+                changes, notes = _share(dry_run, undo=undo, **scope)
             else:
-                request = _make_request(name, undo=undo, scope=scope, shared=shared, via=via)
+                request = _make_request(name, undo=undo, via=via, **scope)
                 work = install_agent.uninstall if undo else install_agent.install
                 changes = work(request, dry_run=dry_run)
                 notes = [] if undo else list(find_notes(request))
@@ -113,8 +94,7 @@ def _set_up(
             failed = True
             say(f"{name}: {error}")
             continue
-        files = [as_data(change) for change in changes]
-        done.append({"agent": name, "files": files, "notes": notes})
+        done.append({"agent": name, "files": list(map(as_data, changes)), "notes": notes})
         if not options().json:
             _print_changes(name, changes, notes, dry_run=dry_run)
     if options().json:
@@ -153,9 +133,7 @@ def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
     return replace(request, entries=find_entries(bare=bare), server=install_agent.has_sdk())
 
 
-def _share(
-    *, scope: str, shared: bool, dry_run: bool, undo: bool
-) -> tuple[Sequence[SharingChange], list[str]]:
+def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[SharingChange], list[str]]:
     """Let git merge cards key by key, or stop it; return the changes, and notes on them."""
     roots = options().brains
     if not roots:
@@ -164,10 +142,10 @@ def _share(
         known = (*found.trusted, *found.untrusted)
         roots = tuple(root for root in known if root != own) or known
     if undo:
-        return unshare(roots, scope=scope, shared=shared, dry_run=dry_run), []
-    program = find_entries(bare=shared).server
-    changes = share(roots, program=program, scope=scope, shared=shared, dry_run=dry_run)
-    notes = [_COMMIT, _EACH] if shared else []
+        return unshare(roots, dry_run=dry_run, **scope), []
+    program = find_entries(bare=scope["shared"]).server
+    changes = share(roots, program=program, dry_run=dry_run, **scope)
+    notes = [_COMMIT, _EACH] if scope["shared"] else []
     return changes, notes + ([] if any(map(git_top, roots)) else [_NO_BRAIN])
 
 
@@ -179,10 +157,9 @@ def _print_changes(
             print(visible(change.diff))
     for change in changes:
         kept = getattr(change, "backup", "")
-        backup = f" (backup: {kept})" if kept else ""
         would = "would be " if dry_run and change.diff else ""
-        told = f"{name}: {change.path}: {would}{WORDS[change.action]}{backup}"
-        print_wrapped(visible(told), hang=2)
+        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
+        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
     for note in notes:
         print_wrapped(f"  → {note}", hang=2)
 
@@ -203,13 +180,10 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
     folders: list[str] = []
     if scope == "project" and (known.folders or not known.url):
         folders = list(dict.fromkeys([*known.folders, _find_project()]))
-    given = {
-        "url": url,
-        **_find_token(url, token_file, known, dry_run=dry_run),
-        "ca_file": os.environ.get("SSL_CERT_FILE") or known.ca_file,
-        "folders": folders,
-    }
-    table = {key: value for key, value in given.items() if value or getattr(former, key)}
+    authority = os.environ.get("SSL_CERT_FILE") or known.ca_file
+    token = _find_token(url, token_file, known, dry_run=dry_run)
+    values = {"url": url, **token, "ca_file": authority, "folders": folders}
+    table = {key: value for key, value in values.items() if value or getattr(former, key)}
     _change_settings(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
     where = "of this project" if folders else "of all projects"
     say(f"prompts {where} are sent to {url} from now on, with secrets taken out")
@@ -260,7 +234,7 @@ def _find_token(
     token = ""
     if sys.stdin.isatty() and not dry_run:
         token = typer.prompt("Token", default="", show_default=False, hide_input=True, err=True)
-    token = token.strip()
+        token = token.strip()
     if not token and url.startswith("https:") and not dry_run:
         raise InputError("a server asks for a token; give --token-file FILE (mode 0600)")
     if not token or keep_in_keychain(url, token):
@@ -289,20 +263,14 @@ def _change_settings(edit: Callable[[str], str], *, dry_run: bool) -> None:
 
 
 def install(
-    agent: Agent = None,
-    scope: Scope = "user",
-    shared: Shared = False,
-    via: Annotated[
-        str, Option(help="command: one process per event; mcp: the MCP server answers.")
-    ] = "command",
-    server: Annotated[
-        str, Option(metavar="URL", help="Ask this shared brain too: https://HOST/v1/brains/NAME.")
-    ] = "",
-    token_file: Annotated[
-        str, Option(metavar="FILE", help="Its token, in a file that only you can read.")
-    ] = "",
-    dry_run: Dry = False,
-    every: Every = False,
+    agent: str | None = None,
+    scope: str = "user",
+    shared: bool = False,
+    via: str = "command",
+    server: str = "",
+    token_file: str = "",
+    dry_run: bool = False,
+    all_: bool = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 
@@ -311,32 +279,47 @@ def install(
     With `--server`, prompts are sent to a server, without secrets: see docs/server.md.
 
     Example: lessons install claude-code --dry-run
+
+    AGENT              claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or
+                       git.
+    --scope            user: all projects; project: this one.
+    --shared           Use the committed settings file of the project.
+    --via              command: one process per event; mcp: the MCP server answers.
+    --server URL       Ask this shared brain too: https://HOST/v1/brains/NAME.
+    --token-file FILE  Its token, in a file that only you can read.
+    --dry-run          Show the diff without writing.
+    --all              Every agent found on this machine.
     """
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")
     if server:
         _set_server(server, token_file, scope=scope, dry_run=dry_run)
-        if agent is None and not every:  # hooks that are installed ask it from now on
+        if agent is None and not all_:  # hooks that are installed ask it from now on
             return
-    _set_up(agent, every, scope=scope, shared=shared, dry_run=dry_run, undo=False, via=via)
+    _set_up(agent, all_, dry_run, undo=False, via=via, scope=scope, shared=shared)
 
 
 def uninstall(
-    agent: Agent = None,
-    scope: Scope = "user",
-    shared: Shared = False,
-    dry_run: Dry = False,
-    every: Every = False,
-    server: Annotated[
-        bool, Option("--server", help="Forget the shared brain, and its token.")
-    ] = False,
+    agent: str | None = None,
+    scope: str = "user",
+    shared: bool = False,
+    dry_run: bool = False,
+    all_: bool = False,
+    server: bool = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
 
     Example: lessons uninstall --all
+
+    AGENT      claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.
+    --scope    user: all projects; project: this one.
+    --shared   Use the committed settings file of the project.
+    --dry-run  Show the diff without writing.
+    --all      Every agent found on this machine.
+    --server   Forget the shared brain, and its token.
     """
     if server:
         _forget_server(dry_run=dry_run)
-        if agent is None and not every:
+        if agent is None and not all_:
             return
-    _set_up(agent, every, scope=scope, shared=shared, dry_run=dry_run, undo=True)
+    _set_up(agent, all_, dry_run, undo=True, scope=scope, shared=shared)

@@ -13,6 +13,7 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
+from lessons_kb.cli.declare import declare_options
 from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.text.sanitize import visible
@@ -20,78 +21,70 @@ from lessons_kb.version import __version__
 
 GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "Every day": {
-        "add": ("create:add", "Add a complete card in one line, or learn what it needs."),
-        "create": ("create:create", "Write a new card from its template, to be filled in."),
-        "edit": ("create:edit", "Open a card in your editor, and say what it still needs."),
-        "list": ("read_cards:list_cards", "List cards, most recent first."),
-        "show": ("read_cards:show", "Print a card's file."),
-        "search": ("read_cards:search", "Search cards and notes; nothing is suppressed."),
-        "preflight": (
-            "preflight:preflight",
-            "Print the lessons that matter for a prompt, or nothing.",
-        ),
-        "check": ("findings:check", "Check an answer or a diff against the lessons' checklists."),
-        "why": ("why:why", "Explain what was injected last, and why the rest was not."),
-        "review": ("review:review", "Review drafts one by one: accept, edit, merge or discard."),
-        "bump": ("card_commands:bump", "Count a mistake that happened again."),
-        "mark": ("why:mark", "Record that a lesson helped, misled or was not relevant."),
-        "manage": ("manage:manage", "Browse and edit cards and drafts on a full screen."),
+        "add": ("create", "Add a complete card in one line, or learn what it needs."),
+        "create": ("create", "Write a new card from its template, to be filled in."),
+        "edit": ("create", "Open a card in your editor, and say what it still needs."),
+        "list": ("read_cards", "List cards, most recent first."),
+        "show": ("read_cards", "Print a card's file."),
+        "search": ("read_cards", "Search cards and notes; nothing is suppressed."),
+        "preflight": ("preflight", "Print the lessons that matter for a prompt, or nothing."),
+        "check": ("findings", "Check an answer or a diff against the lessons' checklists."),
+        "why": ("why", "Explain what was injected last, and why the rest was not."),
+        "review": ("review", "Review drafts one by one: accept, edit, merge or discard."),
+        "bump": ("card_commands", "Count a mistake that happened again."),
+        "mark": ("why", "Record that a lesson helped, misled or was not relevant."),
+        "manage": ("manage", "Browse and edit cards and drafts on a full screen."),
     },
     "Setup": {
-        "init": ("init:init", "Create a brain: lessons.toml, a cache and folders for cards."),
-        "trust": ("init:trust", "Allow the cards of a brain to reach your agents."),
-        "mine": ("mine:mine", "Find lessons in past agent sessions and commits; read only."),
-        "import": (
-            "import_export:import_cards",
-            "Import lessons kept elsewhere; --yes writes them.",
-        ),
-        "install": ("install:install", "Connect a coding agent: add hooks and the MCP server."),
-        "uninstall": ("install:uninstall", "Remove hooks and the MCP server from a coding agent."),
-        "config": ("init:config", "Print the settings in effect and the origin of each."),
-        "doctor": ("doctor:doctor", "Check brain, index, agents and permissions; suggest fixes."),
+        "init": ("init", "Create a brain: lessons.toml, a cache and folders for cards."),
+        "trust": ("init", "Allow the cards of a brain to reach your agents."),
+        "mine": ("mine", "Find lessons in past agent sessions and commits; read only."),
+        "import": ("import_export", "Import lessons kept elsewhere; --yes writes them."),
+        "install": ("install", "Connect a coding agent: add hooks and the MCP server."),
+        "uninstall": ("install", "Remove hooks and the MCP server from a coding agent."),
+        "config": ("init", "Print the settings in effect and the origin of each."),
+        "doctor": ("doctor", "Check brain, index, agents and permissions; suggest fixes."),
     },
     "Upkeep": {
         "rename": (
-            "card_commands:rename",
+            "card_commands",
             "Give a card another title; file name, links and journal follow.",
         ),
-        "lint": ("findings:lint", "Report problems in cards, each with its line and a fix."),
-        "detect": (
-            "findings:detect",
-            "Find the mistakes that cards describe by patterns (`detect`).",
-        ),
-        "stats": ("reports:stats", "Show what was injected, what came back, and what helps."),
-        "report": ("reports:report", "Write an HTML report on which lessons come up and help."),
-        "eval": (
-            "reports:evaluate",
-            "Measure retrieval on labelled prompts; name what went wrong.",
-        ),
-        "ignore": ("card_commands:ignore", "Stop injecting cards; `restore` undoes it."),
-        "archive": ("card_commands:archive", "Retire cards; `restore` undoes it."),
-        "delete": ("card_commands:delete", "Move cards to the trash; `restore` brings them back."),
-        "restore": (
-            "card_commands:restore",
-            "Make ignored, archived or deleted cards active again.",
-        ),
-        "export": ("import_export:export", "Print every card; jsonl is what `import jsonl` reads."),
-        "index": ("index:index", "Update the index and report what happened to every file."),
-        "watch": ("index:watch", "Keep the index up to date while files are edited."),
-        "sync": ("index:sync", "Push what changed in the nearest brain to a shared cluster."),
+        "lint": ("findings", "Report problems in cards, each with its line and a fix."),
+        "detect": ("findings", "Find the mistakes that cards describe by patterns (`detect`)."),
+        "stats": ("reports", "Show what was injected, what came back, and what helps."),
+        "report": ("reports", "Write an HTML report on which lessons come up and help."),
+        "eval": ("reports", "Measure retrieval on labelled prompts; name what went wrong."),
+        "ignore": ("card_commands", "Stop injecting cards; `restore` undoes it."),
+        "archive": ("card_commands", "Retire cards; `restore` undoes it."),
+        "delete": ("card_commands", "Move cards to the trash; `restore` brings them back."),
+        "restore": ("card_commands", "Make ignored, archived or deleted cards active again."),
+        "export": ("import_export", "Print every card; jsonl is what `import jsonl` reads."),
+        "index": ("index", "Update the index and report what happened to every file."),
+        "watch": ("index", "Keep the index up to date while files are edited."),
+        "sync": ("index", "Push what changed in the nearest brain to a shared cluster."),
     },
     "For programs": {
-        "run": ("events:run", "Run a command and record how it ended."),
-        "events": ("events:events", "List observed events, newest last."),
-        "mcp": ("serve:mcp", "Serve lessons to MCP clients, over stdio by default."),
-        "serve": ("serve:serve", "Serve brains over HTTP: to agents, and to people as pages."),
-        "lsp": ("serve:lsp", "Serve lessons to an editor, over standard input and output."),
-        "daemon": ("serve:daemon", "Run, inspect or stop the process that answers hooks."),
+        "run": ("events", "Run a command and record how it ended."),
+        "events": ("events", "List observed events, newest last."),
+        "mcp": ("serve", "Serve lessons to MCP clients, over stdio by default."),
+        "serve": ("serve", "Serve brains over HTTP: to agents, and to people as pages."),
+        "lsp": ("serve", "Serve lessons to an editor, over standard input and output."),
+        "daemon": ("serve", "Run, inspect or stop the process that answers hooks."),
         "merge-driver": (
-            "entry:merge_driver",
+            "entry",
             "Merge three versions of a card into the second file; git calls this.",
         ),
     },
 }
-"""Heading of the help → command → "FILE:FUNCTION" of this package, and what it does."""
+"""Heading of the help → command → the file of this package with its function, and what it does."""
+_FUNCTIONS = {
+    "eval": "evaluate",
+    "import": "import_cards",
+    "list": "list_cards",
+    "merge-driver": "merge_driver",
+}
+"""Command → its function, where that has another name."""
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 _HIDDEN = ("merge-driver",)
 """Commands that only other programs call."""
@@ -114,28 +107,29 @@ class _Commands(TyperGroup):
     def __init__(self, **given: Any) -> None:
         known = {
             name: TyperCommand(name, help=summary, hidden=name in _HIDDEN)
-            for name, (_function, summary) in COMMANDS.items()
+            for name, (_file, summary) in COMMANDS.items()
         }
         super().__init__(**{**given, "commands": known})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 typer passes it
         if cmd_name not in COMMANDS:
             return None
-        file, function = COMMANDS[cmd_name][0].split(":")
-        module = import_module(f"lessons_kb.cli.{file}")
+        module = import_module(f"lessons_kb.cli.{COMMANDS[cmd_name][0]}")
+        function = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(cmd_name, hidden=cmd_name in _HIDDEN)(getattr(module, function))
+        told = declare_options(function)
+        alone.command(cmd_name, help=told, hidden=cmd_name in _HIDDEN)(function)
         return typer.main.get_command(alone)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
         width = max(len(name) for name in COMMANDS if name not in _HIDDEN)
         for heading, names in GROUPS.items():
-            shown = [(name, self.commands[name]) for name in names if name not in _HIDDEN]
-            limit = formatter.width - 6 - width
             with formatter.section(heading):
-                formatter.write_dl(
-                    [(name.ljust(width), one.get_short_help_str(limit)) for name, one in shown]
-                )
+                rows = []
+                for name in names:
+                    told = self.commands[name].get_short_help_str(formatter.width - 6 - width)
+                    rows += [(name.ljust(width), told)] if name not in _HIDDEN else []
+                formatter.write_dl(rows)
 
 
 def _print_version(asked: bool) -> None:

@@ -31,28 +31,21 @@ _WIDTH = 80
 
 
 def mine(
-    all_projects: Annotated[
-        bool,
-        Option(
-            "--all-projects", help="Read the sessions of all projects; draft into your user brain."
-        ),
-    ] = False,
-    draft: Annotated[int, Option(metavar="N", min=0, help="Write drafts of the first N.")] = 0,
-    since: Annotated[
-        str | None, Option(metavar="DATE", help="Leave out what is older, as 2026-01-31.")
-    ] = None,
-    comments: Annotated[
-        list[str] | None,
-        Option(
-            metavar="FILE",
-            help="Review comments as JSON, exported from GitHub or GitLab; repeatable.",
-        ),
-    ] = None,
-    limit: Annotated[int, Option(metavar="N", min=1, help="Candidates to show.")] = SHOWN,
+    all_projects: bool = False,
+    draft: Annotated[int, Option(min=0)] = 0,
+    since: str | None = None,
+    comments: list[str] | None = None,
+    limit: Annotated[int, Option(min=1)] = SHOWN,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
     Drafts wait for `lessons review`. Example: lessons mine --draft 10
+
+    --all-projects   Read the sessions of all projects; draft into your user brain.
+    --draft N        Write drafts of the first N.
+    --since DATE     Leave out what is older, as 2026-01-31.
+    --comments FILE  Review comments as JSON, exported from GitHub or GitLab; repeatable.
+    --limit N        Candidates to show.
     """
     if not all_projects:
         brain = open_brain()

@@ -12,15 +12,17 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.model import KINDS, SEVERITIES
 from lessons_kb.store.user_state import find_brains, user_brain
 from lessons_kb.text.sanitize import counted, shell_word
 
-_ID = Argument(metavar="ID", help="Path, slug, or prefix.")
-CardId = Annotated[str, _ID]
-Ids = Annotated[list[str], _ID]
+FORMATS = ("text", "json", "sarif", "github")
+FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+ID = Argument(metavar="ID", help="Path, slug, or prefix.")
+CardId = Annotated[str, ID]
+Ids = Annotated[list[str], ID]
 Paths = Annotated[
     list[str] | None, Option(metavar="FILE", help="File being worked on; repeatable.")
 ]
@@ -34,22 +36,10 @@ OnlyStage = Annotated[str | None, Option(help="Only this stage's cards.")]
 OnlyProject = Annotated[str | None, Option(help="Only this project's cards.")]
 ForProject = Annotated[str | None, Option(help="Only for this project.")]
 Tags = Annotated[str, Option(help="Topics, separated by commas.")]
-FORMATS = ("text", "json", "sarif", "github")
-Format = Annotated[str, Option("--format", help=f"One of {', '.join(FORMATS)}.")]
-FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
-FailOn = Annotated[str, Option(help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.")]
-
-
-def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
-    """Raise InputError for a value that is none of an option's; None is an option left out."""
-    if value is not None and value not in choices:
-        raise InputError(f"{option} must be one of {', '.join(choices)}, not {value!r}")
-
-
-def check_kind(kind: str | None, severity: str | None) -> None:
-    """Raise InputError for a kind or a severity that does not exist."""
-    check_choice("--type", kind, KINDS)
-    check_choice("--severity", severity, SEVERITIES)
+Format = Annotated[str, choose("--format", FORMATS)]
+FailOn = Annotated[
+    str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
+]
 
 
 def check_folder(option: str, name: str) -> None:
@@ -82,10 +72,11 @@ def open_brain() -> Brain:
         found = look(here)
         untrusted = found.untrusted
         brain = Brain.discover(here)
-        own = list(found.trusted) == [os.path.realpath(user_brain())]
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
-        elif own and (hint := tell_unclaimed(here)):
+        elif list(found.trusted) == [os.path.realpath(user_brain())] and (
+            hint := tell_unclaimed(here)
+        ):
             say(hint)
     at_end.callback(_close, brain, untrusted)
     return brain

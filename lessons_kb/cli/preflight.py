@@ -6,11 +6,11 @@ import functools
 from collections.abc import Sequence
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import names_stage
+from lessons_kb.brain.cards import names
 from lessons_kb.brain.post_check import read_change
 from lessons_kb.brain.verdicts import find_least_budget, is_too_small
 from lessons_kb.cli.options import (
@@ -18,7 +18,6 @@ from lessons_kb.cli.options import (
     Revision,
     Session,
     Stage,
-    check_choice,
     open_brain,
     read_text,
     say_stale,
@@ -34,35 +33,34 @@ _COMMON = 5
 
 
 def preflight(
-    prompt: Annotated[
-        list[str] | None, Argument(metavar="PROMPT", help="The prompt; default: stdin.")
-    ] = None,
+    prompt: list[str] | None = None,
     diff: Revision = None,
     path: Paths = None,
     stage: Stage = None,
     session: Session = None,
-    budget: Annotated[int | None, Option(min=0, help="Token budget of the whole block.")] = None,
-    context: Annotated[
-        bool | None, Option("--context/--no-context", help="Add excerpts of notes.")
-    ] = None,
-    form: Annotated[
-        str, Option("--format", help=f"{BLOCK}, or {WARNINGS} (a list of common mistakes).")
-    ] = BLOCK,
-    explain: Annotated[bool, Option("--explain", help="Explain each hit on stderr.")] = False,
+    budget: Annotated[int | None, Option(min=0)] = None,
+    context: bool | None = None,
+    format_: Annotated[str, (BLOCK, WARNINGS)] = BLOCK,
+    explain: bool = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
     With only --format warnings and --stage, print the most frequent mistakes of that stage.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
+
+    PROMPT                  The prompt; default: stdin.
+    --budget                Token budget of the whole block.
+    --context/--no-context  Add excerpts of notes.
+    --format                text, or warnings (a list of common mistakes).
+    --explain               Explain each hit on stderr.
     """
-    check_choice("--format", form, (BLOCK, WARNINGS))
     try:
         brain = open_brain()
     except Untrusted as error:
         say(str(error))  # silence is the answer; why stands on stderr
         return
-    if form == WARNINGS and stage and not (prompt or path or diff is not None):
+    if format_ == WARNINGS and stage and not (prompt or path or diff is not None):
         _warn_of(_most_seen(brain, stage), brain, stage)
         return
     if diff is None:
@@ -76,7 +74,7 @@ def preflight(
     language = brain.layers[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
-    elif form == WARNINGS:
+    elif format_ == WARNINGS:
         _warn_of([hit.card for hit in block.lessons], brain, stage)
     elif block.text:
         print(block.text)
@@ -107,7 +105,7 @@ def _most_seen(brain: Brain, stage: str) -> list[Card]:
         card
         for card in brain.cards.all()
         if card.status == "active"
-        and names_stage(card, stage)
+        and names(card, stage=stage)
         and card.project in (None, brain.project)
     ]
     return sorted(cards, key=lambda card: (-card.occurrences, card.id))[:_COMMON]

@@ -7,24 +7,15 @@ import sys
 import time
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb import render
-from lessons_kb.brain.cards import names_project, names_stage, names_topic
+from lessons_kb.brain.cards import names
 from lessons_kb.brain.injected import session_of
-from lessons_kb.cli.options import (
-    CardId,
-    Paths,
-    Stage,
-    check_choice,
-    check_kind,
-    open_brain,
-    read_text,
-    say_stale,
-)
-from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
+from lessons_kb.cli.options import CardId, Paths, Stage, open_brain, read_text, say_stale
+from lessons_kb.cli.output import options, pick, print_json, print_table, say, terminal_width
 from lessons_kb.errors import InputError
-from lessons_kb.model import KINDS, NOTE, STATUSES, Card, as_data
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.turn_lessons import note_shown
 from lessons_kb.store.files import open_regular
@@ -45,39 +36,48 @@ _ORDERS = {
 }
 
 
+Positive = Annotated[int, Option(min=1)]
+_READ = (*KINDS, NOTE)
+
+
 def list_cards(
-    kind: Annotated[str | None, Option("--type", help="Only this kind.")] = None,
-    status: Annotated[str | None, Option(help="active, ignored, archived or all.")] = None,
-    project: Annotated[str | None, Option(help="Only this project's.")] = None,
-    stage: Annotated[str | None, Option(help="Only this stage's.")] = None,
-    tag: Annotated[str | None, Option(help="Only with this topic.")] = None,
-    severity: Annotated[str | None, Option(help="Only this severity.")] = None,
-    sort: Annotated[str, Option(help="recent, count, title or id.")] = "recent",
-    limit: Annotated[int, Option(min=1, help="Maximum number of rows.")] = ROWS,
-    everything: Annotated[bool, Option("--all", help="Every row.")] = False,
+    type_: Annotated[str | None, KINDS] = None,
+    status: Annotated[str | None, (*STATUSES, "all")] = None,
+    project: str | None = None,
+    stage: str | None = None,
+    tag: str | None = None,
+    severity: Annotated[str | None, SEVERITIES] = None,
+    sort: Annotated[str, tuple(_ORDERS)] = "recent",
+    limit: Positive = ROWS,
+    all_: bool = False,
 ) -> None:
     """List cards, most recent first.
 
     Example: lessons list --severity high --sort count
+
+    --type      Only this kind.
+    --status    active, ignored, archived or all.
+    --project   Only this project's.
+    --stage     Only this stage's.
+    --tag       Only with this topic.
+    --severity  Only this severity.
+    --sort      recent, count, title or id.
+    --limit     Maximum number of rows.
+    --all       Every row.
     """
-    check_kind(kind, severity)
-    check_choice("--sort", sort, tuple(_ORDERS))
-    check_choice("--status", status, (*STATUSES, "all"))
     brain = open_brain()
     known = brain.cards.all(aliased=True)
     cards = [
         card
         for card in known
-        if kind in (None, card.kind)
+        if type_ in (None, card.kind)
         and severity in (None, card.severity)
         and status in (None, "all", card.status)
-        and names_project(card, project)
-        and names_stage(card, stage)
-        and names_topic(card, tag)
+        and names(card, stage=stage, topic=tag, project=project)
     ]
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
-    shown = cards if everything else cards[:limit]
+    shown = cards if all_ else cards[:limit]
     say_stale(brain)
     if options().json:
         print_json([as_data(card) for card in shown])
@@ -132,27 +132,27 @@ def show(card_id: CardId) -> None:
 
 
 def search(
-    words: Annotated[
-        list[str] | None, Argument(metavar="QUERY", help="What to search for; default: stdin.")
-    ] = None,
-    kind: Annotated[
-        str | None, Option("--type", help=f"Only {', '.join(KINDS)} or {NOTE}.")
-    ] = None,
+    words: list[str] | None = None,
+    type_: Annotated[str | None, _READ] = None,
     path: Paths = None,
     stage: Stage = None,
-    limit: Annotated[int, Option(min=1, help="Maximum number of hits.")] = 10,
-    explain: Annotated[bool, Option("--explain", help="Show score, factors and terms.")] = False,
+    limit: Positive = 10,
+    explain: bool = False,
 ) -> None:
     """Search cards and notes; nothing is suppressed.
 
     Example: lessons search "allow list" --explain
+
+    QUERY      What to search for; default: stdin.
+    --type     Only lesson, playbook, qa-finding or note.
+    --limit    Maximum number of hits.
+    --explain  Show score, factors and terms.
     """
-    check_choice("--type", kind, (*KINDS, NOTE))
     query = read_text(words or [], what="query")
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
     brain = open_brain()
-    kinds = (kind,) if kind else (*KINDS, NOTE)
+    kinds = (type_,) if type_ else _READ
     hits = brain.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
@@ -161,19 +161,16 @@ def search(
             print(f"{place}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
-        names = [shown_name(hit) for hit in hits]
-        rows = [
-            (f"{hit.score:.2f}", hit.card.kind, hit.card.title, name)
-            for hit, name in zip(hits, names, strict=True)
-        ]
-        columns = ("score", "kind", "title", "id")
+        columns, short = ("score", "kind", "title", "id"), {}
         if sys.stdout.isatty():  # as `list` does: a line a hit
-            short = brain.cards.shorten_ids([hit.card for hit in hits])
             columns = ("score", "title", "id", "kind")
-            rows = [
-                (score, title, name if hit.brain else short[name], form)
-                for hit, (score, form, title, name) in zip(hits, rows, strict=True)
-            ]
+            short = brain.cards.shorten_ids([hit.card for hit in hits])
+        rows = []
+        for hit in hits:
+            name = shown_name(hit)
+            cells = {"score": f"{hit.score:.2f}", **pick(hit.card, "kind", "title")}
+            cells["id"] = name if hit.brain else short.get(name, name)
+            rows.append([cells[column] for column in columns])
         print_table(columns, rows, right="score")
     else:
         say("nothing found")

@@ -8,10 +8,10 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.evaluation import MISS, Fault, Report
@@ -77,16 +77,12 @@ _HISTORY = {
 """What is counted by day → its column."""
 
 
-def stats(
-    card: Annotated[
-        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
-    ] = None,
-    stage: OnlyStage = None,
-    project: OnlyProject = None,
-) -> None:
+def stats(card: str | None = None, stage: OnlyStage = None, project: OnlyProject = None) -> None:
     """Show what was injected, what came back, and what helps.
 
     Example: lessons stats telegram-allowlist
+
+    [ID]  One card: path, slug, or prefix.
     """
     noun = open_brain().stats
     if card is not None:
@@ -119,40 +115,59 @@ def _print_overview(overview: Overview) -> None:
     if overview.injections:
         weeks = _spark([p.injections for p in overview.periods])
         back = _spark([p.recurrences for p in overview.periods])
-        rows["injected"] = f"{_given(overview)}, {counted(overview.tokens, 'token')}{weeks}"
+        rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
         rows["addressed"] = f"{_items(overview)}{_bar(overview.addressed, overview.checked)}"
         rows["came back"] = f"{overview.recurrences:,}×{back}"
     if added := tell_added(overview.effects):
         rows["in git"] = added.replace("the card,", "their cards,")
-    rows["verdicts"] = _verdicts(overview)
+    verdicts = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
+    never = [effect for effect in overview.effects if effect.verdict == _NEVER]
+    if ignored := sum(effect.card.status != "active" for effect in never):
+        verdicts[-1] += f" ({ignored} of them ignored)"
+    archived = overview.cards - len(overview.effects)
+    counts = (", ".join(verdicts), f"archived {archived}" if archived else "")
+    rows["verdicts"] = "; ".join(filter(None, counts))
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
         say("no injections yet; `lessons install --all` connects your agents")
         return
-    drawn = sys.stdout.isatty()  # then a table ends in an empty line
+    is_drawn = sys.stdout.isatty()  # then a table ends in an empty line
     if found := top(overview, ROWS):
-        _print_title("Most injected", gap=not drawn)
+        _print_title("Most injected", gap=not is_drawn)
         columns = ("id", "injected", "addressed", "before", "with", "verdict")
-        print_table(columns, list(map(_row, found)), right=" ".join(columns[1:5]))
+        table = [
+            (
+                one.name,
+                str(one.injections),
+                *(f"{n}/{of}" if of else "" for n, of in _shares(one)),
+                one.verdict,
+            )
+            for one in found
+        ]
+        print_table(columns, table, right=" ".join(columns[1:5]))
     if proposed := [effect for effect in overview.effects if effect.proposal]:
         title = f"Proposals ({len(proposed)}); nothing changes until you decide"
-        _print_title(title, gap=not drawn)
+        _print_title(title, gap=not is_drawn)
         proposed.sort(key=lambda effect: _URGENT.index(effect.proposal))
         for effect in proposed[:ROWS]:
             print(f"  {effect.proposal:<7}  {clean_line(effect.name)}")
             print_beside(" " * 11, effect.reason)
         _print_rest(proposed)
     never = [effect for effect in never_used(overview) if effect.verdict == _NEVER]
-    for title, effects in (
-        ("Noisy: harmful, or rarely addressed", noisy(overview)),
-        ("Active but never injected", never),
-    ):
+    lists = {"Noisy: harmful, or rarely addressed": noisy(overview)}
+    for title, effects in {**lists, "Active but never injected": never}.items():
         if effects:
             _print_title(f"{title} ({len(effects)})")
             for effect in effects[:ROWS]:
                 print(f"  {clean_line(effect.name)}")
             _print_rest(effects)
+
+
+def _shares(one: Effect) -> list[tuple[int, int]]:
+    """Return how many items were addressed, and how often the mistake was seen: times, of all."""
+    rates = [(rate.times, rate.of) for rate in (one.before, one.after)]
+    return [(one.addressed, one.checked), *rates]
 
 
 def _print_effect(effect: Effect, history: History) -> None:
@@ -165,7 +180,7 @@ def _print_effect(effect: Effect, history: History) -> None:
         first, last = effect.first_injected, effect.last_injected
         span = f"{first}" if first == last else f"{first} to {last}"
         tokens = counted(effect.tokens, "token")
-        rows["injected"] = f"{_given(effect)}, {span}, {tokens}{_spark(_weekly(history))}"
+        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(_weekly(history))}"
         rows["addressed"] = _items(effect)
         rows["before"] = _recurrence(effect.before)
         rows["with it"] = _recurrence(effect.after)
@@ -197,25 +212,19 @@ def _print_effect(effect: Effect, history: History) -> None:
 
 
 def _print_groups(overview: Overview) -> None:
-    drawn = sys.stdout.isatty()
-    rows: list[tuple[str, ...]] = []
+    rows = []
     for by in ("stage", "project", "severity", "source", "status"):
         found: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
         most = max((n for _name, n in found), default=0)
         rows += [(by, name, str(n), _bar(n, most).strip()) for name, n in found[:ROWS]]
         if rest := found[ROWS:]:
             rows.append((by, counted(len(rest), "other"), str(sum(n for _name, n in rest)), ""))
-    columns: tuple[str, ...] = ("by", "name", "cards", "share")
-    if not drawn:
+    shown = 4  # the bars on a terminal alone
+    if not sys.stdout.isatty():
         print()
-        columns, rows = columns[:3], [row[:3] for row in rows]
-    print_table(columns, rows, right="cards")
-
-
-def _row(effect: Effect) -> tuple[str, ...]:
-    checked = f"{effect.addressed}/{effect.checked}" if effect.checked else ""
-    rates = [f"{rate.times}/{rate.of}" if rate.of else "" for rate in (effect.before, effect.after)]
-    return (effect.name, str(effect.injections), checked, *rates, effect.verdict)
+        shown = 3
+    columns = ("by", "name", "cards", "share")
+    print_table(columns[:shown], [row[:shown] for row in rows], right="cards")
 
 
 def _print_rest(effects: Sequence[Effect]) -> None:
@@ -239,20 +248,10 @@ def _print_title(text: str, *, gap: bool = True) -> None:
         print(text)
 
 
-def _given(seen: Effect | Overview) -> str:
-    """Return how often something was given, and where: a call by hand is of no session."""
+def _injected(seen: Effect | Overview) -> str:
+    """Return how often something was injected, and where: a call by hand is of no session."""
     where = f" in {counted(seen.sessions, 'session')}" if seen.sessions else ", outside any session"
     return f"{seen.injections:,}×{where}"
-
-
-def _verdicts(overview: Overview) -> str:
-    """Return how many cards have each verdict, and which cards are counted otherwise."""
-    told = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
-    never = [effect for effect in overview.effects if effect.verdict == _NEVER]
-    if ignored := sum(effect.card.status != "active" for effect in never):
-        told[-1] += f" ({ignored} of them ignored)"
-    archived = overview.cards - len(overview.effects)
-    return "; ".join(filter(None, (", ".join(told), f"archived {archived}" if archived else "")))
 
 
 def _recurrence(rate: Rate) -> str:
@@ -301,12 +300,10 @@ STDOUT = "-"
 
 
 def report(
-    output: Annotated[
-        str, Option("--output", "-o", metavar="FILE", help="File to write; - for stdout.")
-    ] = FILE,
+    output: str = FILE,
     stage: OnlyStage = None,
     project: OnlyProject = None,
-    rows: Annotated[int, Option(min=1, help="Maximum number of cards in each list.")] = 20,
+    rows: Annotated[int, Option(min=1)] = 20,
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
@@ -314,6 +311,9 @@ def report(
     cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
+
+    --output, -o FILE  File to write; - for stdout.
+    --rows             Maximum number of cards in each list.
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
@@ -349,20 +349,13 @@ def report(
 
 def _linker(brain: Brain, page_folder: str | None) -> Callable[[Effect], str]:
     """Return what gives the URL of a card, in its own brain."""
-    known = {
-        layer: set(layer.read(lambda one: one.catalogue.numbers()))
-        for layer in (brain.layers if len(brain.layers) > 1 else ())
-    }
 
     def link(effect: Effect) -> str:
         path = effect.card.id
-        homes = (
-            layer
-            for layer, paths in known.items()
-            if path in paths and effect.brain in ("", layer.alias)
-        )
-        home = next(homes, brain.layers[0])
-        return file_link(os.path.join(home.root, *path.split("/")), page_folder=page_folder)
+        homes = [layer for layer in brain.layers if effect.brain in ("", layer.alias)]
+        known = (one for one in homes if one.read(lambda it: it.catalogue.numbers(path)))
+        root = next(known, brain.layers[0]).root
+        return file_link(os.path.join(root, *path.split("/")), page_folder=page_folder)
 
     return link
 
@@ -393,38 +386,22 @@ _MAX_QUERY = 200
 """Characters of a prompt that are shown."""
 
 
-def _share(told: str) -> Any:
-    return Option(min=0, max=1, metavar="SHARE", help=told)
+_Share = Annotated[float | None, Option(min=0, max=1)]
+_Least = Annotated[float | None, Option(min=0)]
 
 
 def evaluate(
-    file: Annotated[
-        str, Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
-    ],
-    fail_under: Annotated[
-        list[str] | None,
-        Option(
-            metavar="METRIC=VALUE",
-            help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None, Option(help="tantivy, rank-bm25, qdrant or all; default: the brain's.")
-    ] = None,
-    min_recall5: Annotated[float | None, _share("Exit 1 if recall@5 is below this.")] = None,
-    min_hit3: Annotated[float | None, _share("Exit 1 if hit@3 is below this.")] = None,
-    min_mrr: Annotated[float | None, _share("Exit 1 if mrr is below this.")] = None,
-    min_ndcg10: Annotated[float | None, _share("Exit 1 if ndcg@10 is below this.")] = None,
-    min_kept: Annotated[float | None, _share("Exit 1 if kept is below this.")] = None,
-    max_false_injection: Annotated[
-        float | None, _share("Exit 1 if false injection is above this.")
-    ] = None,
-    max_tokens: Annotated[
-        float | None, Option(min=0, metavar="TOKENS", help="Exit 1 if the mean size is above this.")
-    ] = None,
-    max_ms: Annotated[
-        float | None, Option(min=0, metavar="MS", help="Exit 1 if the median time is above this.")
-    ] = None,
+    file: str,
+    fail_under: list[str] | None = None,
+    engine: str | None = None,
+    min_recall5: _Share = None,
+    min_hit3: _Share = None,
+    min_mrr: _Share = None,
+    min_ndcg10: _Share = None,
+    min_kept: _Share = None,
+    max_false_injection: _Share = None,
+    max_tokens: _Least = None,
+    max_ms: _Least = None,
 ) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.
 
@@ -436,6 +413,18 @@ def evaluate(
     false-injection=0.05 fails above that.
 
     Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
+
+    FILE                         JSON lines: {"query": "…", "expected": ["id"]}.
+    --fail-under METRIC=VALUE    Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.
+    --engine                     tantivy, rank-bm25, qdrant or all; default: the brain's.
+    --min-recall5 SHARE          Exit 1 if recall@5 is below this.
+    --min-hit3 SHARE             Exit 1 if hit@3 is below this.
+    --min-mrr SHARE              Exit 1 if mrr is below this.
+    --min-ndcg10 SHARE           Exit 1 if ndcg@10 is below this.
+    --min-kept SHARE             Exit 1 if kept is below this.
+    --max-false-injection SHARE  Exit 1 if false injection is above this.
+    --max-tokens TOKENS          Exit 1 if the mean size is above this.
+    --max-ms MS                  Exit 1 if the median time is above this.
     """
     bounds = {"recall5": min_recall5, "hit3": min_hit3, "mrr": min_mrr, "ndcg10": min_ndcg10}
     bounds |= {"kept": min_kept, "injected3": None, "false_injection": max_false_injection}
@@ -476,10 +465,9 @@ def _read_bound(text: str) -> tuple[str, float]:
 
 def _find_failed(found: Evaluation, bounds: Mapping[str, float | None]) -> Iterator[str]:
     for name, bound in bounds.items():
+        value, less = getattr(found, name), name in _LESS_IS_BETTER
         if bound is None:
             continue
-        value = getattr(found, name)
-        less = name in _LESS_IS_BETTER
         if value is None:
             kind = "without a card" if name == "false_injection" else "with a card"
             yield f"{COLUMNS[name]} is undefined: the file has no prompt {kind}"
@@ -491,12 +479,11 @@ def _print_evaluation(report: Report) -> None:
     table = [("engine", *COLUMNS.values())]
     for name, found in report.engines.items():
         figures = {figure: getattr(found, figure) for figure in COLUMNS}
-        table.append(
-            (
-                name,
-                *("-" if v is None else f"{v:.{_DIGITS.get(f, 3)}f}" for f, v in figures.items()),
-            )
+        cells = (
+            "-" if value is None else f"{value:.{_DIGITS.get(figure, 3)}f}"
+            for figure, value in figures.items()
         )
+        table.append((name, *cells))
     if (terminal_width() or _ROOM) < _ROOM:
         table = list(zip(*table, strict=True))  # a figure a line
     print_table(table[0], table[1:], right=" ".join(table[0][1:]))

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from typer import Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.verdicts import find_near_misses, note_offered
 from lessons_kb.cli.create import edit_file
-from lessons_kb.cli.options import check_choice, open_brain
+from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     is_interactive,
     options,
@@ -30,19 +29,12 @@ from lessons_kb.text.sanitize import clean_line, visible
 
 
 def review(
-    everything: Annotated[bool, Option("--list", help="List the drafts.")] = False,
-    show: Annotated[str | None, Option(metavar="ID", help="Print a draft.")] = None,
-    accept: Annotated[
-        str | None, Option(metavar="ID", help="Turn a complete draft into a card.")
-    ] = None,
-    merge: Annotated[
-        tuple[str, str] | None,
-        Option(metavar="ID CARD", help="Count a draft as an occurrence of a card."),
-    ] = None,
-    discard: Annotated[
-        str | None, Option(metavar="ID", help="Remove a draft; one you edited goes to the trash.")
-    ] = None,
-    on_duplicate: Annotated[str, Option(help="If the lesson exists: fail or new.")] = "fail",
+    list_: bool = False,
+    show: str | None = None,
+    accept: str | None = None,
+    merge: tuple[str, str] | None = None,
+    discard: str | None = None,
+    on_duplicate: Annotated[str, ("fail", "new")] = "fail",
 ) -> None:
     """Review drafts one by one: accept, edit, merge or discard.
 
@@ -50,11 +42,17 @@ def review(
     both.
 
     Example: lessons review --accept red-green-1a2b3c4d
+
+    --list           List the drafts.
+    --show ID        Print a draft.
+    --accept ID      Turn a complete draft into a card.
+    --merge ID CARD  Count a draft as an occurrence of a card.
+    --discard ID     Remove a draft; one you edited goes to the trash.
+    --on-duplicate   If the lesson exists: fail or new.
     """
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
-    if len(chosen) + everything > 1:
+    if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
-    check_choice("--on-duplicate", on_duplicate, ("fail", "new"))
     drafts = (brain := open_brain()).drafts
     if show is not None:
         _print_draft(brain, drafts.get(show))
@@ -70,7 +68,7 @@ def review(
         print_answer({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
     else:
         drafts.collect()
-        walking = is_interactive() and not everything and not options().json
+        walking = is_interactive() and not list_ and not options().json
         if walking:
             _walk(brain)
         else:

@@ -15,7 +15,7 @@ from lessons_kb.agents.install import install_agent
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import discover
 from lessons_kb.brain.drafts import BRANCH
-from lessons_kb.cli.options import check_choice
+from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from lessons_kb.cards.check_card import is_vague
+from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns
 from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.signs import (
@@ -28,7 +30,7 @@ from lessons_kb.learn.triggers import (
     find_failure,
     pick_turns,
 )
-from lessons_kb.model import Event, Pattern
+from lessons_kb.model import Document, Event, Pattern
 from lessons_kb.text.sanitize import clean
 
 SITUATION = "Situation"
@@ -58,45 +60,44 @@ _MAX_PATHS = 5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sketch:
-    """The part of a card that can be told from what was observed."""
+    """What is known of a card before it is written."""
 
     title: str
-    sections: dict[str, str]
+    sections: Mapping[str, str] = field(default_factory=dict)
     """Heading → Markdown."""
-    paths: tuple[str, ...] = ()
+    kind: str = "lesson"
+    topics: Sequence[str] = ()
+    project: str | None = None
     stage: str | None = None
+    severity: str | None = None
+    paths: Sequence[str] = ()
+    symptoms: Sequence[str] = ()
+    detect: Sequence[Pattern] = ()
     example: str = ""
     """The task in which it happened, one line."""
 
 
-def _propose_nothing(_diff: str) -> Sequence[Pattern]:
-    return ()
-
-
 def sketch_trigger(
-    trigger: Trigger, *, diff: str = "", propose: Propose = _propose_nothing
+    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: ()
 ) -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
 
     ``propose`` finds how the mistake looks in code.
     """
-    files = trigger.files or _names(diff)
+    files, failure = trigger.files or _names(diff), trigger.failure
+    is_fixed = trigger.kind == RED_GREEN
     facts = [_asked(trigger.request), _headline(trigger)]
-    if trigger.failure is not None and trigger.kind != REJECTION:
-        passed = ", and later passed" if trigger.kind == RED_GREEN else ""
-        facts += _failed(trigger.failure, passed)
-    sections = {SITUATION: _paragraphs([*facts, _changed(files)])}
-    change = diff or "\n".join(trigger.changes)
-    if change.strip():
-        how = "The change that made it pass:" if trigger.kind == RED_GREEN else _CHANGED
-        sections[FIX] = _show_fix(how, change, propose)
+    if failure is not None and trigger.kind != REJECTION:
+        facts += _failed(failure, ", and later passed" if is_fixed else "")
     what = trigger.quote or trigger.cause.text or trigger.cause.tool or trigger.kind
-    if trigger.kind == RED_GREEN:
-        failing = find_failing(trigger.failure.output if trigger.failure else "")
+    if is_fixed:
+        failing = find_failing(failure.output if failure else "")
         what = f"{failing[0] if failing else trigger.cause.text} failed"
+    how = "The change that made it pass:" if is_fixed else _CHANGED
+    change = diff or "\n".join(trigger.changes)
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=sections,
+        sections=_write_sections([*facts, _changed(files)], how, change, propose),
         paths=_guarded(files),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
@@ -104,7 +105,11 @@ def sketch_trigger(
 
 
 def sketch_session(
-    events: Sequence[Event], *, diff: str = "", title: str = "", propose: Propose = _propose_nothing
+    events: Sequence[Event],
+    *,
+    diff: str = "",
+    title: str = "",
+    propose: Propose = lambda _diff: (),
 ) -> Sketch:
     """Return what a session tells: its last request, its last failure, what it changed.
 
@@ -121,25 +126,21 @@ def sketch_session(
     if failures:
         facts += _failed((find_failure(events, title) if title else None) or failures[-1])
     fixed = _names(diff)
-    sections = {SITUATION: _paragraphs([*facts, _changed(files or fixed)])}
-    if diff.strip():
-        sections[FIX] = _show_fix(_CHANGED, diff, propose)
     both = tuple(path for path in fixed if path in files)
     return Sketch(
         title=title or UNNAMED,
-        sections=sections,
+        sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff, propose),
         paths=_guarded(both or fixed or files),
         example=one_line(request, _MAX_HINT),
     )
 
 
 def sketch_diff(
-    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = _propose_nothing
+    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = lambda _diff: ()
 ) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
-    fix = _show_fix(f"The change of {where}:", hunks, propose)
-    sections = {SITUATION: f"Seen at {where}.", FIX: fix}
+    sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks, propose)
     return Sketch(title=title or UNNAMED, sections=sections, paths=(path,))
 
 
@@ -148,7 +149,7 @@ def sketch_candidate(
     *,
     prompts: Sequence[str] = (),
     diff: str = "",
-    propose: Propose = _propose_nothing,
+    propose: Propose = lambda _diff: (),
 ) -> Sketch:
     """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
 
@@ -163,29 +164,33 @@ def sketch_candidate(
     facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
     for commit in candidate.commits[:3]:
         facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
-    causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
-    if causes:
+    if causes := [cause for commit in candidate.commits[:1] for cause in commit.causes]:
         said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
-    sections = {SITUATION: _paragraphs(dict.fromkeys(facts))}
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
-    if change.strip():
-        sections[FIX] = _show_fix("What fixed it:", change, propose)
     return Sketch(
         title=f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})",
-        sections=sections,
+        sections=_write_sections(dict.fromkeys(facts), "What fixed it:", change, propose),
         paths=_guarded(candidate.paths),
+        symptoms=prompts[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
     )
 
 
-def _show_fix(introduction: str, diff: str, propose: Propose) -> str:
-    """Return a diff and, as a comment, the patterns of what it removed, for the header."""
-    shown = [introduction, fence(diff, "diff")]
-    patterns = [one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)]
-    if patterns:
-        shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
-    return _paragraphs(shown)
+def _write_sections(facts: Iterable[str], how: str, diff: str, propose: Propose) -> dict[str, str]:
+    """Return the facts and, if there is one, the diff that fixed it.
+
+    Behind it stand, as a comment, the patterns of what it removed, for the header.
+    """
+    sections = {SITUATION: _paragraphs(facts)}
+    if diff.strip():
+        shown = [how, fence(diff, "diff")]
+        if patterns := [
+            one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)
+        ]:
+            shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
+        sections[FIX] = _paragraphs(shown)
+    return sections
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -221,17 +226,17 @@ def find_diff(text: str) -> str:
 
 def format_patterns(patterns: Iterable[Pattern]) -> str:
     """Return patterns as the key of a card's header."""
+
+    def quoted(text: str) -> str:
+        return "'" + text.replace("'", "''") + "'"
+
     rows = ["detect:"]
     for one in patterns:
-        rows.append(f"  - {one.kind}: {_single_quoted(one.text)}")
+        rows.append(f"  - {one.kind}: {quoted(one.text)}")
         rows += [f"    language: {one.language}"] if one.language else []
-        rows += [f"    files: [{', '.join(map(_single_quoted, one.files))}]"] if one.files else []
-        rows += [f"    unless: {_single_quoted(one.unless)}"] if one.unless else []
+        rows += [f"    files: [{', '.join(map(quoted, one.files))}]"] if one.files else []
+        rows += [f"    unless: {quoted(one.unless)}"] if one.unless else []
     return "\n".join(rows)
-
-
-def _single_quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:
@@ -239,10 +244,15 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
 
     Lines are those of the new file.
     """
+
+    def holds(hunk: str) -> bool:
+        match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
+        return match is not None and 0 <= line - int(match[1]) < max(int(match[2] or 1), 1)
+
     for part in split_files(diff):
         if path in names_of(part):
             head, *hunks = re.split(_AT_HUNK, part)
-            near = [hunk for hunk in hunks if not line or _holds(hunk, line)]
+            near = [hunk for hunk in hunks if not line or holds(hunk)]
             return (head + "".join(near)).rstrip("\n") if near or not line else ""
     return ""
 
@@ -253,11 +263,6 @@ def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
     runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
     kept = [hunk for hunk in hunks if any(run.search(hunk) for run in runs)]
     return "".join((head, *kept)) if kept else ""
-
-
-def _holds(hunk: str, line: int) -> bool:
-    match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
-    return match is not None and 0 <= line - int(match[1]) < max(int(match[2] or 1), 1)
 
 
 def split_files(diff: str) -> list[str]:
@@ -349,12 +354,6 @@ def _unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-MIN_SYMPTOMS = 2
-_MIN_TITLE = 3
-"""Words; of a script without spaces two characters count as one."""
-_MIN_CAUSE = 4
-_MIN_ITEM = 2
-
 MISSING = {
     "title": "a title that names the mistake in one sentence",
     "cause": "a concrete Root Cause: the mechanism, not a lack of care",
@@ -365,38 +364,34 @@ MISSING = {
 """Part of a card → what is said where it is missing."""
 
 _OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns("draft_gaps.txt", "open", "no mistake", "no cause")
+_COMMENT = r"<!--.*?(?:-->|\Z)"
+_MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2
+"""Words; of a script without spaces two characters count as one."""
 _LONG_CAUSE = 14
 """Words; a longer one says more than its vague part."""
 
 
-def find_missing(
-    *,
-    title: str,
-    cause: str,
-    items: Sequence[str],
-    symptoms: Sequence[str],
-    is_vague: Callable[[str], bool],
-) -> tuple[str, ...]:
-    """Return what a draft lacks, each as one line that says what to write; none if it may pass.
-
-    ``cause`` is the text under Root Cause, ``items`` those of the Prevention Checklist;
-    ``is_vague`` tells an attitude ("be careful") from a check.
-    """
+def find_lacks(document: Document) -> tuple[str, ...]:
+    """Return what a draft lacks before it may become a card, one line each; none if it may."""
+    card = document.card
+    if card is None:
+        return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
+    sections = read_sections(normal_newlines(document.body))
+    checklist = read_checklist(sections)
+    items = checklist.items if checklist.origin == "prevention" else ()
+    title, cause = card.title, re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
     vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
-    told = {
-        " ".join(re.findall(r"\w+", symptom.casefold()))
-        for symptom in symptoms
-        if not _is_open(symptom)
-    }
+    symptoms = [one.casefold() for one in card.symptoms if not _is_open(one)]
+    told = {" ".join(re.findall(r"\w+", symptom)) for symptom in symptoms}
     lacks = {
         "title": _is_open(title) or _NO_MISTAKE.match(title) or _words(title) < _MIN_TITLE,
-        "cause": _is_open(cause) or vague or is_vague(cause) or _words(cause) < _MIN_CAUSE,
+        "cause": _is_open(cause) or vague or is_vague(cause.strip()) or _words(cause) < _MIN_CAUSE,
         "items": not any(
-            not _is_open(item) and not is_vague(item) and _words(item) >= _MIN_ITEM
+            not (_is_open(item.text) or is_vague(item.text)) and _words(item.text) >= _MIN_ITEM
             for item in items
         ),
         "symptoms": not told,
-        "symptom": 0 < len(told) < MIN_SYMPTOMS,
+        "symptom": len(told) == 1,
     }
     return tuple(MISSING[part] for part, lacking in lacks.items() if lacking)
 

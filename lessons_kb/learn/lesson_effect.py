@@ -165,7 +165,7 @@ def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:
 
 def never_used(overview: Overview) -> tuple[Effect, ...]:
     """Return the active cards that no session was ever given, by id."""
-    found = (e for e in overview.effects if not e.injections and e.card.status == "active")
+    found = [e for e in overview.effects if not e.injections and e.card.status == "active"]
     return tuple(sorted(found, key=lambda effect: (effect.card.id, effect.brain)))
 
 
@@ -174,16 +174,13 @@ def noisy(overview: Overview) -> tuple[Effect, ...]:
 
     The most injected stand first.
     """
-    return tuple(
-        effect
-        for effect in overview.effects
-        if effect.verdict == "harms" or (effect.injections and is_ignored(effect))
-    )
+    return tuple(e for e in overview.effects if e.verdict == "harms" or is_ignored(e))
 
 
 def is_ignored(effect: Effect) -> bool:
     """Return whether a card's items are surely addressed in few of the answers only."""
-    return rate(effect.addressed, effect.checked).high < SELDOM_ADDRESSED
+    often = rate(effect.addressed, effect.checked).high
+    return effect.injections > 0 and often < SELDOM_ADDRESSED
 
 
 @lru_cache(maxsize=4096)
@@ -192,13 +189,8 @@ def rate(times: int, of: int) -> Rate:
     of = max(of, 0)
     times = min(max(times, 0), of)
     a, b = PRIOR + times, PRIOR + of - times
-    return Rate(
-        times=times,
-        of=of,
-        low=beta_quantile(TAIL, a, b),
-        high=beta_quantile(1 - TAIL, a, b),
-        mean=a / (a + b),
-    )
+    low, high = (beta_quantile(share, a, b) for share in (TAIL, 1 - TAIL))
+    return Rate(times=times, of=of, low=low, high=high, mean=a / (a + b))
 
 
 @lru_cache(maxsize=4096)
@@ -210,9 +202,10 @@ def probability_less(after: Rate, before: Rate) -> float:
     """
     a, b = PRIOR + after.times, PRIOR + after.of - after.times
     c, d = PRIOR + before.times, PRIOR + before.of - before.times
-    total = 0.0
-    for i in range(c):
-        total += exp(_log_beta(a + i, b + d) - log(d + i) - _log_beta(1 + i, d) - _log_beta(a, b))
+    total = sum(
+        exp(_log_beta(a + i, b + d) - log(d + i) - _log_beta(1 + i, d) - _log_beta(a, b))
+        for i in range(c)
+    )
     return min(max(total, 0.0), 1.0)
 
 
@@ -221,10 +214,7 @@ def beta_quantile(share: float, a: int, b: int) -> float:
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = (low + high) / 2
-        if beta_cdf(middle, a, b) < share:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if beta_cdf(middle, a, b) < share else (low, middle)
     return (low + high) / 2
 
 
@@ -307,35 +297,30 @@ def may_harm(counts: Mapping[str, int]) -> bool:
 
 def _judge(effect: Effect) -> tuple[str, str]:
     """Return the verdict and why, without a full stop."""
-    helpful, harmful = effect.helpful, effect.harmful
     before, after = effect.before, effect.after
     with_it, without = (f"{one.times} of {one.of}" for one in (after, before))
-    change = f"the mistake came back in {with_it} sessions with it, {without} before it"
-    if harmful >= MIN_HARMFUL and harmful > 2 * helpful:
-        return "harms", f"marked harmful {harmful}×, helpful {helpful}×"
+    returned = f"the mistake came back in {with_it} sessions"
+    change = f"{returned} with it, {without} before it"
+    if effect.harmful >= MIN_HARMFUL and effect.harmful > 2 * effect.helpful:
+        return "harms", f"marked harmful {effect.harmful}×, helpful {effect.helpful}×"
     if not effect.injections:
         return "never used", "no prompt has matched it yet"
     compared = min(before.of, after.of) >= MIN_COMPARED
     # Two shares of nothing differ too, by what is believed of few sessions and of many: no verdict.
     if compared and effect.prevents >= SURE and before.times:
-        return (
-            "helps",
-            f"{change}: the card prevents it with {_percent(effect.prevents)} probability",
-        )
+        sure = _percent(effect.prevents)
+        return "helps", f"{change}: the card prevents it with {sure} probability"
     if compared and effect.prevents <= 1 - SURE and after.times:
         worse = _percent(1 - effect.prevents)
         return "harms", f"{change}: it is more frequent with {worse} probability"
     if after.of >= MIN_SESSIONS and after.low > OFTEN:
-        return "no effect", f"the mistake came back in {with_it} sessions despite the card"
+        return "no effect", f"{returned} despite the card"
     if after.of >= MIN_SESSIONS and before.of >= MIN_SESSIONS:
         return "no effect", f"{change}: no significant difference"
     if not after.of:
         return "too early", "only injected outside of sessions, where no outcome is observed"
     if not before.of:
-        return "too early", (
-            f"the mistake came back in {with_it} sessions with it; "
-            "no earlier session to compare with"
-        )
+        return "too early", f"{returned} with it; no earlier session to compare with"
     return "too early", f"{change}: too few sessions to tell"
 
 
@@ -344,10 +329,9 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     card = effect.card
     if verdict == "harms":
         return "archive", "archive or rewrite it"
-    if effect.injections and is_ignored(effect):
-        return "edit", (
-            f"{effect.addressed} of {effect.checked} items were addressed; reword the checklist"
-        )
+    if is_ignored(effect):
+        said = f"{effect.addressed} of {effect.checked} items were addressed"
+        return "edit", f"{said}; reword the checklist"
     if verdict != "helps" and effect.after.times >= MIN_RETURNS:
         if card.severity != "high":
             return "promote", "it keeps coming back; raise its severity"
@@ -388,9 +372,7 @@ def find_marks(answer: str) -> list[tuple[str, str]]:
     if "lesson" not in low and "교훈" not in low and ".md" not in low:
         return []
     marks: dict[tuple[str, str], None] = {}
-    for sentence in split_sentences(low):
-        if len(sentence) > _MAX_SENTENCE:
-            continue
+    for sentence in (one for one in split_sentences(low) if len(one) <= _MAX_SENTENCE):
         for mark, patterns in PATTERNS.items():
             for found in (each for one in patterns for each in re.finditer(one, sentence)):
                 if not re.search(_NOT_SAID, sentence.replace(found[0], " ", 1)):

@@ -27,7 +27,7 @@ from lessons_kb.learn.triggers import (
     Sighting,
 )
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.times import read_time
 
@@ -87,12 +87,12 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         if name is None or len(part) > MAX_FILE_BYTES or not is_code(path):
             continue
         lines = part[name.end() :].split(b"\n")
-        plus = sum(line[:1] == b"+" and bool(line.strip(_BLANK)) for line in lines)
+        signs = [line[:1] for line in lines if line.strip(_BLANK)]
+        plus, minus = signs.count(b"+"), signs.count(b"-")
         if is_test(path):
             test_lines += plus
             tests[path] = None
             continue
-        minus = sum(line[:1] == b"-" and bool(line.strip(_BLANK)) for line in lines)
         changed[path] = plus + minus
         added += plus
         removed += minus
@@ -128,21 +128,21 @@ def _find_causes(lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
 
 def _read_sentence(lines: Sequence[bytes], place: int) -> str:
     """Return the sentence around a line of a comment over several; "" where code stands before."""
+
+    def comment_of(place: int) -> str:
+        found = _COMMENT.match(lines[place]) if 0 <= place < len(lines) else None
+        return found[1].decode("utf-8", "replace").strip() if found and found[1] else ""
+
     first = last = place
-    while place - first < _WRAPS and (before := _comment_of(lines, first - 1)):
+    while place - first < _WRAPS and (before := comment_of(first - 1)):
         if before.endswith(_ENDS):
             break
         first -= 1
-    while last - place < _WRAPS and not _comment_of(lines, last).endswith(_ENDS):
-        if not _comment_of(lines, last + 1):
+    while last - place < _WRAPS and not comment_of(last).endswith(_ENDS):
+        if not comment_of(last + 1):
             break
         last += 1
-    return " ".join(_comment_of(lines, each) for each in range(first, last + 1))
-
-
-def _comment_of(lines: Sequence[bytes], place: int) -> str:
-    found = _COMMENT.match(lines[place]) if 0 <= place < len(lines) else None
-    return found[1].decode("utf-8", "replace").strip() if found and found[1] else ""
+    return " ".join(map(comment_of, range(first, last + 1)))
 
 
 @cache
@@ -174,11 +174,11 @@ def score(history: Sequence[CommitFacts]) -> list[float]:
         )
         for facts in history
     ]
-    total = [0.0] * len(rows)
-    for values in zip(*rows, strict=True):
-        mean, spread = fmean(values), pstdev(values) or 1.0
-        total = [sum_ + (value - mean) / spread for sum_, value in zip(total, values, strict=True)]
-    return total
+    spreads = [(fmean(values), pstdev(values) or 1.0) for values in zip(*rows, strict=True)]
+    return [
+        sum((value - mean) / spread for value, (mean, spread) in zip(row, spreads, strict=True))
+        for row in rows
+    ]
 
 
 def choose(history: Iterable[CommitFacts]) -> list[CommitFacts]:
@@ -239,7 +239,8 @@ def find_candidates(
     for group in _group(_merge_copies(sightings)):
         own = _find_fixes(group, code, fixes)
         taken.update(facts.id for facts in own)
-        found += _of_sightings(group, own, now)
+        candidate = _of_sightings(group, own, now)
+        found += [candidate] if candidate else []
     rest = [facts for facts in code if facts.id not in taken and fixes[facts.id] > 0]
     rest.sort(key=lambda facts: -fixes[facts.id])
     # Alike in their subject, and in a file. "Minor cleanup" twice is no mistake.
@@ -259,11 +260,11 @@ def typed_before(candidate: Candidate) -> tuple[str, ...]:
     if len({one.session for one in candidate.sightings}) == 1 or len(typed) == 1:
         return tuple(typed)
     terms = {prompt: frozenset(analyze(prompt)) for prompt in typed}
-    return tuple(
-        prompt
-        for prompt in typed
-        if any(_alike(terms[prompt], terms[other]) for other in typed if other != prompt)
-    )
+
+    def is_shared(prompt: str) -> bool:
+        return any(_alike(terms[prompt], terms[other]) for other in typed if other != prompt)
+
+    return tuple(filter(is_shared, typed))
 
 
 def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
@@ -272,9 +273,8 @@ def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
     places: dict[tuple[object, ...], int] = {}
     for one in sightings:
         told = one.signature or one.title
-        keys: list[tuple[object, ...]] = []
-        keys += [(told, one.prompts, one.excerpt or one.quote)] if one.prompts else []
-        keys += [(told, one.began, "")] if one.began else []
+        by_words = [(told, one.prompts, one.excerpt or one.quote)] if one.prompts else []
+        keys = [*by_words, *([(told, one.began)] if one.began else [])]
         place = next((places[key] for key in keys if key in places), len(kept))
         if place == len(kept):
             kept.append(one)
@@ -305,20 +305,17 @@ def _join(
     places_of: Callable[[_Item], Iterable[str]],
 ) -> list[list[_Item]]:
     """Return items together that share a place and whose words are alike those of the first."""
-    groups: list[list[_Item]] = []
-    terms: list[frozenset[str]] = []
+    groups: list[tuple[frozenset[str], list[_Item]]] = []
     index: dict[str, set[int]] = defaultdict(set)
     for item in items:
         words, places = frozenset(analyze(text_of(item))), list(places_of(item))
         near = sorted({group for place in places for group in index[place]})
-        home = next((group for group in near if _alike(words, terms[group])), len(groups))
-        if home == len(groups):
-            groups.append([])
-            terms.append(words)
-        groups[home].append(item)
+        home = next((group for group in near if _alike(words, groups[group][0])), len(groups))
+        groups += [(words, [])] if home == len(groups) else []
+        groups[home][1].append(item)
         for place in places:
             index[place].add(home)
-    return groups
+    return [group for _words, group in groups]
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
@@ -340,33 +337,34 @@ def _find_fixes(
         words = frozenset(analyze(f"{one.title} {one.quote}"))
         first = bisect_left(code, one.at, key=lambda facts: facts.at)
         end = bisect_right(code, one.at + _FIXED_WITHIN, key=lambda facts: facts.at)
-        for facts in code[first:end]:
-            touches = not set(one.paths).isdisjoint(facts.paths)
-            if touches and len(words & frozenset(analyze(facts.subject))) > 1:
-                found[facts.id] = facts
+        found |= {
+            facts.id: facts
+            for facts in code[first:end]
+            if not {*one.paths}.isdisjoint(facts.paths)
+            and len(words.intersection(analyze(facts.subject))) > 1
+        }
     return sorted(found.values(), key=lambda facts: -fixes[facts.id])[:_MAX_EXAMPLES]
 
 
 def _of_sightings(
     group: Sequence[Sighting], fixes: Sequence[CommitFacts], now: float
-) -> Iterator[Candidate]:
-    """Yield the candidate of a group, if there is enough to it."""
+) -> Candidate | None:
+    """Return the candidate of a group, None if there is not enough to it."""
     best = sorted(group, key=lambda one: (-one.points, -one.at))
     sessions = len({one.session for one in group})
     points = best[0].points + 1.5 * math.log2(sessions) + bool(fixes)
     if points < SURE_POINTS / 2:
-        return
+        return None
     signals = {signal for one in group for signal in one.signals}
     reasons = [signal for signal in POINTS if signal in signals]
     if sessions > 1:
-        kinds = {one.agent == REVIEW for one in group}
-        places = "reviews" if kinds == {True} else "sessions and reviews"
-        reasons.insert(0, f"in {sessions} {places if True in kinds else 'sessions'}")
+        reviews = {one.agent == REVIEW for one in group}
+        places = "reviews" if reviews == {True} else "sessions and reviews"
+        reasons.insert(0, f"in {sessions} {places if True in reviews else 'sessions'}")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
-    cost = sum(one.calls + 4 * one.turns for one in group)
-    yield _rank(
+    return _rank(
         points - SURE_POINTS,
-        cost,
+        sum(one.calls + 4 * one.turns for one in group),
         now,
         id=f"{best[0].session}:{best[0].signature or best[0].title}",
         title=best[0].title,
@@ -383,8 +381,7 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
     first = group[0]
     reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
     if first.causes:
-        count = first.cause_count
-        reasons.append(f"{count} comment{'s' if count > 1 else ''} with a cause")
+        reasons.append(f"{counted(first.cause_count, 'comment')} with a cause")
     reasons += [f"{first.test_lines} lines of tests"] if first.test_lines else []
     return _rank(
         fixes[first.id] - SURE_COMMIT,
@@ -437,14 +434,13 @@ def read_comments(text: str, *, name: str) -> list[Sighting]:
     comments = [one for data in _documents(text, name) for one in _walk(data, name)]
     if not comments:
         raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
-    agreed = {
-        parent for data, _, parent in comments if parent and shows("agrees", data["body"].lower())
-    }
-    return [
-        replace(seen, signals=(*seen.signals, AGREED)) if _text(data.get("id")) in agreed else seen
+    agreed = {parent for data, _, parent in comments if shows("agrees", data["body"].lower())}
+    found = (
+        _sighting(data, where, is_agreed=_text(data.get("id")) in agreed - {""})
         for data, where, parent in comments
-        if not parent and (seen := _sighting(data, where)) is not None
-    ]
+        if not parent
+    )
+    return [one for one in found if one is not None]
 
 
 def _documents(text: str, name: str) -> Iterator[Any]:
@@ -484,7 +480,7 @@ def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
                 yield from _walk(value, where, depth + 1)
 
 
-def _sighting(data: Mapping[str, Any], where: str) -> Sighting | None:
+def _sighting(data: Mapping[str, Any], where: str, *, is_agreed: bool) -> Sighting | None:
     position, body = data.get("position"), data["body"]
     place = position if isinstance(position, Mapping) else {}
     path = clean_line(_text(data.get("path") or place.get("new_path")))
@@ -503,6 +499,7 @@ def _sighting(data: Mapping[str, Any], where: str) -> Sighting | None:
     }
     if not any(signals.values()) and prose.rstrip().endswith("?"):
         return None
+    signals[AGREED] = is_agreed
     diff = ""
     if suggestion:
         hunk = _text(data.get("diff_hunk")).splitlines()
@@ -527,9 +524,8 @@ def _sighting(data: Mapping[str, Any], where: str) -> Sighting | None:
 
 def show_replacement(path: str, old: Sequence[str], new: Sequence[str]) -> str:
     """Return which lines of a file replaced which, as a diff without places."""
-    rows = [*(f"-{line}" for line in old), *(f"+{line}" for line in new)]
     head = f"--- a/{path}\n+++ b/{path}\n@@ -1,{len(old)} +1,{len(new)} @@"
-    return "\n".join((head, *rows))
+    return "\n".join((head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)))
 
 
 def _text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -76,20 +76,19 @@ def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
 
 
 MAX_FAILING = 20
-
+_LONGEST_LINE = 1_000
+"""No reporter writes a longer one."""
 _AROUND = 2
 
 
 def find_failing(output: str) -> tuple[str, ...]:
     """Return the names of the tests that an output reports as failed: each once, in order."""
-    found: dict[str, None] = {}
-    for line in clean(output).splitlines():
-        if len(line) > 1_000:  # noqa: PLR2004 no reporter writes such a line
-            continue
-        matches = (re.search(pattern, line) for pattern in _OUTPUT["failing test"])
-        if match := next(filter(None, matches), None):
-            found[match[1].strip()] = None
-    return tuple(found)[:MAX_FAILING]
+    lines = (line for line in clean(output).splitlines() if len(line) <= _LONGEST_LINE)
+    matches = (
+        next(filter(None, (re.search(one, line) for one in _OUTPUT["failing test"])), None)
+        for line in lines
+    )
+    return tuple(dict.fromkeys(match[1].strip() for match in matches if match))[:MAX_FAILING]
 
 
 def error_excerpt(output: str, *, limit: int = 2_000) -> str:
@@ -110,11 +109,10 @@ def error_excerpt(output: str, *, limit: int = 2_000) -> str:
             if limit < 0:
                 break
             kept.add(number)
-    excerpt: list[str] = []
-    for number in sorted(kept):
-        excerpt += ["…"] if number and number - 1 not in kept else []
-        excerpt.append(lines[number])
-    return "\n".join(excerpt)
+    return "\n".join(
+        lines[number] if number - 1 in kept or not number else f"…\n{lines[number]}"
+        for number in sorted(kept)
+    )
 
 
 _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-m", "--mainline")
@@ -125,28 +123,8 @@ _BRANCH = {"-b", "-B", "--orphan", "-t", "--track", "--detach"}
 _REMOTE = r"^(?:origin|upstream)/|^@\{u(?:pstream)?\}$|^FETCH_HEAD$"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RolledBack:
-    """What a command took back."""
-
-    always: bool
-    """Commits, or the whole work tree; otherwise the files below."""
-    files: tuple[str, ...] = ()
-
-    def touches(self, path: str) -> bool:
-        """Return whether a changed file, as a POSIX path, was taken back."""
-        return any(
-            name in _EVERYTHING
-            or path == name
-            or path.endswith(f"/{name}")
-            or name.endswith(f"/{path}")
-            or path.startswith(f"{name.rstrip('/')}/")
-            for name in self.files
-        )
-
-
-def find_rolled_back(command: str) -> RolledBack | None:
-    """Return what a command line takes back with git, None when it does not.
+def rolls_back(command: str, edited: Collection[str]) -> bool:
+    """Return whether a command line takes back commits, or edited files (POSIX paths), with git.
 
     A reset to what the remote has, and a checkout of a branch, take files back only where some
     were changed.
@@ -155,13 +133,12 @@ def find_rolled_back(command: str) -> RolledBack | None:
         words = piece.replace('"', " ").replace("'", " ").split()
         while words and (words[0] in _LEADERS or re.match(r"[^\W\d]\w*=", words[0])):
             del words[0]
-        if words[:1] == ["git"] and (found := _taken_back(words[1:])):
-            return found
-    return None
+        if words[:1] == ["git"] and _git_rolls_back(words[1:], edited):
+            return True
+    return False
 
 
-def _taken_back(words: Sequence[str]) -> RolledBack | None:
-    """Return what git takes back when it is called with these words."""
+def _git_rolls_back(words: Sequence[str], edited: Collection[str]) -> bool:
     options: set[str] = set()
     operands: list[str] = []
     rest = iter(words)
@@ -175,18 +152,24 @@ def _taken_back(words: Sequence[str]) -> RolledBack | None:
         else:
             operands.append(word)
     name, operands = (operands[0], operands[1:]) if operands else ("", [])
-    if name == "revert" and operands and options.isdisjoint(_STOPS):
-        return RolledBack(always=True)
+    if name == "revert":
+        return bool(operands) and options.isdisjoint(_STOPS)
     if name == "reset" and not options.isdisjoint({"--hard", "--merge", "--keep"}):
-        remote = any(re.search(_REMOTE, operand) for operand in operands)
-        return RolledBack(always=not remote, files=(".",))
+        return bool(edited) or not any(re.search(_REMOTE, operand) for operand in operands)
     staged = not options.isdisjoint({"--staged", "-S"})
     in_place = not staged or not options.isdisjoint({"--worktree", "-W", "-SW"})
     if (name == "restore" and in_place) or (name == "checkout" and options.isdisjoint(_BRANCH)):
         # Without a mark, a branch or commit among the operands touches no changed file.
         files = operands[operands.index("--") + 1 :] if "--" in operands else operands
-        return RolledBack(always=False, files=tuple(files)) if files else None
-    return None
+        return any(
+            file in (*_EVERYTHING, path)
+            or path.endswith(f"/{file}")
+            or file.endswith(f"/{path}")
+            or path.startswith(f"{file.rstrip('/')}/")
+            for file in files
+            for path in edited
+        )
+    return False
 
 
 _TABLES = read_mapping("test_runners.txt")
@@ -222,14 +205,14 @@ _DEEPEST = 3
 """Shells in shells that are looked into."""
 
 
-def find_test_command(command: str, *, cwd: str = "") -> str | None:
+def find_test_command(command: str) -> str | None:
     """Return what identifies the tests that a command line runs; None when it runs none.
 
     Equal for command lines that run the same tests: wrappers, variables and options that only
-    change how a run looks are left out. Tests of another folder (``cd x && …``) begin with it,
-    unless that folder is ``cwd``. The first test command of the line counts.
+    change how a run looks are left out. Tests of another folder (``cd x && …``) begin with it.
+    The first test command of the line counts.
     """
-    found = _find(command, cwd, depth=0)
+    found = _find(command, depth=0)
     return found[0] if found else None
 
 
@@ -239,33 +222,30 @@ def shows_outcome(command: str) -> bool:
     It is not behind a pipe (without ``pipefail``), before ``;`` or ``||``, or in the background.
     True for a command line without tests.
     """
-    found = _find(command, "", depth=0)
+    found = _find(command, depth=0)
     return found is None or found[1]
 
 
-def _find(command: str, cwd: str, *, depth: int) -> tuple[str, bool] | None:
+def _find(command: str, *, depth: int) -> tuple[str, bool] | None:
     if depth > _DEEPEST or not re.search(_HINT, command):
         return None
-    folder = ""
+    folder = "."
     commands = split_commands(command)
     for number, (_, words) in enumerate(commands):
         if words[0] in ("cd", "pushd") and len(words) > 1:
-            folder = posixpath.join(folder, words[1])
+            folder = posixpath.normpath(posixpath.join(folder, words[1]))
             continue
         for layer in _layers(words):
-            inner = ""  # the command line that a shell is given
+            inner: Iterator[str] = iter(())  # the command line that a shell is given
             if posixpath.basename(layer[0]) in SHELLS:
-                given = (b for a, b in pairwise(layer[1:]) if re.fullmatch(r"-\w*c|-Command", a))
-                inner = next(given, "")
-            found = _find(inner, cwd, depth=depth + 1) if inner else None
+                inner = (b for a, b in pairwise(layer[1:]) if re.fullmatch(r"-\w*c|-Command", a))
+            found = _find(next(inner, ""), depth=depth + 1)
             identity, shows = found or (_identity(layer), True)
             if identity:
                 hiding = (";", "||", "&") if "pipefail" in command else (";", "||", "&", "|")
                 *between, last = [operator for operator, _ in commands[number:]]
                 shows = shows and last != "&" and not {*between}.intersection(hiding)
-                place = posixpath.normpath(folder) if folder else "."
-                here = place in (".", cwd and posixpath.normpath(cwd))
-                return identity if here else f"cd {place} && {identity}", shows
+                return identity if folder == "." else f"cd {folder} && {identity}", shows
     return None
 
 
@@ -287,19 +267,11 @@ def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _after_options(words: Sequence[str], operands: int, valued: str) -> tuple[str, ...]:
-    place = 0
-    while place < len(words):
-        word = words[place]
-        if word == "--":
-            return tuple(words[place + 1 :])
-        if word.startswith("-"):
-            place += 2 if word in valued.split() else 1
-        elif operands:
-            operands -= 1
-            place += 1
-        else:
-            break
-    return tuple(words[place:])
+    rest = tuple(words)
+    while rest and rest[0] != "--" and (operands or rest[0].startswith("-")):
+        operands -= not rest[0].startswith("-")
+        rest = rest[2 if rest[0] in valued.split() else 1 :]
+    return rest[1:] if rest[:1] == ("--",) else rest
 
 
 def _program(word: str) -> str:
@@ -389,11 +361,8 @@ def phrases_of(card: Card) -> tuple[Phrase, ...]:
 
 def is_about(sign: Sign, phrases: Sequence[Phrase]) -> bool:
     """Return whether a sign shows most of one of the phrases."""
-    for phrase in phrases:
-        shown = _weight(phrase & sign.terms)
-        if shown >= MIN_TERMS and shown >= COVERED * _weight(phrase):
-            return True
-    return False
+    shown = ((_weight(phrase & sign.terms), _weight(phrase)) for phrase in phrases)
+    return any(said >= max(MIN_TERMS, COVERED * whole) for said, whole in shown)
 
 
 def _weight(terms: Iterable[str]) -> float:

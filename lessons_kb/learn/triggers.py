@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import log
@@ -24,10 +24,11 @@ from lessons_kb.learn.signs import (
     error_excerpt,
     find_failing,
     find_phrase,
-    find_rolled_back,
     find_test_command,
     one_line,
+    rolls_back,
     shows,
+    shows_outcome,
 )
 from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
@@ -58,18 +59,18 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
     best = max(scores, default=0.0)
     if best < _LEAST:
         return list(events)
-    first = last = len(turns) - 1 - scores[::-1].index(best)
-    if failed := find_failure(turns[first], title):
-        passed = (
-            place
-            for place in range(first, len(turns))
-            for event in turns[place]
-            if event.kind in RUNS
-            and (event.outcome, event.text) == ("ok", failed.text)
-            and event.at >= failed.at
-        )
-        last = next(passed, first)
-    return [event for turn in turns[first : last + 1] for event in turn]
+    first = len(turns) - 1 - scores[::-1].index(best)
+    failed = find_failure(turns[first], title)
+    passed = (
+        place
+        for place, turn in enumerate(turns[first:], first)
+        for event in turn
+        if failed
+        and event.kind in RUNS
+        and (event.outcome, event.text) == ("ok", failed.text)
+        and event.at >= failed.at
+    )
+    return [event for turn in turns[first : next(passed, first) + 1] for event in turn]
 
 
 def find_failure(events: Sequence[Event], title: str) -> Event | None:
@@ -130,22 +131,15 @@ class Trigger:
     """What the journal holds of these changes: diffs and edits."""
 
 
-def find_triggers(
-    events: Iterable[Event],
-    *,
-    identify: Callable[[str], str | None],
-    phrases: Sequence[str] = (),
-) -> list[Trigger]:
+def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> list[Trigger]:
     """Return what a session's events call for, in order, one a turn and mistake.
 
-    ``identify`` maps a command line to what makes it the same test run as another: None for any
-    other command, "" for tests whose outcome it hides; ``phrases`` are patterns for feedback
-    beyond our own. Events of several sessions are kept apart, by session and scope.
+    ``phrases`` are patterns for feedback beyond our own. Events of several sessions are kept
+    apart, by session and scope.
     """
     sessions: dict[tuple[str, str], _Watched] = {}
     for event in sorted(events, key=lambda event: event.at):
-        place = (event.session, event.scope)
-        sessions.setdefault(place, _Watched(identify, phrases)).see(event)
+        sessions.setdefault((event.session, event.scope), _Watched(phrases)).see(event)
     turns = (turn for session in sessions.values() for turn in session.turns if turn)
     found = [trigger for turn in turns for trigger in _fold(turn)]
     return sorted(found, key=lambda trigger: trigger.cause.at)
@@ -154,8 +148,7 @@ def find_triggers(
 class _Watched:
     """What is known while the events of one session pass by."""
 
-    def __init__(self, identify: Callable[[str], str | None], phrases: Sequence[str]) -> None:
-        self._identify = identify
+    def __init__(self, phrases: Sequence[str]) -> None:
         self._phrases = phrases
         self.turns: list[list[Trigger]] = [[]]
         self._request = ""
@@ -211,17 +204,17 @@ class _Watched:
             self._interrupted = False  # the work went on, nobody said why
 
     def _ran(self, event: Event) -> None:
-        known = self._identify(event.text)
-        test = event.text if known is None and event.kind == "test" else known
+        test = find_test_command(event.text) or (event.text if event.kind == "test" else "")
+        test = test if shows_outcome(event.text) else ""
         if test and event.outcome in FAILURES and event.outcome != "permission_denied":
             self._red.setdefault(test, []).append(event)
         elif test and event.outcome == "ok" and (red := self._red.pop(test, None)):
             failing = find_failing("\n".join(run.output for run in red))
             key = f"{test}\n{' '.join(failing)}"
             self._add(RED_GREEN, event, key=key, failure=red[-1], since=red[0].at)
-        elif event.outcome in DONE and (rolled := find_rolled_back(event.text)) is not None:
-            edited = (path for edit in self._edits for path in edit.targets)
-            if rolled.always or any(map(rolled.touches, edited)):
+        elif event.outcome in DONE:
+            edited = [path for edit in self._edits for path in edit.targets]
+            if rolls_back(event.text, edited):
                 self._add(ROLLBACK, event, quote=event.text)
 
     def _add(
@@ -344,7 +337,6 @@ _EXCERPT = 800
 _OUTPUT_CHARS = 8_000
 """Of an output, its end: where programs say what was wrong."""
 _COMMAND_CHARS = 2_000
-_MAX_RED = 50
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
 _HINTS = read_patterns("mining_signals.txt")["hint"]
@@ -450,18 +442,15 @@ class SessionReader:
             self._called(event)
 
     def finish(self) -> list[Sighting]:
-        """Return what the session shows, strongest first."""
-        kept = [one for one in self._all() if one.points >= LEAST]
-        return sorted(kept, key=lambda one: -one.points)[:MAX_SIGHTINGS]
+        """Return what the session shows, strongest first: errors, and what was said of none.
 
-    def unsure(self) -> list[Sighting]:
-        """Return errors of no weight alone, which other sessions may know, too."""
-        return [one for one in self._all() if one.points < LEAST and one.signature][:MAX_UNSURE]
-
-    def _all(self) -> list[Sighting]:
-        """Return errors, and what was said where it is about none of them."""
-        found = (self._sighting_of(signature) for signature in self._errors)
-        errors = {one.signature: one for one in found if one}
+        Behind it stand errors of no weight alone, which other sessions may know, too.
+        """
+        errors = {
+            signature: self._sighting_of(signature, error)
+            for signature, error in self._errors.items()
+            if error.typed or not error.installed
+        }
         spoken = []
         for turn, said in self._said:
             near = [sign for sign in errors if {turn, turn - 1} & {*self._errors[sign].turns}]
@@ -472,13 +461,16 @@ class SessionReader:
             signals = dict.fromkeys((*errors[host].signals, *said.signals))
             quote = errors[host].quote or said.quote
             errors[host] = replace(errors[host], signals=tuple(signals), quote=quote)
-        return [*errors.values(), *spoken]
+        found = [*errors.values(), *spoken]
+        sure = sorted((o for o in found if o.points >= LEAST), key=lambda one: -one.points)
+        unsure = [one for one in found if one.points < LEAST and one.signature]
+        return [*sure[:MAX_SIGHTINGS], *unsure[:MAX_UNSURE]]
 
     def _asked(self, event: Event) -> None:
         number, text = len(self._turns), event.text[:_PROMPT_CHARS]
         self._turns.append(_Turn(prompt=text, at=event.at))
-        for line in _find_errors(text):
-            self._note(line, text, "", event.at).typed.add(number)
+        for signature in self._note_errors(text, "", event.at):
+            self._errors[signature].typed.add(number)
         if shows("go on", text.lower()):
             return
         sentences = _sentences(text)
@@ -524,60 +516,49 @@ class SessionReader:
         self._calls += 1
         if not self._turns:
             self._turns.append(_Turn(prompt="", at=0.0))
-        turn = self._turns[-1]
-        if event.kind in ("edit", "create") and event.outcome not in FAILURES:
+        turn, failed = self._turns[-1], event.outcome in FAILURES
+        if event.kind in ("edit", "create") and not failed:
             self._last_edit = self._calls
             turn.paths |= dict.fromkeys(event.targets)
             turn.created |= {*event.targets} if event.kind == "create" else set()
             change = event.record.get("change")
             if isinstance(change, str) and change:
                 turn.edits = [*turn.edits, change[:_MAX_DIFF]][-6:]
-        if event.kind in RUNS:
-            self._ran(event, turn)
-        elif event.outcome in FAILURES and event.outcome != "permission_denied":
-            self._failed(event)
-
-    def _ran(self, event: Event, turn: _Turn) -> None:
-        if shows("install", event.text.lower()):
+        is_run, output = event.kind in RUNS, event.output[-_OUTPUT_CHARS:]
+        if is_run and shows("install", event.text.lower()):
             self._forget_absent(event.text)
-        red = event.outcome in FAILURES
-        signatures = self._failed(event) if red or event.outcome == "unknown" else []
-        red = red or bool(signatures)
-        if not red and not self._red:
-            return
-        test = _find_test(event.text[:_COMMAND_CHARS]) or event.text
-        if red:
-            names = find_failing(event.output[-_OUTPUT_CHARS:]) if turn.created else ()
+        looks = is_run or event.outcome != "permission_denied"
+        looks = looks and (failed or (is_run and event.outcome == "unknown"))
+        signatures = self._note_errors(output, event.text, event.at) if looks else []
+        if is_run and (failed or signatures):
+            names = find_failing(output) if turn.created else ()
             if names and all(any(p in name or name in p for p in turn.created) for name in names):
                 signatures = []  # tests that this turn has just written
-            self._red.setdefault(test, []).extend(signatures)
-            while len(self._red) > _MAX_RED:
-                del self._red[next(iter(self._red))]
-        elif test in self._red and event.outcome in ("ok", "unknown"):
-            for signature in self._red.pop(test):
+            self._red.setdefault(_identify_run(event), []).extend(signatures)
+        elif is_run and self._red and event.outcome in ("ok", "unknown"):
+            for signature in self._red.pop(_identify_run(event), ()):
                 error = self._errors[signature]
                 error.fixed = error.fixed or self._last_edit > error.first
 
-    def _failed(self, event: Event) -> list[str]:
-        """Note the errors of an output; return their signatures."""
-        lines = _find_errors(event.output[-_OUTPUT_CHARS:])
-        for line in lines:
-            self._note(line, event.output, event.text, event.at)
-        return [_sign(line) for line in lines]
-
-    def _note(self, line: str, text: str, command: str, at: float) -> _Error:
-        signature, turn = _sign(line), max(len(self._turns) - 1, 0)
-        error = self._errors.get(signature)
-        if error is None:
-            excerpt = error_excerpt(text[-_OUTPUT_CHARS:], limit=_EXCERPT)
-            error = _Error(line=line, excerpt=excerpt, command=command, first=self._calls, began=at)
-            self._errors[signature] = error
-        elif self._last_edit > error.last:
-            error.changed = True
-        error.seen += 1
-        error.turns[turn] = None
-        error.last, error.at = self._calls, at or error.at
-        return error
+    def _note_errors(self, text: str, command: str, at: float) -> list[str]:
+        """Note the errors that a text names; return their signatures."""
+        found = _find_errors(text)
+        for signature, line in found.items():
+            error = self._errors.get(signature)
+            if error is None:
+                error = self._errors[signature] = _Error(
+                    line=line,
+                    excerpt=error_excerpt(text, limit=_EXCERPT),
+                    command=command,
+                    first=self._calls,
+                    began=at,
+                )
+            elif self._last_edit > error.last:
+                error.changed = True
+            error.seen += 1
+            error.turns[max(len(self._turns) - 1, 0)] = None
+            error.last, error.at = self._calls, at or error.at
+        return list(found)
 
     def _forget_absent(self, command: str) -> None:
         """Forget a missing package that is installed now: nobody did anything wrong."""
@@ -588,15 +569,11 @@ class SessionReader:
                 if not stem or stem in command.lower() or " -r " in command or " -e" in command:
                     error.installed = True
 
-    def _sighting_of(self, signature: str) -> Sighting | None:
-        error = self._errors[signature]
-        if error.installed and not error.typed:
-            return None
-        returned = error.seen > 1 and (error.changed or len(error.turns) > 1)
+    def _sighting_of(self, signature: str, error: _Error) -> Sighting:
         signals = {
             SAME_ERROR: len(error.typed) > 1,
             PASTED: len(error.typed) == 1,
-            RETURNED: returned,
+            RETURNED: error.seen > 1 and (error.changed or len(error.turns) > 1),
             THEN_GREEN: error.fixed,
         }
         turns = [self._turns[turn] for turn in error.turns if turn < len(self._turns)]
@@ -622,6 +599,10 @@ class SessionReader:
 _find_test = lru_cache(maxsize=1_000)(find_test_command)
 
 
+def _identify_run(event: Event) -> str:
+    return _find_test(event.text[:_COMMAND_CHARS]) or event.text
+
+
 def _sentences(text: str) -> list[str]:
     """Return the first sentences that somebody wrote: no code, no lists, no log."""
     prose = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
@@ -632,48 +613,33 @@ def _sentences(text: str) -> list[str]:
 
 def _find_said(section: str, sentences: Iterable[str]) -> str:
     """Return the first sentence that says what a section of the table tells, "" if none does."""
-    low = ((sentence, sentence.lower()) for sentence in sentences)
-    return next((one for one, text in low if shows(section, text) and not _denies(text)), "")
+    found = (one for one in sentences if shows(section, one.lower()))
+    return next((one for one in found if not shows("not said", one.lower())), "")
 
 
-def _denies(low: str) -> bool:
-    return shows("not said", low)
-
-
-def _find_errors(text: str) -> list[str]:
-    """Return the lines of a text that name an error, each signature once."""
+def _find_errors(text: str) -> dict[str, str]:
+    """Return the lines of a text that name an error, by their signatures: the last few."""
     found: dict[str, str] = {}
-    if not _has_hint(text.lower()):
-        return []
-    for line in text.splitlines():
+    for line in text.splitlines() if _has_hint(text.lower()) else ():
         if len(line) > _MAX_LINE or not _has_hint(line.lower()):
             continue
         row = line.strip() if line.isprintable() else clean(line).strip()
         low = row.lower()
-        if (
-            shows("error", low)
-            and not _denies(low)
-            and not shows("shell noise", low)
-            and len(_sign(row)) >= _SHORTEST
-        ):
-            found.setdefault(_sign(row), row)
-    specific = [row for row in found.values() if not row.lower().startswith("traceback")]
-    return specific[-_MAX_ERRORS:]
+        if shows("error", low) and not (shows("not said", low) or shows("shell noise", low)):
+            signature = low
+            for pattern, instead in _VARIES:
+                signature = re.sub(pattern, instead, signature)
+            if len(signature) >= _SHORTEST and not low.startswith("traceback"):
+                found.setdefault(signature[:_SIGNATURE], row)
+    return dict([*found.items()][-_MAX_ERRORS:])
 
 
 def _has_hint(low: str) -> bool:
     return any(hint in low for hint in _HINTS)
 
 
-def _sign(line: str) -> str:
-    text = line.lower()
-    for pattern, instead in _VARIES:
-        text = re.sub(pattern, instead, text)
-    return text[:_SIGNATURE]
-
-
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:
     """Return prompts that ask for something, as one line each; a complaint came after it."""
-    found: Iterator[str] = filter(None, (one_line(text, 200) for text in texts))
-    asked = (one for one in found if not shows("go on", one.lower()))
-    return tuple(dict.fromkeys(one for one in asked if not shows("opener", one.lower())))[:3]
+    found = filter(None, (one_line(text, 200) for text in texts))
+    asked = (p for p in found if not (shows("go on", p.lower()) or shows("opener", p.lower())))
+    return tuple(dict.fromkeys(asked))[:3]

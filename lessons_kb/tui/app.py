@@ -56,6 +56,7 @@ from lessons_kb.tui.rows import (
 )
 
 T = TypeVar("T")
+Act = Callable[[], Outcome]
 _SETTLE_SECONDS = 0.05
 """How long the cursor must rest on a row before its file is read."""
 _WIDE = 110
@@ -63,15 +64,6 @@ _WIDE = 110
 _GAP = " "
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
 """Cells that are coloured, by what stands in them."""
-_MOVES: dict[str, Callable[[RowList], int]] = {
-    **dict.fromkeys(("up", "k"), lambda rows: rows.cursor - 1),
-    **dict.fromkeys(("down", "j"), lambda rows: rows.cursor + 1),
-    **dict.fromkeys(("home", "g"), lambda _rows: 0),
-    **dict.fromkeys(("end", "G"), lambda rows: len(rows.rows) - 1),
-    "pageup": lambda rows: rows.cursor - max(rows.size.height - 1, 1),
-    "pagedown": lambda rows: rows.cursor + max(rows.size.height - 1, 1),
-}
-"""Keys that move the cursor, and where to; of a page one row stays to go on from."""
 
 
 class RowList(ScrollView, can_focus=True):
@@ -115,16 +107,15 @@ class RowList(ScrollView, can_focus=True):
         self.virtual_size = Size(self.room, len(rows))
         self._put_cursor(0 if top else place)
 
-    def move(self, number: int) -> None:
-        """Put the cursor on a row; beyond the ends, on the last one there."""
-        if self.rows and max(0, min(number, len(self.rows) - 1)) != self.cursor:
-            self._put_cursor(number)
-
     def press(self, key: str) -> bool:
         """Do what a key that moves the cursor does; False for any other key."""
-        if key in _MOVES:
-            self.move(_MOVES[key](self))
-        return key in _MOVES
+        rows, page = len(self.rows), max(self.size.height - 1, 1)  # one row stays to go on from
+        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -page, "pagedown": page}
+        steps |= {"home": -rows, "g": -rows, "end": rows, "G": rows}
+        number = max(0, min(self.cursor + steps.get(key, 0), rows - 1))
+        if number != self.cursor:
+            self._put_cursor(number)
+        return key in steps
 
     def _put_cursor(self, number: int) -> None:
         self.cursor = max(0, min(number, len(self.rows) - 1))
@@ -144,17 +135,14 @@ class RowList(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the screen."""
-        number = y + self.scroll_offset.y
-        style = self.rich_style
+        number, style = y + self.scroll_offset.y, self.rich_style
         if number >= len(self.rows):
             return Strip.blank(self.room, style)
-        row = self.rows[number]
-        chosen = number == self.cursor
-        if chosen:
-            style += self.get_component_rich_style("list--cursor", partial=True)
-        elif row.status not in ("active", BROKEN):
-            style += self.get_component_rich_style("list--dim", partial=True)
-        strip = Strip(self._lay_out(cells(row, self.today), style, plain=chosen))
+        row, is_chosen = self.rows[number], number == self.cursor
+        if is_chosen or row.status not in ("active", BROKEN):
+            name = "list--cursor" if is_chosen else "list--dim"
+            style += self.get_component_rich_style(name, partial=True)
+        strip = Strip(self._lay_out(cells(row, self.today), style, plain=is_chosen))
         return strip.adjust_cell_length(self.room, style).apply_offsets(0, number)
 
     def _lay_out(self, texts: Sequence[str], style: Style, *, plain: bool) -> list[Segment]:
@@ -184,7 +172,8 @@ class RowList(ScrollView, can_focus=True):
     async def _on_click(self, event: events.Click) -> None:
         number = event.y + self.scroll_offset.y
         if number < len(self.rows):
-            self.move(number)
+            if number != self.cursor:
+                self._put_cursor(number)
             if event.chain > 1:
                 self.post_message(self.Chosen())
 
@@ -387,6 +376,8 @@ class ManageApp(App[None]):
 
     def _do(self, act: str) -> None:
         """Do what needs no row."""
+        preview = self._base.query_one("#preview")
+        page = max(preview.size.height - 2, 1)
         match act:
             case "undo":
                 self._perform(self.actions.undo)
@@ -398,10 +389,10 @@ class ManageApp(App[None]):
             case "order":
                 self.board.next_order()
                 self.show(top=True)
-            case "page_down" | "page_up":
-                preview = self.query_one("#preview")
-                page = max(preview.size.height - 2, 1)
-                preview.scroll_relative(y=page if act == "page_down" else -page, animate=False)
+            case "page_down":
+                preview.scroll_relative(y=page, animate=False)
+            case "page_up":
+                preview.scroll_relative(y=-page, animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")
@@ -416,35 +407,31 @@ class ManageApp(App[None]):
     def _do_to(self, row: Row, act: str) -> None:
         """Do what is done to a row; what cannot be guessed is asked first."""
         do = functools.partial(self.actions.do, act, row)
-        match act:
-            case "edit":
-                self._edit(row)
-            case "merge":
-                self._merge(row)
-            case "accept":
-                self._perform(functools.partial(self.actions.accept, row), draft=row)
-            case "delete":
-                question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
-                self._ask(question, {"y": "delete", "n": "keep"}, {"y": do})
-            case "discard":
-                question = f"Discard this draft? u brings it back.\n\n{row.title}"
-                self._ask(question, {"y": "discard", "n": "keep"}, {"y": do})
-            case _:
-                self._perform(do)
+        if act == "edit":
+            self._edit(row)
+        elif act == "merge":
+            self._merge(row)
+        elif act == "accept":
+            self._perform(functools.partial(self.actions.accept, row), draft=row)
+        elif act in ("delete", "discard"):
+            what = f"Move {row.path} to the trash" if act == "delete" else "Discard this draft"
+            question = f"{what}? u brings it back.\n\n{row.title}"
+            self._ask(question, {"y": (act, do), "n": ("keep", None)})
+        else:
+            self._perform(do)
 
-    def _ask(
-        self, question: str, answers: Mapping[str, str], acts: Mapping[str, Callable[[], Outcome]]
-    ) -> None:
+    def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
         """Ask for the key of an answer, and do what belongs to it."""
 
-        def then(answer: str | None) -> None:
-            if act := acts.get(answer or ""):
+        def then(key: str | None) -> None:
+            if key and (act := answers[key][1]):
                 self._perform(act)
 
-        self.push_screen(Ask(question, answers), then)
+        words = {key: answer[0] for key, answer in answers.items()}
+        self.push_screen(Ask(question, words), then)
 
     @work(group="acts")
-    async def _perform(self, act: Callable[[], Outcome], *, draft: Row | None = None) -> None:
+    async def _perform(self, act: Act, *, draft: Row | None = None) -> None:
         """Do something to cards or drafts and show what came of it.
 
         Where a ``draft`` is a duplicate, ask what is to become of it.
@@ -455,14 +442,11 @@ class ManageApp(App[None]):
             if draft is None or not isinstance(error, DuplicateCard):
                 self.say(str(error), bad=True)
                 return
-            self._ask(
-                f"This may be a duplicate: {str(error).partition(';')[0]}.",
-                {"m": "count it there", "n": "write a second card", "w": "wait"},
-                {
-                    "m": functools.partial(self.actions.merge, draft, error.existing),
-                    "n": functools.partial(self.actions.accept, draft, on_duplicate="new"),
-                },
-            )
+            merge = functools.partial(self.actions.merge, draft, error.existing)
+            accept = functools.partial(self.actions.accept, draft, on_duplicate="new")
+            question = f"This may be a duplicate: {str(error).partition(';')[0]}."
+            counts, writes = ("count it there", merge), ("write a second card", accept)
+            self._ask(question, {"m": counts, "n": writes, "w": ("wait", None)})
 
     @work(group="acts")
     async def _edit(self, row: Row) -> None:
@@ -536,7 +520,8 @@ class ManageApp(App[None]):
             self.say("")
             self._load_drafts()
             if await asyncio.to_thread(self.source.load_effects):
-                self.board.replace(await asyncio.to_thread(self._measure))
+                shown = self.board.rows[CARDS]
+                self.board.replace(await asyncio.to_thread(self.source.measure, shown))
                 self.show()
                 self._preview()
         except LessonsError as error:
@@ -551,14 +536,6 @@ class ManageApp(App[None]):
         except LessonsError as error:
             self.say(str(error), bad=True)
         self.show()
-
-    def _measure(self) -> dict[str, Row]:
-        """Return the cards' rows with their effects, which were read after them."""
-        return {
-            row.name: self.source.row_of(row.card, layer=row.layer, troubles=row.troubles)
-            for row in self.board.rows[CARDS]
-            if row.card is not None
-        }
 
     def _note_progress(self, done: int, total: int) -> None:
         """Note how far the reading is; called from its thread."""
@@ -592,10 +569,10 @@ class ManageApp(App[None]):
         tabs = Text(no_wrap=True, overflow="ellipsis")
         for tab, title in _TABS.items():
             shown = f"{title} {len(self.board.rows[tab])}"
-            if tab == self.board.tab:
-                tabs.append(f"[{shown}]", style="bold")
-            else:
-                tabs.append(f" {shown} ", style=_click("tab"))
+            is_open = tab == self.board.tab
+            tabs.append(
+                f"[{shown}]" if is_open else f" {shown} ", "bold" if is_open else _click("tab")
+            )
             tabs.append(" ")
         room = max(self._room - tabs.cell_len, 0)
         tabs.append(self.source.label[:room].rjust(room))
@@ -606,9 +583,8 @@ class ManageApp(App[None]):
             hints.append(_TYPING)
         else:
             for key, shown, word in list_hints(self.board.tab, self.listing.current, self._room):
-                hints.append(shown, style=_click(key) + Style(bold=True))
-                hints.append(f" {word}", style=_click(key))
-                hints.append("  ")
+                hints.append(shown, _click(key) + Style(bold=True))
+                hints.append(f" {word}", _click(key)).append("  ")
         self._update("#hints", hints)
         self._draw_status()
 

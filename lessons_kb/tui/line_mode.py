@@ -39,8 +39,6 @@ _OF_ROWS = {
     **dict.fromkeys(("accept", "merge", "discard"), (DRAFTS,)),
 }
 """Command → the tabs it works on."""
-COMMANDS = (*_LISTS, *_OF_ROWS, "more", "undo", "help", "quit")
-"""All that there are."""
 
 
 def run_prompt(
@@ -51,8 +49,18 @@ def run_prompt(
     today: dt.date | None = None,
 ) -> int:
     """Obey commands, one a line, until ``quit`` or the end; return how many were refused."""
-    today = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
-    return _Prompt(source, write, today).run(lines)
+    prompt = _Prompt(source, write, today or dt.datetime.now(tz=dt.UTC).astimezone().date())
+    refused = 0
+    for words in map(str.split, lines):
+        if words[:1] in (["quit"], ["q"], ["exit"]):
+            break
+        try:
+            if words:
+                prompt.obey(words[0].lower(), words[1:])
+        except LessonsError as error:
+            refused += 1
+            write(f"not done: {error}")
+    return refused
 
 
 class _Prompt:
@@ -68,32 +76,15 @@ class _Prompt:
         """Names of the rows of the last list, as they were numbered."""
         self._shown = 0
         """How many rows of the list were shown."""
-
-    def run(self, lines: Iterable[str]) -> int:
-        """Obey every line."""
-        self._source.load_effects()
-        self._board.set(CARDS, self._source.load())
-        self._board.set(DRAFTS, self._source.load_drafts())
+        source.load_effects()
+        self._board.set(CARDS, source.load())
+        self._board.set(DRAFTS, source.load_drafts())
         cards, drafts = (len(self._board.rows[tab]) for tab in BOTH)
-        self._write(
-            f"{counted(cards, 'card')}, {counted(drafts, 'draft')}; `help` lists the commands"
-        )
+        write(f"{counted(cards, 'card')}, {counted(drafts, 'draft')}; `help` lists the commands")
         self._list(CARDS, "")
-        refused = 0
-        for line in lines:
-            words = line.split()
-            if not words:
-                continue
-            if words[0] in ("quit", "q", "exit"):
-                break
-            try:
-                self._obey(words[0].lower(), words[1:])
-            except LessonsError as error:
-                refused += 1
-                self._write(f"not done: {error}")
-        return refused
 
-    def _obey(self, command: str, words: Sequence[str]) -> None:
+    def obey(self, command: str, words: Sequence[str]) -> None:
+        """Do what a line says; LessonsError where it cannot be done."""
         if command in _LISTS:
             self._list(_LISTS[command], " ".join(words))
         elif command == "more":

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
@@ -146,12 +147,8 @@ def _describe(card: Card) -> list[str]:
     told = [card.kind, card.severity, card.status, f"seen {card.occurrences}×"]
     told += [f"last {last}"] if last else []
     told += ["written by a trigger"] if card.source == "auto" else []
-    scope = {
-        "project": card.project or "",
-        "stage": ", ".join(card.stages),
-        "topics": ", ".join(card.topics),
-        "paths": ", ".join(card.paths),
-    }
+    lists = {"stage": card.stages, "topics": card.topics, "paths": card.paths}
+    scope = {"project": card.project or "", **{key: ", ".join(lists[key]) for key in lists}}
     where = " · ".join(f"{key} {value}" for key, value in scope.items() if value)
     lines = (clean_line(card.id), " · ".join(told), clean_line(where))
     return [line for line in lines if line]
@@ -218,13 +215,7 @@ class RowSource:
         self.brain.refresh(progress=progress, workers=max(1, min(4, os.cpu_count() or 1)))
         rows: list[Row] = []
         for number, layer in enumerate(self.brain.layers):
-            cards, findings, known = layer.read(
-                lambda one: (
-                    one.catalogue.all_cards(),
-                    one.catalogue.findings(),
-                    one.catalogue.numbers(),
-                )
-            )
+            cards, findings, known = layer.read(_list_all)
             troubles = Counter(finding.path for finding in findings if finding.level != "info")
             rows += [
                 self.row_of(card, layer=number, troubles=troubles[card.id])
@@ -250,6 +241,14 @@ class RowSource:
         self._effects = {effect.name: effect for effect in self.brain.stats.overview().effects}
         return {name: effect.verdict for name, effect in self._effects.items()}
 
+    def measure(self, rows: Sequence[Row]) -> dict[str, Row]:
+        """Return cards' rows with their effects, which were read after them."""
+        cards = ((row, row.card) for row in rows if row.card is not None)
+        return {
+            row.name: self.row_of(card, layer=row.layer, troubles=row.troubles)
+            for row, card in cards
+        }
+
     def row_of(self, card: Card, *, layer: int = 0, troubles: int = 0) -> Row:
         """Return the row of a card."""
         effect = self._effect(layer, card)
@@ -257,30 +256,20 @@ class RowSource:
         title = clean_line(card.title)
         told = (title, card.id, card.kind, card.status, card.severity, card.source, verdict)
         scope = (card.project or "", *card.stages, *card.topics, *card.symptoms, *card.paths)
-        return Row(
-            name=self.undoing.name_of(self.brain.layers[layer], card.id),
-            layer=layer,
-            path=card.id,
+        return replace(
+            self._broken(card.id, layer, troubles),
             title=title,
             status=card.status,
             card=card,
-            troubles=troubles,
             effect=verdict,
             words=fold(" ".join((*told, *scope))),
         )
 
     def _broken(self, path: str, layer: int, troubles: int) -> Row:
         """Return the row of a file that cannot be used."""
-        title = clean_line(path)
-        return Row(
-            name=self.undoing.name_of(self.brain.layers[layer], path),
-            layer=layer,
-            path=path,
-            title=title,
-            status=BROKEN,
-            troubles=troubles,
-            words=fold(f"{title} {BROKEN}"),
-        )
+        name, title = self.undoing.name_of(self.brain.layers[layer], path), clean_line(path)
+        row = Row(name=name, layer=layer, path=path, title=title, troubles=troubles)
+        return replace(row, status=BROKEN, words=fold(f"{title} {BROKEN}"))
 
     def row_named(self, name: str) -> Row:
         """Return the row of a file by the name of a row; CardNotFound where there is none."""
@@ -303,11 +292,14 @@ class RowSource:
         card = document.card
         troubles = sum(finding.level != "info" for finding in document.findings)
         if card is None:
+            root, raw = self.brain.layers[row.layer].root, b""
+            with contextlib.suppress(StorageError):
+                raw = read_bytes(root, row.path, limit=_MAX_BYTES)
             return self._broken(row.path, row.layer, max(troubles, 1)), Preview(
                 title=clean_line(row.path),
                 facts=("not valid; press e to open and fix it",),
                 warnings=tuple(map(finding_line, document.findings)),
-                text=clean(self._read_raw(row)[:_MAX_RAW]),
+                text=clean(raw.decode("utf-8", "replace")[:_MAX_RAW]),
                 markdown=False,
             )
         findings = document.findings if card.kind == NOTE else check_card(document)
@@ -340,22 +332,17 @@ class RowSource:
         try:
             return read_document(layer.root, row.path, settings.folders, limit)[1]
         except StorageError as error:
+            fix = "grant yourself read access, or remove the file"
             finding = Finding(
-                path=row.path,
-                line=0,
-                rule="unreadable",
-                message=str(error),
-                fix="grant yourself read access, or remove the file",
-                level="error",
+                path=row.path, line=0, rule="unreadable", message=str(error), fix=fix, level="error"
             )
             return Document(card=None, fields={}, findings=(finding,))
 
-    def _read_raw(self, row: Row) -> str:
-        try:
-            data = read_bytes(self.brain.layers[row.layer].root, row.path, limit=_MAX_BYTES)
-        except StorageError:
-            return ""
-        return data.decode("utf-8", "replace")
+
+def _list_all(layer: Layer) -> tuple[list[Card], list[Finding], Mapping[str, Any]]:
+    """Return the cards of a brain, what was found in its files, and the files."""
+    known = layer.catalogue
+    return known.all_cards(), known.findings(), known.numbers()
 
 
 def _exists(layer: Layer, path: str) -> bool:

@@ -194,8 +194,8 @@ COMMANDS = """\
         runs = brain.layers[0].journal.runs
         runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
         check_health(brain, os.getcwd()), apply_fixes(brain)
-        from lessons_kb.brain.exchange import Transcripts
-        Transcripts(brain).take_in("session.jsonl", write=True)
+        from lessons_kb.brain.exchange import take_in_transcript
+        take_in_transcript(brain, "session.jsonl", write=True)
 """
 
 

@@ -1,24 +1,27 @@
 """The library, as its users call it."""
 
 import asyncio
-import threading
+import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.errors import (
-    AmbiguousCard,
-    CardNotFound,
-    DuplicateCard,
-    EditRefused,
-    InputError,
-)
+from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
+from tests import kit
 
 PROMPT = "Add a Telegram command that runs a shell script"
+TODAY = dt.date.today().isoformat()
+ALLOWLIST = "lessons/telegram-allowlist.md"
 
 
-def test_the_block_holds_the_card_that_matters(root, telegram):
-    block = Brain.open(root).preflight(PROMPT)
+@pytest.fixture
+def brain(root):
+    return Brain.open(root)
+
+
+def test_the_block_holds_the_card_that_matters(brain, telegram):
+    block = brain.preflight(PROMPT)
     assert block.text == (
         "[ACTIVE LESSONS — verify before finalizing]\n"
         "1. Telegram remote execution must require an allowlist"
@@ -28,65 +31,45 @@ def test_the_block_holds_the_card_that_matters(root, telegram):
         "   - [ ] Cover the rejection with a test\n"
         "[/ACTIVE LESSONS]"
     )
-    assert [hit.card.id for hit in block.lessons] == ["lessons/telegram-allowlist.md"]
+    assert [hit.card.id for hit in block.lessons] == [ALLOWLIST]
     assert 0 < block.tokens <= 3200
+    unrelated = "Translate this paragraph about the history of Rome into French"
+    assert brain.preflight(unrelated).text == ""
 
 
-def test_an_unrelated_prompt_gets_nothing(root, telegram):
-    prompt = "Translate this paragraph about the history of Rome into French"
-    assert Brain.open(root).preflight(prompt).text == ""
-
-
-def test_an_empty_brain_and_an_empty_prompt_are_silent(root):
-    brain = Brain.open(root)
-    assert brain.preflight("anything").text == ""
-    assert brain.preflight("").text == ""
+def test_an_empty_brain_and_an_empty_prompt_are_silent(brain):
+    assert brain.preflight("anything").text == brain.preflight("").text == ""
     assert brain.search("") == []
 
 
-@pytest.mark.parametrize("header", ["status: ignored", "status: archived", "project: other"])
-def test_only_active_cards_of_this_project_are_injected(root, write, telegram, header):
+@pytest.mark.parametrize(("header", "project", "injected"), [
+    ("status: ignored", "mine", False), ("status: archived", "mine", False),
+    ("project: other", "mine", False), ("project: Bot", "bot", True),
+    ("project: Bot", None, False),  # an unknown project excludes it
+])  # fmt: skip
+def test_only_active_cards_of_this_project_are_injected(root, telegram, header, project, injected):
     telegram.write_text(telegram.read_text().replace("type: lesson", f"type: lesson\n{header}"))
-    assert Brain.open(root, project="mine").preflight(PROMPT).text == ""
+    assert bool(Brain.open(root, project=project).preflight(PROMPT).lessons) is injected
 
 
-def test_a_card_of_this_project_is_injected(root, telegram):
-    telegram.write_text(telegram.read_text().replace("type: lesson", "type: lesson\nproject: Bot"))
-    assert Brain.open(root, project="bot").preflight(PROMPT).lessons
-    assert not Brain.open(root).preflight(PROMPT).lessons  # an unknown project excludes it
-
-
-def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(root, write):
-    write(
-        "lessons/m.md",
-        """\
-        ---
-        paths: ["migrations/**"]
-        ---
-        # Lock timeouts
-
-        ## Prevention Checklist
-
-        - Set lock_timeout
-        """,
-    )
-    brain = Brain.open(root)
+def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(brain, write):
+    header = '---\npaths: ["migrations/**"]\n---\n'
+    body = "# Lock timeouts\n\n## Prevention Checklist\n\n- Set lock_timeout\n"
+    write("lessons/m.md", header + body)
     assert brain.preflight("tidy migrations/0007_users.sql please").lessons
     assert brain.preflight("tidy this please", paths=["migrations/x.sql"]).lessons
     assert not brain.preflight("tidy docs/0007_users.sql please").lessons
 
 
-def test_notes_come_as_context_behind_the_lessons(root, write, telegram):
+def test_notes_come_as_context_behind_the_lessons(brain, write, telegram):
     write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
-    brain = Brain.open(root)
     text = brain.preflight(PROMPT).text
     assert text.index("[/ACTIVE LESSONS]") < text.index("[CONTEXT]") < text.index("notes/bot.md")
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
 
 
-def test_within_a_session_nothing_is_repeated_in_vain(root, telegram):
+def test_within_a_session_nothing_is_repeated_in_vain(brain, root, telegram):
     (root / "lessons.toml").write_text("[preflight]\nreinject_after = 3\n")
-    brain = Brain.open(root)
     given = [bool(brain.preflight(PROMPT, session="s").lessons) for _ in range(6)]
     assert given == [True, False, False, False, True, False]
     assert brain.preflight(PROMPT, session="another").lessons
@@ -95,41 +78,43 @@ def test_within_a_session_nothing_is_repeated_in_vain(root, telegram):
     assert brain.preflight(PROMPT, session="s").lessons  # it changed
 
 
-def test_check_looks_for_what_was_injected_last(root, telegram):
-    brain = Brain.open(root)
+def test_check_looks_for_what_was_injected_last(brain, telegram):
+    answer = "Every chat id that is not on the allowlist is rejected."
     assert brain.check("whatever").checked == 0
     brain.preflight(PROMPT)
-    check = brain.check("Every chat id that is not on the allowlist is rejected.")
+    check = brain.check(answer)
     assert check.checked == 2
     assert [item.item for item in check.unaddressed] == ["Cover the rejection with a test"]
-    done = brain.check(
-        "Every chat id that is not on the allowlist is rejected.",
-        evidence=["def test_rejection_of_unknown_chat(): ..."],
-    )
+    done = brain.check(answer, evidence=["def test_rejection_of_unknown_chat(): ..."])
     assert done.unaddressed == ()
 
 
-def test_create_writes_a_card_that_is_found(root):
-    brain = Brain.open(root)
-    card = brain.create(
-        "Retry charged twice", topics=["payments"], severity="high", today="2026-03-04"
-    )
+def test_create_writes_a_card_that_is_found(brain):
+    card = brain.create("Retry charged twice", topics=["payments"], severity="high")
     assert card.id == "lessons/retry-charged-twice.md"
-    assert (card.title, card.topics, card.severity) == (
-        "Retry charged twice",
-        ("payments",),
-        "high",
-    )
-    assert card.created == "2026-03-04"
+    assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
+    assert (card.severity, card.created) == ("high", TODAY)
     assert [found.id for found in brain.cards.all()] == [card.id]
 
 
-def test_create_refuses_a_title_that_exists(root, telegram):
-    brain = Brain.open(root)
+def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
+    parts = {"symptoms": ["a payment times out", "customers were charged twice"], "paths": ["a.py"]}
+    cause = "The gateway takes each request without a key for a new charge"
+    sections = {"Root Cause": cause, "Prevention Checklist": "- [ ] Send the same key"}
+    card = brain.cards.create("Retry charged twice", whole=True, sections=sections, **parts)
+    assert (root / card.id).read_text() == (
+        "---\ntype: lesson\ntitle: Retry charged twice\npaths:\n  - a.py\nsymptoms:\n"
+        "  - a payment times out\n  - customers were charged twice\nseverity: medium\n"
+        f"created: {TODAY}\n---\n\n## Root Cause\n\n{cause}\n\n"
+        "## Prevention Checklist\n\n- [ ] Send the same key\n"
+    )
+
+
+def test_create_refuses_a_title_that_exists(brain, telegram):
     title = "telegram remote execution must require an ALLOWLIST."
     with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:
         brain.create(title)
-    assert caught.value.existing == "lessons/telegram-allowlist.md"
+    assert caught.value.existing == ALLOWLIST
     assert brain.create(title, on_duplicate="bump").occurrences == 6
     second = brain.create(title, on_duplicate="new")
     assert second.id == "lessons/telegram-remote-execution-must-require-an-allowlist.md"
@@ -137,17 +122,17 @@ def test_create_refuses_a_title_that_exists(root, telegram):
 
 
 @pytest.mark.parametrize("title", ["", "   ", "\n\t"])
-def test_create_needs_a_title(root, title):
+def test_create_needs_a_title(brain, root, title):
     with pytest.raises(InputError):
-        Brain.open(root).create(title)
+        brain.create(title)
     assert list(root.rglob("*.md")) == []
 
 
 @pytest.mark.parametrize(
     "title", ['../../etc/пароль 비밀 "x"', "x" * 300, "CON", "...", "a/b\\c:d*?", "🎉"]
 )
-def test_create_stays_in_the_brain_whatever_the_title(root, title):
-    card = Brain.open(root).create(title)
+def test_create_stays_in_the_brain_whatever_the_title(brain, root, title):
+    card = brain.create(title)
     path = root / card.id
     assert path.is_file()
     assert path.parent == root / "lessons"
@@ -155,64 +140,47 @@ def test_create_stays_in_the_brain_whatever_the_title(root, title):
     assert card.title == title
 
 
-def test_bump_counts_and_keeps_every_other_byte(root, telegram):
+def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
     before = telegram.read_text()
-    brain = Brain.open(root)
-    (card,) = brain.bump("telegram", task="Add /restart", today="2026-05-06")
-    assert (card.occurrences, card.last_seen) == (6, "2026-05-06")
+    with pytest.raises(CardNotFound):
+        brain.bump("telegram", "nothing-like-it")
+    assert telegram.read_text() == before
+    (card,) = brain.bump("telegram", task="Add /restart")
+    assert (card.occurrences, card.last_seen) == (6, TODAY)
     assert card.examples == ("Add /restart",)
     after = telegram.read_text()
     assert "occurrences: 6  # counted by hand" in after
-    assert 'last-seen: "2026-05-06"' in after
+    assert f'last-seen: "{TODAY}"' in after
     assert after.split("---\n")[2:] == before.split("---\n")[2:]
     assert brain.cards.get("telegram").occurrences == 6
 
 
-@pytest.mark.slow
-def test_examples_keep_the_last_five(root, telegram):
-    brain = Brain.open(root)
+def test_examples_keep_the_last_five_and_a_count_that_can_grow_no_more_stays(brain, telegram):
+    telegram.write_text("---\noccurrences: 999999\n---\n# Allowlist\n", encoding="utf-8")
     for number in range(7):
         (card,) = brain.bump("telegram", task=f"task {number}")
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
-
-
-def test_a_count_that_can_grow_no_more_stays(root, telegram):
-    telegram.write_text("---\noccurrences: 1000000\n---\n# Allowlist\n", encoding="utf-8")
-    with Brain.open(root) as brain:
-        [card] = brain.bump("telegram-allowlist")
     assert card.occurrences == 1_000_000
 
 
-def test_a_bump_of_several_touches_nothing_when_one_is_unknown(root, telegram):
-    before = telegram.read_bytes()
-    with pytest.raises(CardNotFound):
-        Brain.open(root).bump("telegram", "nothing-like-it")
-    assert telegram.read_bytes() == before
-
-
-def test_names_of_cards(root, write, telegram):
+def test_names_of_cards(brain, write, telegram):
     write("playbooks/telegram-setup.md", "# Set up the bot\n")
     write("playbooks/rename.md", "# Rename a column\n")
-    cards = Brain.open(root).cards
     for name in ("playbooks/rename.md", "playbooks/rename", "rename", "rename.md", "ren"):
-        assert cards.get(name).id == "playbooks/rename.md"
-    with pytest.raises(
-        AmbiguousCard, match=r"matches 2 cards: .*telegram-allowlist.*telegram-setup"
+        assert brain.cards.get(name).id == "playbooks/rename.md"
+    for name, error, said in (
+        ("telegram", AmbiguousCard, r"matches 2 cards: .*telegram-allowlist.*telegram-setup"),
+        ("renmae", CardNotFound, r"did you mean playbooks/rename\.md"),
+        ("../../../etc/passwd", CardNotFound, "lessons list"),
+        ("TELEGRAM-ALOWLIST", CardNotFound, "did you mean lessons/telegram-allowlist"),
+        ("", CardNotFound, "no card"),
+        ("\udcff", CardNotFound, "no card"),
     ):
-        cards.get("telegram")
-    with pytest.raises(CardNotFound, match=r"did you mean playbooks/rename\.md"):
-        cards.get("renmae")
-    with pytest.raises(CardNotFound, match="lessons list"):
-        cards.get("../../../etc/passwd")
-    with pytest.raises(CardNotFound, match="did you mean lessons/telegram-allowlist"):
-        cards.get("TELEGRAM-ALOWLIST")
-    for name in ("", "\udcff"):
-        with pytest.raises(CardNotFound):
-            cards.get(name)
+        with pytest.raises(error, match=said):
+            brain.cards.get(name)
 
 
-def test_ignore_archive_restore_change_one_line_and_delete_none(root, telegram):
-    brain = Brain.open(root)
+def test_ignore_archive_restore_change_one_line_and_delete_none(brain, telegram):
     before = telegram.read_text().splitlines()
     for status in ("ignored", "archived"):
         (card,) = brain.cards.set_status(status, "telegram")
@@ -221,20 +189,19 @@ def test_ignore_archive_restore_change_one_line_and_delete_none(root, telegram):
     changed = telegram.read_text().splitlines()
     assert [line for line in changed if line not in before] == ["status: archived"]
     assert [line for line in before if line not in changed] == []
-    assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "activated")
-    assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "unchanged")
+    assert brain.cards.restore("telegram") == (ALLOWLIST, "activated")
+    assert brain.cards.restore("telegram") == (ALLOWLIST, "unchanged")
     assert brain.preflight(PROMPT).lessons
     text = telegram.read_bytes()
     brain.cards.delete("telegram")
     assert not telegram.exists()
     assert brain.preflight(PROMPT).text == ""
-    assert brain.cards.restore("telegram") == ("lessons/telegram-allowlist.md", "undeleted")
+    assert brain.cards.restore("telegram") == (ALLOWLIST, "undeleted")
     assert telegram.read_bytes() == text
 
 
-def test_a_file_that_cannot_be_edited_safely_is_left_alone(root, write):
+def test_a_file_that_cannot_be_edited_safely_is_left_alone(brain, write):
     path = write("lessons/a.md", "# Fine\n")
-    brain = Brain.open(root)
     brain.refresh()
     bad = b"---\ntitle: \xff\n---\n"
     path.write_bytes(bad)
@@ -246,55 +213,38 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(root, write):
 def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     near, far = tmp_path / "near", tmp_path / "far"
     for folder, word in ((near, "zebra stripes"), (far, "giraffe necks")):
-        (folder / "lessons").mkdir(parents=True)
-        (folder / "lessons/a.md").write_text(f"# Mind the {word}\n\n## Fix\n\n- Look at {word}\n")
+        kit.write(folder, "lessons/a.md", f"# Mind the {word}\n\n## Fix\n\n- Look at {word}\n")
     brain = Brain.open(near, far)
     assert brain.search("zebra stripes")[0].brain == ""
     both = brain.search("the zebra stripes and giraffe necks look alike")
-    assert {(hit.card.id, hit.brain) for hit in both} == {
-        ("lessons/a.md", "near"),
+    assert [(hit.card.id, hit.brain) for hit in both] == [
+        ("lessons/a.md", "near"),  # the nearer one wins ties
         ("lessons/a.md", "far"),
-    }
-    assert both[0].brain == "near"  # the nearer one wins ties
+    ]
     assert brain.cards.get("far:lessons/a.md").title == "Mind the giraffe necks"
     assert brain.cards.get("a").title == "Mind the zebra stripes"
     brain.create("Something new")
     assert (near / "lessons/something-new.md").exists()
 
 
-def test_a_card_of_a_brain_inside_another_is_there_once(root):
-    inner = root / "pkg"
-    for folder, title in ((root, "Zebra paint fades in acid rain"), (inner, "Walrus tusks melt")):
-        (folder / "lessons").mkdir(parents=True)
-        (folder / "lessons" / "same.md").write_text(f"# {title}\n", encoding="utf-8")
-    with Brain.open(inner, root) as brain:
+def test_a_card_of_a_brain_inside_another_is_there_once(root, write):
+    write("lessons/same.md", "# Zebra paint fades in acid rain\n")
+    write("pkg/lessons/same.md", "# Walrus tusks melt\n")
+    with Brain.open(root / "pkg", root) as brain:
         assert [hit.card.id for hit in brain.search("walrus tusks")] == ["lessons/same.md"]
-        assert [card.title for card in brain.cards.all()] == [
-            "Walrus tusks melt",
-            "Zebra paint fades in acid rain",
-        ]
+        titles = [card.title for card in brain.cards.all()]
+        assert titles == ["Walrus tusks melt", "Zebra paint fades in acid rain"]
         names = [card.id for card in brain.cards.all(aliased=True)]
         assert names == ["pkg:lessons/same.md", f"{root.name}:lessons/same.md"]
-        assert [brain.cards.get(name).title[:5] for name in names] == ["Walru", "Zebra"]
+        assert [brain.cards.get(name).title for name in names] == titles
 
 
-def test_a_brain_is_shared_between_threads_and_asyncio(root, telegram):
-    brain = Brain.open(root)
-    failures = []
+def test_a_brain_is_shared_between_threads_and_asyncio(brain, telegram):
+    def work(_number):
+        return all(brain.preflight(PROMPT).lessons for _ in range(10))
 
-    def work():
-        try:
-            for _ in range(10):
-                assert brain.preflight(PROMPT).lessons
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
 
     async def ask():
         return (await asyncio.to_thread(brain.preflight, PROMPT)).text
@@ -302,17 +252,15 @@ def test_a_brain_is_shared_between_threads_and_asyncio(root, telegram):
     assert "allowlist" in asyncio.run(ask())
 
 
-def test_the_budget_of_the_caller_is_a_hard_ceiling(root, telegram):
-    brain = Brain.open(root)
+def test_the_budget_of_the_caller_is_a_hard_ceiling(brain, telegram):
     for budget in (0, 10, 100, 400, 1000):
         assert brain.preflight(PROMPT, budget=budget).tokens <= budget
     few_words = brain.preflight(PROMPT, budget=30, counter=lambda text: len(text.split()))
     assert len(few_words.text.split()) <= 30
 
 
-def test_no_secret_reaches_a_card_by_its_task_or_its_title(root):
+def test_no_secret_reaches_a_card_by_its_task_or_its_title(brain, root):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    brain = Brain.open(root)
     card = brain.create(f"The token {token} was committed", topics=[f"GITHUB_TOKEN={token}"])
     brain.bump(card.id, task=f"Deploy with {token}")
     assert token.casefold() not in card.id
@@ -320,50 +268,42 @@ def test_no_secret_reaches_a_card_by_its_task_or_its_title(root):
     assert brain.cards.get(card.id).examples == ("Deploy with [redacted github token]",)
 
 
-def test_a_deleted_card_comes_back_although_another_begins_like_it(root, write):
+def test_a_deleted_card_comes_back_although_another_begins_like_it(brain, write):
     write("lessons/queue.md", "---\ntitle: Queue\n---\n")
     write("lessons/queue-full.md", "---\ntitle: Queue is full\nstatus: archived\n---\n")
     write("lessons/queue-late.md", "---\ntitle: Queue is late\n---\n")
-    cards = Brain.open(root).cards
-    cards.delete("lessons/queue.md")
-    assert cards.restore("queue") == ("lessons/queue.md", "undeleted")
-    cards.delete("queue-late", "queue")
-    assert cards.restore("queue") == ("lessons/queue.md", "undeleted")
-    assert cards.get("queue-full").status == "archived"
+    for names in (("lessons/queue.md",), ("queue-late", "queue")):
+        brain.cards.delete(*names)
+        assert brain.cards.restore("queue") == ("lessons/queue.md", "undeleted")
+    assert brain.cards.get("queue-full").status == "archived"
 
 
-def test_a_card_that_is_gone_is_not_said_to_be_active(root, write):
+def test_a_card_that_is_gone_is_not_said_to_be_active(brain, write, monkeypatch):
     path = write("lessons/queue.md", "---\ntitle: Queue\n---\n")
-    brain = Brain.open(root)
     cards = brain.cards
-    assert cards.get("queue").status == "active"
     layer, card = cards.find("queue")
     path.unlink()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(cards), "find", lambda *_: (layer, card))  # an index that lags behind
-        with pytest.raises(CardNotFound, match="no card named 'queue'"):
-            cards.restore("queue")
+    monkeypatch.setattr(type(cards), "find", lambda *_: (layer, card))  # an index that lags behind
+    with pytest.raises(CardNotFound, match="no card named 'queue'"):
+        cards.restore("queue")
 
 
-def test_one_card_that_refuses_keeps_no_other_back(root, write):
+def test_one_card_that_refuses_keeps_no_other_back(brain, write):
     for name in ("a", "c"):
         write(f"lessons/{name}.md", f"---\ntitle: {name}\noccurrences: 1\n---\n")
     write("lessons/b.md", "---\ntitle: b\noccurrences: 1_000\nstatus: active; ask Kim\n---\n")
-    cards = Brain.open(root).cards
-    with pytest.raises(
-        EditRefused, match=r"b.md was not changed.*1_000.*; done: lessons/a.md, lessons/c.md"
-    ):
+    cards, done = brain.cards, "; done: lessons/a.md, lessons/c.md"
+    with pytest.raises(EditRefused, match=f"b.md was not changed.*1_000.*{done}"):
         cards.bump("a", "b", "c")
     assert [cards.get(name).occurrences for name in "abc"] == [2, 1, 2]
-    with pytest.raises(EditRefused, match=r"ask Kim.*; done: lessons/a.md, lessons/c.md"):
+    with pytest.raises(EditRefused, match=f"ask Kim.*{done}"):
         cards.set_status("archived", "a", "b", "c")
     assert [cards.get(name).status for name in "abc"] == ["archived", "active", "archived"]
 
 
-def test_a_card_that_cannot_be_read_is_named_as_such(root, write):
+def test_a_card_that_cannot_be_read_is_named_as_such(brain, write):
     write("lessons/queue.md", "---\ntitle: Queue\n---\n").write_bytes(b"---\ntitle: \xff\n---\n")
     write("lessons/open.md", "---\ntitle: never closed")
-    brain = Brain.open(root)
     for name in ("queue", "lessons/queue.md", "que", "open"):
         with pytest.raises(CardNotFound, match=r"^lessons/(queue|open)\.md is not .*lint"):
             brain.bump(name)

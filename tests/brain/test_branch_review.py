@@ -1,5 +1,6 @@
 """Drafts that become commits: what is written where, by whom, and what is never lost."""
 
+import datetime as dt
 import threading
 
 import pytest
@@ -54,10 +55,10 @@ def show(root, path, branch=BRANCH):
 def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain, root):
     draft = propose(brain)
     done = review(brain)
-    card = done.accept(draft.id, today="2026-11-23", seen=draft.digest)
+    card = done.accept(draft.id, seen=draft.digest)
     assert card.id == PATH
     text = show(root, PATH)
-    assert "created: 2026-11-23" in text
+    assert f"created: {dt.date.today()}" in text
     assert "Send an idempotency key" in text
     told = git(root, "log", "-1", "--format=%an <%ae>%n%B", BRANCH)
     assert told.splitlines()[:4] == [
@@ -93,10 +94,10 @@ def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(brain, root):
 def test_a_merge_counts_on_the_branch(brain, root):
     (root / "lessons" / "money.md").write_text(CARD + "\nAn edit that is not committed.\n")
     draft = propose(brain, example="the invoice of a customer was a cent off")
-    card = review(brain).merge(draft.id, "money", today="2026-11-23", seen=draft.digest)
+    card = review(brain).merge(draft.id, "money", seen=draft.digest)
     assert (card.id, card.occurrences) == ("lessons/money.md", 2)
     text = show(root, "lessons/money.md")
-    assert "last-seen: 2026-11-23" in text
+    assert f"last-seen: {dt.date.today()}" in text
     assert "a cent off" in text
     assert "not committed" not in text
     assert "occurrences" not in (root / "lessons" / "money.md").read_text()

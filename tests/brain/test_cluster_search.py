@@ -10,6 +10,7 @@ from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
 from lessons_kb.store.settings import read_cluster_settings, read_key
 from lessons_kb.store.user_state import user_settings_path
+from tests import kit
 from tests.kit import Workspace, trust_brain
 from tests.qdrant_server import QdrantServer
 
@@ -30,10 +31,9 @@ def server():
 @pytest.fixture
 def root(tmp_path):
     folder = tmp_path / "brain"
-    (folder / "lessons").mkdir(parents=True)
-    (folder / "lessons.toml").write_text('[index]\nengine = "qdrant"\ncollection = "zoo"\n')
+    kit.write(folder, "lessons.toml", '[index]\nengine = "qdrant"\ncollection = "zoo"\n')
     for number, words in enumerate(WORDS):
-        (folder / f"lessons/{number}.md").write_text(CARD.format(words))
+        kit.write(folder, f"lessons/{number}.md", CARD.format(words))
     return folder
 
 
@@ -47,9 +47,11 @@ def push(root, server):
 
 
 def name_server(url, *, seconds=PATIENT, more=""):
-    path = pathlib.Path(user_settings_path())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'[cluster]\nurl = "{url}"\nseconds = {seconds}\n{more}')
+    configure(f'url = "{url}"\nseconds = {seconds}\n{more}')
+
+
+def configure(lines):
+    kit.write(pathlib.Path("/"), user_settings_path(), f"[cluster]\n{lines}\n")
 
 
 def ask(root):
@@ -83,12 +85,9 @@ def test_a_brain_of_another_engine_is_never_sent(root, server):
     assert server.requests == []
 
 
-def test_a_brain_cannot_name_a_server(root):
+def test_a_brain_cannot_name_a_server_by_settings_of_its_own(root, server, monkeypatch):
     with pytest.raises(ConfigError, match="cluster"):
         parse_settings('[cluster]\nurl = "https://example.com"\n')
-
-
-def test_nor_can_its_project_by_settings_of_its_own(root, server, monkeypatch):
     push(root, server)
     local = ask(root)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(root / ".config"))
@@ -174,9 +173,7 @@ def test_a_key_that_others_can_read_is_not_used(root, server, tmp_path):
 )
 def test_settings_that_cannot_be_used_are_named(root, server, line, words):
     local = ask(root)
-    path = pathlib.Path(user_settings_path())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"[cluster]\n{line}\n")
+    configure(line)
     with pytest.raises(ConfigError, match=words):
         read_cluster_settings()
     assert ask(root) == local

@@ -1,5 +1,7 @@
 """Lessons in from elsewhere: planned, deduplicated, written once."""
 
+import contextlib
+import datetime as dt
 import json
 import pathlib
 import shutil
@@ -9,9 +11,10 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
+from tests import kit
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
-TODAY = "2026-11-20"
+TODAY = dt.date.today().isoformat()
 
 
 @pytest.fixture
@@ -21,169 +24,151 @@ def exchange(root):
 
 @pytest.fixture
 def memory(tmp_path):
-    path = tmp_path / "AGENTS.md"
-    path.write_text("## Gotchas\n\n- Never edit an applied migration\n- Pin the zone first\n")
-    return path
+    text = "## Gotchas\n\n- Never edit an applied migration\n- Pin the zone first\n"
+    return str(kit.write(tmp_path, "AGENTS.md", text))
 
 
-def mistakes(path, *rows):
-    path.unlink(missing_ok=True)
-    db = sqlite3.connect(path)
-    db.execute(
-        "CREATE TABLE mistakes (id INTEGER PRIMARY KEY, description TEXT, feedback TEXT,"
-        " stage TEXT, file_patterns TEXT, occurrence_count INTEGER, last_task TEXT,"
-        " last_timestamp INTEGER, example_tasks TEXT, embedding BLOB)"
-    )
-    for row in rows:
-        db.execute("INSERT INTO mistakes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'00')", row)
-    db.commit()
-    db.close()
-    return str(path)
+@pytest.fixture
+def galangal(exchange, tmp_path):
+    """Plan the import of a database of mistakes: (count, title, number) of each."""
 
+    def plan(*rows, **how):
+        path = tmp_path / "m.db"
+        path.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            db.execute(
+                "CREATE TABLE mistakes (id INTEGER PRIMARY KEY, description TEXT, feedback TEXT,"
+                " stage TEXT, file_patterns TEXT, occurrence_count INTEGER, last_task TEXT,"
+                " last_timestamp INTEGER, example_tasks TEXT, embedding BLOB)"
+            )
+            for number, (count, title) in enumerate(rows, 1):
+                advice = "Always check if user exists"
+                row = (number, title, advice, "DEV", '["src/user.py"]', count, "signup")
+                row += (1_790_000_000, '["signup"]')
+                db.execute("INSERT INTO mistakes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'00')", row)
+            db.commit()
+        return exchange.plan("galangal", str(path), **how)
 
-def row(count=3, title="Forgot null check on user object", number=1):
-    tasks = json.dumps(["signup"])
-    advice = "Always check if user exists"
-    return (number, title, advice, "DEV", '["src/user.py"]', count, "signup", 1_790_000_000, tasks)
+    return plan
 
 
 def actions(plan):
     return [step.action for step in plan.steps]
 
 
-def test_a_plan_writes_nothing(exchange, memory, root):
-    plan = exchange.plan("memory", str(memory))
+def export_of(tmp_path, **line):
+    path = tmp_path / "cards.jsonl"
+    path.write_text(json.dumps({"format": "lessons-kb/1", **line}) + "\n")
+    return str(path)
+
+
+def read_all(root):
+    return {path: path.read_bytes() for path in root.rglob("*.md")}
+
+
+def test_a_plan_writes_nothing_and_twice_is_once(exchange, memory, root):
+    plan = exchange.plan("memory", memory)
     assert [(step.action, step.card) for step in plan.steps] == [
         ("create", "lessons/never-edit-an-applied-migration.md"),
         ("create", "lessons/pin-the-zone-first.md"),
     ]
-    assert not list(root.rglob("*.md"))
-
-
-def test_twice_is_once(exchange, memory, root):
-    exchange.carry_out(exchange.plan("memory", str(memory)), today=TODAY)
-    before = {path: path.read_bytes() for path in root.rglob("*.md")}
-    again = exchange.plan("memory", str(memory))
+    assert not read_all(root)
+    exchange.carry_out(plan)
+    before = read_all(root)
+    again = exchange.plan("memory", memory)
     assert [(step.action, step.reason) for step in again.steps] == [("skip", "already here")] * 2
-    exchange.carry_out(again, today=TODAY)
-    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
-
-
-def test_a_card_renamed_and_retitled_is_still_known(exchange, memory, root):
-    exchange.carry_out(exchange.plan("memory", str(memory)), today=TODAY)
-    card = root / "lessons" / "pin-the-zone-first.md"
+    exchange.carry_out(again)
+    assert read_all(root) == before
+    card = root / "lessons" / "pin-the-zone-first.md"  # renamed and retitled it is still known
     text = card.read_text().replace("title: Pin the zone first", "title: Zones drift")
     card.rename(root / "lessons" / "zones.md").write_text(text)
-    assert actions(exchange.plan("memory", str(memory))) == ["skip", "skip"]
+    assert actions(exchange.plan("memory", memory)) == ["skip", "skip"]
 
 
-def test_a_card_from_galangal_keeps_what_it_knew(exchange, tmp_path, root):
-    plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", row()))
-    (step,) = exchange.carry_out(plan, today=TODAY)
+def test_a_mistake_of_galangal_keeps_what_it_knew_and_brings_its_new_total(
+    exchange, galangal, root
+):
+    title = "Forgot null check on user object"
+    (step,) = exchange.carry_out(galangal((3, title)))
     card = Brain.open(root).cards.get(step.card)
-    assert (card.title, card.stages, card.paths) == (
-        "Forgot null check on user object",
-        ("DEV",),
-        ("src/user.py",),
-    )
+    assert (card.title, card.stages, card.paths) == (title, ("DEV",), ("src/user.py",))
     assert (card.occurrences, card.last_seen, card.created) == (3, "2026-09-21", TODAY)
-    assert card.examples == ("signup",)
-    assert card.checklist == ("Always check if user exists",)
-
-
-def test_a_mistake_seen_more_often_since_brings_its_new_total(exchange, tmp_path, root):
-    exchange.carry_out(exchange.plan("galangal", mistakes(tmp_path / "m.db", row(3))))
-    plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", row(5)))
+    assert (card.examples, card.checklist) == (("signup",), ("Always check if user exists",))
+    plan = galangal((5, title))
     assert actions(plan) == ["bump"]
     exchange.carry_out(plan)
     (card,) = Brain.open(root).cards.all()
     assert card.occurrences == 5
-    assert actions(exchange.plan("galangal", mistakes(tmp_path / "m.db", row(5)))) == ["skip"]
+    assert actions(galangal((5, title))) == ["skip"]
 
 
-def test_the_same_title_is_bumped_once_and_nothing_else_changes(exchange, tmp_path, telegram, root):
-    title = "Telegram remote execution must require an allowlist."
-    path = mistakes(tmp_path / "m.db", row(2, title))
+def test_the_same_title_is_bumped_once_and_nothing_else_changes(exchange, galangal, telegram, root):
+    row = (2, "Telegram remote execution must require an allowlist.")
     before = telegram.read_text()
-    plan = exchange.plan("galangal", path)
+    plan = galangal(row)
     assert actions(plan) == ["bump"]
-    exchange.carry_out(plan, today=TODAY)
+    exchange.carry_out(plan)
     after = telegram.read_text()
     assert "occurrences: 7  # counted by hand" in after
     assert 'last-seen: "2026-09-21"' in after
     assert after.partition("## Situation")[2] == before.partition("## Situation")[2]
-    assert actions(exchange.plan("galangal", path)) == ["skip"]
+    assert actions(galangal(row)) == ["skip"]
     assert len(Brain.open(root).cards.all()) == 1
 
 
-def test_a_lesson_that_is_like_a_card_is_only_named(exchange, tmp_path, telegram):
-    title = "Remote execution through Telegram must require an allowlist"
-    path = mistakes(tmp_path / "m.db", row(1, title))
-    (step,) = exchange.plan("galangal", path).steps
+def test_a_lesson_that_is_like_a_card_is_only_named(galangal, telegram):
+    row = (1, "Remote execution through Telegram must require an allowlist")
+    (step,) = galangal(row).steps
     assert (step.action, step.card) == ("skip", "lessons/telegram-allowlist.md")
     assert "similar" in step.reason
     assert "--near new" in step.reason
-    assert actions(exchange.plan("galangal", path, near="new")) == ["create"]
-    assert actions(exchange.plan("galangal", path, near="bump")) == ["bump"]
-    with pytest.raises(InputError, match="near must be one of"):
-        exchange.plan("galangal", path, near="maybe")
+    assert actions(galangal(row, near="new")) == ["create"]
+    assert actions(galangal(row, near="bump")) == ["bump"]
 
 
-def test_what_a_source_says_twice_becomes_one_card(exchange, tmp_path, root):
-    rows = (row(2, "It broke the build", 1), row(3, "It broke the build.", 2))
-    plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))
+def test_what_a_source_says_twice_becomes_one_card(exchange, galangal, root):
+    rows = ((2, "It broke the build"), (3, "It broke the build."))
+    plan = galangal(*rows)
     assert actions(plan) == ["create", "bump"]
     exchange.carry_out(plan)
     (card,) = Brain.open(root).cards.all()
     assert card.occurrences == 5
-    again = exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))
-    assert actions(again) == ["skip", "skip"]
+    assert actions(galangal(*rows)) == ["skip", "skip"]
 
 
-def test_two_titles_of_one_slug_are_two_cards(exchange, tmp_path, root):
-    rows = (row(1, "Never use ==", 1), row(1, "Never use ===", 2), row(1, "Never use !=", 3))
-    plan = exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))
+def test_distinct_lessons_of_one_form_or_one_slug_stay_distinct(exchange, galangal):
+    plan = galangal(*((1, f"Never use {sign}") for sign in ("==", "===", "!=")))
     done = exchange.carry_out(plan)
     assert [step.card for step in done] == [step.card for step in plan.steps]
     assert len({step.card for step in done}) == 3
-
-
-def test_distinct_lessons_of_one_form_stay_distinct(exchange, tmp_path):
-    rows = [row(1, f"Endpoint /v1/resource-{n} needs its own rate limit", n) for n in range(60)]
-    assert actions(exchange.plan("galangal", mistakes(tmp_path / "m.db", *rows))) == [
-        "create"
-    ] * len(rows)
+    rows = [(1, f"Endpoint /v1/resource-{n} needs its own rate limit") for n in range(60)]
+    assert actions(galangal(*rows)) == ["create"] * len(rows)
 
 
 def test_a_review_becomes_findings(exchange, tmp_path, root):
-    path = tmp_path / "review.md"
-    path.write_text(
+    path = kit.write(
+        tmp_path,
+        "review.md",
         "| # | Claim | State | Supporting |\n|---|---|---|---|\n"
         "| 1 | The limiter trusts a header | Disputed | probe |\n\n"
-        "| Deferred | Reopen when |\n|---|---|\n| Several currencies | a customer asks |\n"
+        "| Deferred | Reopen when |\n|---|---|\n| Several currencies | a customer asks |\n",
     )
     exchange.carry_out(exchange.plan("review", str(path)))
     cards = {card.title: card for card in Brain.open(root).cards.all()}
     claim = cards["The limiter trusts a header"]
-    assert (claim.kind, claim.evidence, claim.supported_by) == (
-        "qa-finding",
-        "disputed",
-        ("probe",),
-    )
+    assert (claim.kind, claim.evidence) == ("qa-finding", "disputed")
+    assert claim.supported_by == ("probe",)
     assert cards["Several currencies"].reopen_when == "a customer asks"
     assert all(card.id.startswith("qa-findings/") for card in cards.values())
 
 
 def test_secrets_reach_no_card(exchange, tmp_path, root):
     key = "sk-ant-api03-" + "Ab3" * 30
-    path = tmp_path / "AGENTS.md"
-    path.write_text(
-        f"## Gotchas\n\n- The gateway wants a key. Never print ANTHROPIC_API_KEY={key}\n"
-    )
+    text = f"## Gotchas\n\n- The gateway wants a key. Never print ANTHROPIC_API_KEY={key}\n"
+    path = kit.write(tmp_path, "AGENTS.md", text)
     exchange.carry_out(exchange.plan("memory", str(path)))
-    (card,) = root.rglob("*.md")
-    assert key not in card.read_text()
-    assert "redacted" in card.read_text()
+    (text,) = (card.read_text() for card in root.rglob("*.md"))
+    assert (key in text, "redacted" in text) == (False, True)
 
 
 @pytest.mark.slow
@@ -204,8 +189,8 @@ def test_an_export_restores_a_brain_byte_for_byte(tmp_path):
     exchange.carry_out(plan)
     for card in Brain.open(source).cards.all():
         assert (target / card.id).read_bytes() == (source / card.id).read_bytes()
-    assert actions(exchange.plan("jsonl", str(path))).count("skip") == len(lines)
-    assert actions(Brain.open(source).exchange.plan("jsonl", str(path))).count("skip") == len(lines)
+    for one in (exchange, Brain.open(source).exchange):
+        assert actions(one.plan("jsonl", str(path))).count("skip") == len(lines)
 
 
 def test_a_card_bumped_since_its_export_is_left_alone(exchange, telegram, tmp_path, root):
@@ -215,61 +200,41 @@ def test_a_card_bumped_since_its_export_is_left_alone(exchange, telegram, tmp_pa
     assert actions(exchange.plan("jsonl", str(path))) == ["skip"]
 
 
-@pytest.mark.parametrize(
-    "card_id", ["../evil.md", "/tmp/evil.md", ".git/hooks/a.md", "a/.hidden/b.md", "x\\..\\y.md"]
-)
-def test_an_id_from_outside_never_leads_out(exchange, tmp_path, root, card_id):
-    text = "---\ntype: lesson\ntitle: Evil\n---\n\nBody\n"
-    line = {"format": "lessons-kb/1", "id": card_id, "title": "Evil", "text": text}
-    path = tmp_path / "evil.jsonl"
-    path.write_text(json.dumps(line))
-    (step,) = exchange.carry_out(exchange.plan("jsonl", str(path)))
-    assert (step.action, step.card) == ("create", "lessons/evil.md")
-    assert [str(found.relative_to(tmp_path)) for found in tmp_path.rglob("*.md")] == [
-        "brain/lessons/evil.md"
-    ]
+def test_text_that_is_no_card_is_skipped(exchange, tmp_path):
+    path = export_of(tmp_path, id="notes/a.md", title="A", text="Just a note")
+    (step,) = exchange.plan("jsonl", path).steps
+    assert (step.action, step.reason) == ("skip", "not a valid card: would be a note")
 
 
-def test_text_that_is_no_card_is_skipped(exchange, tmp_path, root):
-    line = {"format": "lessons-kb/1", "id": "notes/a.md", "title": "A", "text": "Just a note"}
-    path = tmp_path / "n.jsonl"
-    path.write_text(json.dumps(line))
-    (step,) = exchange.plan("jsonl", str(path)).steps
-    assert (step.action, step.reason) == (
-        "skip",
-        "not a valid card: would be a note",
-    )
-
-
-def test_an_unknown_source_is_named(exchange):
+def test_what_is_unknown_is_named(exchange, memory):
     with pytest.raises(InputError, match="import supports galangal, review, memory, jsonl"):
         exchange.plan("csv", "x")
-
-
-def test_an_unknown_format_is_named(exchange):
     with pytest.raises(InputError, match="must be one of json, jsonl, markdown"):
         exchange.export("xml")
+    with pytest.raises(InputError, match="near must be one of"):
+        exchange.plan("memory", memory, near="maybe")
 
 
 def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
     first, second = Brain.open(root).exchange, Brain.open(root).exchange
-    plans = [one.plan("memory", str(memory)) for one in (first, second)]
-    assert [step.action for step in first.carry_out(plans[0], today=TODAY)] == ["create"] * 2
-    done = second.carry_out(plans[1], today=TODAY)
+    plans = [one.plan("memory", memory) for one in (first, second)]
+    assert [step.action for step in first.carry_out(plans[0])] == ["create"] * 2
+    done = second.carry_out(plans[1])
     assert [(step.action, step.reason) for step in done] == [("skip", "already here")] * 2
     assert len(list((root / "lessons").iterdir())) == 2
 
 
-@pytest.mark.parametrize(
-    "name", ["../evil.md", "lessons/CON.md", "aux/x.md", "-rf.md", "lessons /a.md", "lessons./a.md"]
-)
+@pytest.mark.parametrize("name", [
+    "../evil.md", "/tmp/evil.md", ".git/hooks/a.md", "a/.hidden/b.md", "x\\..\\y.md",
+    "lessons/CON.md", "aux/x.md", "-rf.md", "lessons /a.md", "lessons./a.md",
+])  # fmt: skip
 def test_an_export_whose_name_cannot_be_kept_is_imported_once(exchange, root, tmp_path, name):
-    text = "---\ntitle: The queue was never emptied\noccurrences: 3\n---\n"
-    line = {"format": "lessons-kb/1", "id": name, "title": "The queue was never emptied"}
-    path = tmp_path / "cards.jsonl"
-    path.write_text(json.dumps({**line, "occurrences": 3, "text": text}) + "\n")
+    title = "The queue was never emptied"
+    text = f"---\ntitle: {title}\noccurrences: 3\n---\n"
+    path = export_of(tmp_path, id=name, title=title, occurrences=3, text=text)
     for action in ("create", "skip"):
-        [step] = exchange.carry_out(exchange.plan("jsonl", str(path)), today=TODAY)
+        [step] = exchange.carry_out(exchange.plan("jsonl", path))
         assert step.action == action
     assert step.card == "lessons/the-queue-was-never-emptied.md"
+    assert list(read_all(tmp_path)) == [root / step.card]
     assert "occurrences: 3\n" in (root / step.card).read_text()

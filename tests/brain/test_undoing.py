@@ -12,6 +12,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.undo import Undoing
 from lessons_kb.errors import CardNotFound
 from lessons_kb.store import trash
+from tests import kit
 
 NAME = "lessons/telegram-allowlist.md"
 PROMPT = "Let the Telegram bot run a shell command that a member of the group sends"
@@ -22,30 +23,24 @@ def brain(root, telegram):
     return Brain.open(root, directory=root)
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        lambda u: u.bump(NAME),
-        lambda u: u.set_status("ignored", NAME),
-        lambda u: u.set_status("archived", NAME),
-        lambda u: u.delete(NAME),
-    ],
-    ids=["bump", "ignore", "archive", "delete"],
-)
-@pytest.mark.parametrize(
-    "head",
-    [
-        "---\ntype: lesson\ntitle: A b c\n---\n",
-        "---\r\ntitle: A b c\r\nstatus: active  # for now\r\noccurrences: 2\r\n---\r\n",
-        "\ufeff---\ntitle: `a` breaks: YAML\nlast-seen: 2026-01-01\n---\n",
-        "",
-    ],
-    ids=["plain", "crlf", "lenient", "no header"],
-)
-def test_undo_gives_every_byte_back(brain, telegram, act, head):
+@pytest.fixture
+def undoing(brain):
+    return Undoing(brain)
+
+
+@pytest.mark.parametrize("act", [
+    lambda u: u.bump(NAME), lambda u: u.set_status("ignored", NAME),
+    lambda u: u.set_status("archived", NAME), lambda u: u.delete(NAME),
+], ids=["bump", "ignore", "archive", "delete"])  # fmt: skip
+@pytest.mark.parametrize("head", [
+    "---\ntype: lesson\ntitle: A b c\n---\n",
+    "---\r\ntitle: A b c\r\nstatus: active  # for now\r\noccurrences: 2\r\n---\r\n",
+    "\ufeff---\ntitle: `a` breaks: YAML\nlast-seen: 2026-01-01\n---\n",
+    "",
+], ids=["plain", "crlf", "lenient", "no header"])  # fmt: skip
+def test_undo_gives_every_byte_back(undoing, telegram, act, head):
     telegram.write_bytes((head + "\n# A b c\n\nText.  \n").encode())
     before = telegram.read_bytes()
-    undoing = Undoing(brain)
     act(undoing)
     assert not telegram.exists() or telegram.read_bytes() != before
     done = undoing.undo()
@@ -69,10 +64,8 @@ def test_any_row_of_changes_is_undone_step_by_step(brain, telegram, acts):
         if not telegram.exists():
             break
         before = len(undoing.steps)
-        if act == "bump":
-            undoing.bump(NAME)
-        elif act == "delete":
-            undoing.delete(NAME)
+        if act in ("bump", "delete"):
+            getattr(undoing, act)(NAME)
         else:
             undoing.set_status(act, NAME)
         if len(undoing.steps) > before:
@@ -83,44 +76,34 @@ def test_any_row_of_changes_is_undone_step_by_step(brain, telegram, acts):
     assert not undoing.steps
 
 
-def test_a_status_that_holds_already_is_no_step(brain):
-    undoing = Undoing(brain)
+def test_a_status_that_holds_already_and_a_file_that_its_editor_removed_are_no_steps(
+    undoing, brain
+):
     undoing.set_status("active", NAME)
+    assert undoing.edit(brain.layers[0], NAME, lambda path: pathlib.Path(path).unlink())
     assert not undoing.steps
 
 
-def test_what_was_written_since_is_kept_and_nothing_undone(brain, telegram):
-    undoing = Undoing(brain)
+def test_what_was_written_since_is_kept_and_nothing_undone(undoing, brain, telegram):
     undoing.bump(NAME)
     since = telegram.read_text("utf-8").replace("severity: high", "severity: low")
     telegram.write_text(since, encoding="utf-8")
     assert "has changed since then; nothing was undone" in undoing.undo().line
     assert telegram.read_text("utf-8") == since
-
-
-def test_a_key_changed_since_is_left_and_said_to_be(brain, telegram):
-    undoing = Undoing(brain)
     undoing.bump(NAME)
     brain.bump(NAME)
-    done = undoing.undo()
-    assert "not undone" in done.line
-    assert "\n" not in done.line
-    assert brain.cards.get(NAME).occurrences == 7
-    assert undoing.undo().line == "nothing to undo"
-
-
-def test_a_card_that_is_gone_stays_gone(brain, telegram):
-    undoing = Undoing(brain)
+    line = undoing.undo().line
+    assert ("not undone" in line, "\n" in line) == (True, False)
+    assert brain.cards.get(NAME).occurrences == 8
     undoing.bump(NAME)
     telegram.unlink()
     assert "no longer exists" in undoing.undo().line
     assert not telegram.exists()
+    assert undoing.undo().line == "nothing to undo"
 
 
-def test_an_edit_is_undone_only_while_it_stands(brain, telegram):
-    undoing = Undoing(brain)
-    before = telegram.read_bytes()
-    layer = brain.layers[0]
+def test_an_edit_is_undone_only_while_it_stands(undoing, brain, telegram):
+    before, layer = telegram.read_bytes(), brain.layers[0]
 
     def editor(path):
         pathlib.Path(path).write_text("edited\n", encoding="utf-8")
@@ -137,54 +120,30 @@ def test_an_edit_is_undone_only_while_it_stands(brain, telegram):
     assert [entry.why for entry in trash.entries(layer.root)] == ["edit undone"]
 
 
-def test_an_editor_may_remove_the_file(brain, telegram):
-    undoing = Undoing(brain)
-    assert undoing.edit(brain.layers[0], NAME, lambda path: pathlib.Path(path).unlink())
-    assert not undoing.steps
-
-
-def test_an_undone_bump_is_not_counted(brain):
-    undoing = Undoing(brain)
+def test_an_undone_bump_is_not_counted(undoing, brain):
     undoing.bump(NAME)
     undoing.undo()
     assert [times for _c, what, _d, times in brain.journal.counts(NAME) if what == "bumped"] == [0]
 
 
-def test_an_undone_bump_takes_its_recurrence_back(brain):
+def test_an_undone_bump_takes_its_recurrence_back_but_none_that_was_known_before(undoing, brain):
     brain.preflight(PROMPT, session="now")
-    undoing = Undoing(brain)
-    undoing.bump(NAME)
-    assert brain.stats.effect(NAME).recurrences == 1
-    undoing.undo()
-    assert brain.stats.effect(NAME).recurrences == 0
+
+    def recurs(act):
+        act()
+        return brain.stats.effect(NAME).recurrences
+
+    assert recurs(lambda: undoing.bump(NAME)) == 1
+    assert recurs(undoing.undo) == 0
     assert {what for _day, what, _times in brain.stats.history(NAME)} == {"injected"}
-    undoing.bump(NAME)
-    assert brain.stats.effect(NAME).recurrences == 1
-
-
-def test_a_recurrence_that_was_known_before_the_bump_stays(brain):
-    brain.preflight(PROMPT, session="now")
-    undoing = Undoing(brain)
-    undoing.bump(NAME)
-    undoing.bump(NAME)
-    undoing.undo()
-    assert brain.stats.effect(NAME).recurrences == 1
-    undoing.undo()
-    assert brain.stats.effect(NAME).recurrences == 0
-
-
-def test_a_merged_draft_taken_back_takes_its_recurrence_back(brain):
-    brain.preflight(PROMPT, session="now")
+    assert [recurs(lambda: undoing.bump(NAME)) for _ in range(2)] == [1, 1]
+    assert [recurs(undoing.undo) for _ in range(2)] == [1, 0]
     draft = brain.drafts.propose("Shell open to the whole group")
-    undoing = Undoing(brain)
-    undoing.merge(draft.id, NAME)
-    assert brain.stats.effect(NAME).recurrences == 1
-    undoing.undo()
-    assert brain.stats.effect(NAME).recurrences == 0
+    assert recurs(lambda: undoing.merge(draft.id, NAME)) == 1
+    assert recurs(undoing.undo) == 0
 
 
-def test_what_was_counted_yesterday_is_taken_back_from_yesterday(brain, monkeypatch):
-    undoing = Undoing(brain)
+def test_what_was_counted_yesterday_is_taken_back_from_yesterday(undoing, brain, monkeypatch):
     clock = [time.time() - 86_400]
     monkeypatch.setattr("lessons_kb.brain.undo.time", SimpleNamespace(time=lambda: clock[0]))
     undoing.bump(NAME)
@@ -194,17 +153,14 @@ def test_what_was_counted_yesterday_is_taken_back_from_yesterday(brain, monkeypa
 
 
 def test_several_brains_are_told_apart(tmp_path):
-    for name in ("near", "far"):
-        (tmp_path / name / "lessons").mkdir(parents=True)
-        (tmp_path / name / "lessons" / "a.md").write_text("# The same name\n", encoding="utf-8")
-    brain = Brain.open(tmp_path / "near", tmp_path / "far", directory=tmp_path)
+    near, far = (
+        kit.write(tmp_path, f"{n}/lessons/a.md", "# The same name\n") for n in ("near", "far")
+    )
+    brain = Brain.open(near.parents[1], far.parents[1], directory=tmp_path)
     undoing = Undoing(brain)
     undoing.bump("far:lessons/a.md")
-    assert "occurrences" in (tmp_path / "far" / "lessons" / "a.md").read_text("utf-8")
+    assert "occurrences" in far.read_text("utf-8")
     assert undoing.undo().names == ("far:lessons/a.md",)
-    assert "occurrences" not in (tmp_path / "far" / "lessons" / "a.md").read_text("utf-8")
-
-
-def test_what_is_not_there_is_said(brain):
-    with pytest.raises(CardNotFound, match="did you mean"):
-        Undoing(brain).bump("telegramm")
+    assert "occurrences" not in far.read_text("utf-8")
+    with pytest.raises(CardNotFound, match="no card named"):
+        undoing.bump("telegramm")

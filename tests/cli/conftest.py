@@ -46,6 +46,19 @@ def answer(monkeypatch, capsys):
 
 
 @pytest.fixture
+def at_terminal(lessons, monkeypatch):
+    """Return the lines that a command shows at a terminal, without its colours."""
+
+    def run(*arguments, columns=80):
+        with monkeypatch.context() as at:
+            at.setenv("COLUMNS", str(columns))
+            at.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+            return re.sub("\x1b\\[[0-9;]*m", "", lessons(*arguments).out).splitlines()
+
+    return run
+
+
+@pytest.fixture
 def brain(tmp_path, monkeypatch):
     """A trusted copy of the example brain; the working directory lies in it."""
     root = tmp_path / "brain-example"

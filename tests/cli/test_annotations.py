@@ -2,11 +2,7 @@
 
 import json
 
-from lessons_kb.cli.findings import (
-    Annotation,
-    format_github,
-    format_sarif,
-)
+from lessons_kb.cli.findings import Annotation, format_github, format_sarif
 
 ITEMS = [
     Annotation(path="lessons/a b.md", line=3, rule="r", message="50% done\nnext", level="error"),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.kit import commit, git, make_brain
+from tests.kit import commit, git, make_brain, write
 
 SHELL = r"""---
 type: lesson
@@ -34,23 +34,25 @@ def save(folder, subject, date="2026-01-05"):
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     folder = tmp_path / "shop"
-    (folder / "src").mkdir(parents=True)
+    folder.mkdir()
     git(folder, "init", "-q")
     make_brain(str(folder))
-    (folder / "lessons" / "shell.md").write_text(SHELL)
-    (folder / ".gitignore").write_text("build/\n")
-    (folder / "src" / "run.py").write_text(f"import os\n\n\ndef run(cmd):\n    {LINE}\n")
-    (folder / "src" / "old.py").write_text("os.system('ls')  # os.system\n")
-    (folder / "notes.txt").write_text(f"{LINE}\n")
-    (folder / "build").mkdir()
-    (folder / "build" / "x.py").write_text(LINE)
-    (folder / "src" / "data.py").write_bytes(b"shell=True\0")
+    for name, text in {
+        "lessons/shell.md": SHELL,
+        ".gitignore": "build/\n",
+        "src/run.py": f"import os\n\n\ndef run(cmd):\n    {LINE}\n",
+        "src/old.py": "os.system('ls')  # os.system\n",
+        "notes.txt": f"{LINE}\n",
+        "build/x.py": LINE,
+        "src/data.py": "shell=True\0",
+    }.items():
+        write(folder, name, text)
     save(folder, "first")
     monkeypatch.chdir(folder)
     return folder
 
 
-def test_the_tree(shop, lessons):
+def test_the_tree(shop, lessons, monkeypatch):
     done = lessons("detect")
     assert done.out == (
         f"src/old.py:1:1: os.system('ls')  # os.system {SAID}\nsrc/run.py:5:25: {LINE} {SAID}\n"
@@ -58,6 +60,8 @@ def test_the_tree(shop, lessons):
     assert done.err == "lessons: 2 matches of 1 card\n"
     assert done.code == 1
     assert lessons("detect", "--exit-zero").code == 0
+    monkeypatch.chdir(shop / "src")
+    assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
 
 
 @pytest.mark.parametrize(
@@ -77,39 +81,26 @@ def test_some_of_it(shop, lessons, paths, found):
     assert done.code == bool(found)
 
 
-def test_from_a_folder_below(shop, lessons, monkeypatch):
-    monkeypatch.chdir(shop / "src")
-    assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
-
-
 def test_a_project_without_git(tmp_path, lessons, monkeypatch):
     make_brain(str(tmp_path))
-    (tmp_path / "lessons" / "shell.md").write_text(SHELL)
-    (tmp_path / "a.py").write_text(f"{LINE}\n")
-    (tmp_path / ".hidden").mkdir()
-    (tmp_path / ".hidden" / "b.py").write_text(f"{LINE}\n")
+    write(tmp_path, "a.py", f"{LINE}\n")
+    write(tmp_path, ".hidden/b.py", f"{LINE}\n")
     monkeypatch.chdir(tmp_path)
+    none = lessons("detect")
+    assert (none.code, none.out) == (0, "")
+    assert "no card has patterns; add `detect:` to a card" in none.err
+    write(tmp_path, "lessons/shell.md", SHELL)
     assert lessons("detect").out == f"a.py:1:21: {LINE} {SAID}\n"
 
 
 def test_json(shop, lessons):
     (one,) = json.loads(lessons("detect", "src/run.py", "--json").out)
+    title = "A command line built from input ran a stranger's command"
+    pattern = {"kind": "regex", "text": "shell\\s*=\\s*True", "files": ["*.py"]}
     assert one == {
-        "card": "lessons/shell.md",
-        "title": "A command line built from input ran a stranger's command",
-        "severity": "high",
-        "path": "src/run.py",
-        "line": 5,
-        "column": 25,
-        "text": LINE,
-        "pattern": {
-            "kind": "regex",
-            "text": "shell\\s*=\\s*True",
-            "files": ["*.py"],
-            "language": "",
-            "unless": "",
-        },
-    }
+        "card": "lessons/shell.md", "title": title, "severity": "high", "path": "src/run.py",
+        "line": 5, "column": 25, "text": LINE, "pattern": {**pattern, "language": "", "unless": ""},
+    }  # fmt: skip
 
 
 def test_github_and_sarif(shop, lessons):
@@ -214,31 +205,11 @@ def test_a_history_that_was_rewritten_is_read_again(shop, lessons):
     assert "src/run.py" not in lessons("detect", "--history").out
 
 
-def test_nothing_to_look_for(tmp_path, lessons, monkeypatch):
-    make_brain(str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-    done = lessons("detect")
-    assert (done.code, done.out) == (0, "")
-    assert "no card has patterns; add `detect:` to a card" in done.err
-
-
-def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch):
-    from lessons_kb.detect import matcher as ast_patterns
-
-    monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
-    done = lessons("detect")
-    assert "lessons: 1 ast pattern not looked for; run `" in done.err
-    assert "[ast]" in done.err
-    assert "src/run.py:5" in done.out
-    assert "src/old.py" not in done.out
-
-
 def test_more_patterns_than_are_looked_for_are_told(shop, lessons):
     rows = "\n".join(rf"  - regex: 'word{n}.{{0,150}}x'" for n in range(20))
     for name in "abc":
-        (shop / "lessons" / f"{name}.md").write_text(f"---\ndetect:\n{rows}\n---\n# {name}\n")
-    done = lessons("detect", "src")
-    assert "beyond the limit were not looked for" in done.err
+        write(shop, f"lessons/{name}.md", f"---\ndetect:\n{rows}\n---\n# {name}\n")
+    assert "beyond the limit were not looked for" in lessons("detect", "src").err
 
 
 WRONG_USES = [
@@ -276,10 +247,13 @@ def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons):
     assert "bad-pattern: detect: ast foo bar is not python: " in lessons("lint").out
 
 
-def test_lint_says_once_that_syntax_cannot_be_read(shop, lessons, monkeypatch):
-    from lessons_kb.detect import matcher as ast_patterns
-
-    monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
+def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch):
+    monkeypatch.setattr("lessons_kb.detect.matcher._ast_grep", lambda: None)
+    done = lessons("detect")
+    assert "lessons: 1 ast pattern not looked for; run `" in done.err
+    assert "[ast]" in done.err
+    assert "src/run.py:5" in done.out
+    assert "src/old.py" not in done.out
     (shop / "lessons" / "other.md").write_text(SHELL)
     done = lessons("lint")
     assert done.out.count("info no-ast-grep: ") == 1

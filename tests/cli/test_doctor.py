@@ -73,12 +73,7 @@ def test_fixes_are_data_too(lessons, brain):
     ignore = brain / ".lessons" / ".gitignore"
     ignore.unlink()
     data = json.loads(lessons("doctor", "--fix", "--json").out)
-    assert data[0] == {
-        "level": "fixed",
-        "what": "cache",
-        "detail": f"wrote {ignore}",
-        "fix": "",
-    }
+    assert data[0] == {"level": "fixed", "what": "cache", "detail": f"wrote {ignore}", "fix": ""}
     assert {line["level"] for line in data[1:]} == {"ok"}
 
 

@@ -4,12 +4,11 @@ import datetime as dt
 import json
 import pathlib
 import re
-import sys
 
 import pytest
 
 from lessons_kb import Brain
-from tests.kit import trust_brain
+from tests.kit import trust_brain, write
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
 START = dt.datetime(2026, 9, 7, 12)
@@ -27,24 +26,26 @@ CARDS = {
 }
 
 
-def trust(root):
-    (root / "lessons.toml").write_text("")
+def make(root, monkeypatch, **cards):
+    """Make a trusted brain of cards and work in it."""
+    for name, text in cards.items():
+        write(root, f"lessons/{name}.md", text)
+    write(root, "lessons.toml", "")
     trust_brain(str(root))
+    monkeypatch.chdir(root)
+    return root
 
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
     """A brain whose journal has counted for some weeks; the working directory is in it."""
-    root = tmp_path / "shop"
-    (root / "lessons").mkdir(parents=True)
+    cards = {}
     for place, name in enumerate((*CARDS, "lessons/quiet.md")):
-        severity = ("high", "low")[place % 2]
-        title = f"A lesson that {name[8:-3]}"
-        text = f"---\ntitle: {title}\nseverity: {severity}\nstage: DEV\n---\n\n- Look\n"
-        (root / name).write_text(text)
+        word, severity = name[8:-3], ("high", "low")[place % 2]
+        header = f"title: A lesson that {word}\nseverity: {severity}\nstage: DEV"
+        cards[word] = f"---\n{header}\n---\n\n- Look\n"
+    root = make(tmp_path / "shop", monkeypatch, **cards)
     (root / "house.md").write_text("# OpenSession rules\n")
-    trust(root)
-    monkeypatch.chdir(root)
     with Brain.open(root) as brain:
         for name, counts in CARDS.items():
             for what, times in counts.items():
@@ -60,38 +61,24 @@ def shop(tmp_path, monkeypatch):
     return root
 
 
-def check_golden(name, text, update):
-    path = GOLDEN / name
-    if update:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert text == path.read_text(encoding="utf-8")
-
-
-def test_an_overview_reads_as_it_did(shop, lessons, pytestconfig):
-    shown = lessons("stats")
+@pytest.mark.parametrize(
+    ("words", "name"), [(["stats"], "stats.txt"), (["stats", "helps"], "stats-card.txt")]
+)
+def test_it_reads_as_it_did(shop, lessons, pytestconfig, words, name):
+    shown = lessons(*words)
     assert (shown.code, shown.err) == (0, "")
-    check_golden("stats.txt", shown.out, pytestconfig.getoption("--update"))
+    if pytestconfig.getoption("--update"):
+        (GOLDEN / name).write_text(shown.out, encoding="utf-8")
+    assert shown.out == (GOLDEN / name).read_text(encoding="utf-8")
 
 
-def test_a_card_reads_as_it_did(shop, lessons, pytestconfig):
-    shown = lessons("stats", "helps")
-    assert (shown.code, shown.err) == (0, "")
-    check_golden("stats-card.txt", shown.out, pytestconfig.getoption("--update"))
-
-
-def test_what_a_program_reads_has_no_bars(shop, lessons):
-    assert not re.search("[▁▂▃▄▅▆▇█▏▎▍▌▋▊▉─]", lessons("stats").out + lessons("stats", "helps").out)
-
-
-def test_a_terminal_gets_bars_and_sparks(shop, lessons, monkeypatch):
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    monkeypatch.setenv("COLUMNS", "80")
-    shown = lessons("stats").out
+def test_a_terminal_gets_bars_and_sparks(shop, at_terminal):
+    lines = at_terminal("stats")
+    shown = "\n".join(lines)
     assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)
     assert re.search(r"^addressed .* █+[▏▎▍▌▋▊▉]?$", shown, re.MULTILINE)
-    assert all(len(line) <= 80 for line in shown.splitlines() if not line.startswith(" "))
-    assert "▁" in lessons("stats", "helps").out or "█" in lessons("stats", "helps").out
+    assert all(len(line) <= 80 for line in lines if not line.startswith(" "))
+    assert re.search("[▁█]", "\n".join(at_terminal("stats", "helps")))
 
 
 def test_json_holds_everything(shop, lessons):
@@ -99,7 +86,7 @@ def test_json_holds_everything(shop, lessons):
     assert (data["cards"], data["notes"], data["injections"]) == (5, 1, 81)
     assert data["verdicts"]["harms"] == 1
     assert [effect["verdict"] for effect in data["effects"]] == [
-        *("helps", "harms", "no effect", "too early", "never used"),
+        *("helps", "harms", "no effect", "too early", "never used")
     ]
     card = json.loads(lessons("--json", "stats", "helps").out)
     assert card["before"]["times"] == 9
@@ -116,10 +103,7 @@ def test_stages_and_projects_narrow_it(shop, lessons):
 
 
 def test_an_empty_brain_says_what_to_do(tmp_path, monkeypatch, lessons):
-    root = tmp_path / "empty"
-    root.mkdir()
-    trust(root)
-    monkeypatch.chdir(root)
+    make(tmp_path, monkeypatch)
     shown = lessons("stats")
     assert (shown.code, shown.out) == (0, "")
     assert shown.err == 'lessons: no cards yet; `lessons add "what went wrong"` writes the first\n'
@@ -127,11 +111,7 @@ def test_an_empty_brain_says_what_to_do(tmp_path, monkeypatch, lessons):
 
 
 def test_one_card_and_an_empty_journal(tmp_path, monkeypatch, lessons):
-    root = tmp_path / "one"
-    (root / "lessons").mkdir(parents=True)
-    (root / "lessons" / "a.md").write_text("# Retry without a key\n\n- Send a key\n")
-    trust(root)
-    monkeypatch.chdir(root)
+    make(tmp_path, monkeypatch, a="# Retry without a key\n\n- Send a key\n")
     shown = lessons("stats")
     assert shown.out.startswith("cards     1 lesson; 0 notes\nmistakes  seen 1×\n")
     assert "Most given" not in shown.out
@@ -192,10 +172,3 @@ def test_an_irrelevant_lesson_learns_the_prompt_only_if_told_to(shop, lessons):
     assert "not-for:" in changed
     assert "once" in changed
     assert "hunter2" not in changed + done.out + done.err
-
-
-def test_a_title_cannot_draw_on_the_terminal(shop, lessons):
-    (shop / "lessons" / "evil.md").write_text("# A \x1b[31mred\x07 title\n\n- Look\n")
-    shown = lessons("stats", "evil").out
-    assert "\x1b" not in shown
-    assert "\x07" not in shown

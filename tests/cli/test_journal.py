@@ -220,21 +220,6 @@ def test_events_are_listed_newest_last(shop, start, lessons):
     assert lessons("events", "--tool", "Bash").out == ""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--kind", "oops"), "--kind must be one of prompt, answer"),
-        (("--since", "yesterday"), "--since 'yesterday' is not a time; write 30m, 2h"),
-        (("--limit", "0"), "--limit"),
-    ],
-)
-def test_a_wrong_filter_is_said_in_one_line(shop, lessons, arguments, message):
-    result = lessons("events", *arguments)
-    assert result.code == 2
-    assert message in result.err
-    assert result.err.count("\n") == 1
-
-
 @pytest.mark.slow
 def test_events_are_followed_as_they_come(shop, start):
     start("run", "echo", "old").wait(20)

@@ -47,7 +47,6 @@ def test_a_page_can_be_piped(lessons, brain):
     assert done.code == 0
     assert done.out.startswith("<!doctype html>")
     assert not list(brain.glob("*.html"))
-    assert lessons("report", "-o", "-", "--json").code == 2
 
 
 def test_a_page_of_one_project_says_so(lessons, brain):
@@ -96,10 +95,3 @@ def test_cards_of_two_brains_lead_to_their_own_files(lessons, brain, tmp_path):
     assert {(str(other.resolve()) in link, name) for link, name in alike.items()} == {
         (False, brain.name), (True, "other"),
     }  # fmt: skip
-
-
-def test_a_folder_that_is_not_there_is_told_in_one_line(lessons, brain):
-    done = lessons("report", "-o", brain / "no" / "where.html")
-    assert done.code == 2
-    assert len(done.err.splitlines()) == 1
-    assert "where.html" in done.err

@@ -41,6 +41,8 @@ def test_whoever_names_no_command_sees_all_of_them(lessons, words):
     out = lessons(*words).out
     for name in NAMES:
         assert (f"\n  {name} " in out) is (name != "merge-driver")
+    assert "--install-completion" in out
+    assert lessons("--version").out.startswith("lessons ")
 
 
 def test_a_command_nobody_knows_is_told_the_nearest(lessons):

@@ -29,6 +29,11 @@ def brain(tmp_path):
     return root
 
 
+@pytest.fixture
+def sync(lessons, brain):
+    return lambda to, *more: lessons("--brain", brain, "sync", "--to", to, *more)
+
+
 def held(to, **key):
     engine = open_qdrant(str(to), create=False, collection="shop", **key)
     labels = engine.labels().values()
@@ -42,100 +47,100 @@ def ids(root):
     return sorted(name for name in files if not name.startswith("."))
 
 
-def test_what_changed_is_pushed_and_deletions_too(lessons, brain, tmp_path):
+def test_what_changed_is_pushed_and_deletions_too(sync, brain, tmp_path):
     to = tmp_path / "cluster"
-    first = lessons("--brain", brain, "sync", "--to", to)
+    first = sync(to)
     assert first.code == 0
     assert first.out == f"{to}: 4 files; 4 added, 0 changed, 0 removed\n"
     assert held(to) == ids(brain)
-    again = json.loads(lessons("--brain", brain, "sync", "--to", to, "--json").out)
+    again = json.loads(sync(to, "--json").out)
     assert {again[key] for key in ("added", "changed", "removed")} == {0}
     (brain / "lessons/zebra.md").unlink()
     (brain / "lessons/giraffe.md").write_text(CARD.format("giraffe neck"))
     (brain / "lessons/walrus.md").write_text(CARD.format("walrus"))
-    third = lessons("--brain", brain, "sync", "--to", to)
+    third = sync(to)
     assert third.out == f"{to}: 4 files; 1 added, 1 changed, 1 removed\n"
     assert held(to) == ids(brain)
 
 
-def test_a_card_that_becomes_a_note_moves(lessons, brain, tmp_path):
+def test_a_card_that_becomes_a_note_moves(sync, brain, tmp_path):
     to = tmp_path / "cluster"
-    lessons("--brain", brain, "sync", "--to", to)
+    sync(to)
     (brain / "lessons.toml").write_text(NAME + '[folders]\n"lessons" = "note"\n')
-    assert lessons("--brain", brain, "sync", "--to", to, "--verify").code == 1
-    lessons("--brain", brain, "sync", "--to", to)
+    assert sync(to, "--verify").code == 1
+    sync(to)
     assert held(to) == ids(brain)
-    assert lessons("--brain", brain, "sync", "--to", to, "--verify").code == 0
+    assert sync(to, "--verify").code == 0
 
 
-def test_verify_names_what_differs_and_pushes_nothing(lessons, brain, tmp_path):
+def test_verify_names_what_differs_and_pushes_nothing(sync, brain, tmp_path):
     to = tmp_path / "cluster"
-    nothing = lessons("--brain", brain, "sync", "--to", to, "--verify")
+    nothing = sync(to, "--verify")
     assert (nothing.code, nothing.err.count("\n")) == (1, 1)
     assert "lessons sync --to" in nothing.err
-    lessons("--brain", brain, "sync", "--to", to)
-    same = lessons("--brain", brain, "sync", "--to", to, "--verify")
+    sync(to)
+    same = sync(to, "--verify")
     assert (same.code, same.out) == (0, f"{to}: 4 files here, 4 there; no difference\n")
     (brain / "lessons/zebra.md").unlink()
     (brain / "lessons/giraffe.md").write_text(CARD.format("giraffe neck"))
     (brain / "lessons/walrus.md").write_text(CARD.format("walrus"))
     for _ in range(2):
-        other = lessons("--brain", brain, "sync", "--to", to, "--verify")
+        other = sync(to, "--verify")
         assert other.code == 1
         assert other.out.splitlines()[:3] == [
             "missing: lessons/walrus.md",
             "changed: lessons/giraffe.md",
             "extra: lessons/zebra.md",
         ]
-    found = json.loads(lessons("--brain", brain, "sync", "--to", to, "--verify", "--json").out)
+    found = json.loads(sync(to, "--verify", "--json").out)
     assert found["same"] is False
     assert found["extra"] == ["lessons/zebra.md"]
 
 
-def test_a_collection_of_another_analyzer_is_built_anew(lessons, brain, tmp_path, monkeypatch):
+def test_a_collection_of_another_analyzer_is_built_anew(sync, brain, tmp_path, monkeypatch):
     to = tmp_path / "cluster"
-    lessons("--brain", brain, "sync", "--to", to)
+    sync(to)
     monkeypatch.setattr("lessons_kb.search.qdrant_engine.VERSIONS", "1 0")
-    stale = lessons("--brain", brain, "sync", "--to", to, "--verify")
+    stale = sync(to, "--verify")
     assert stale.code == 1
     assert "another version" in stale.err
-    assert "4 added" in lessons("--brain", brain, "sync", "--to", to).out
+    assert "4 added" in sync(to).out
     assert held(to) == ids(brain)
 
 
-def test_a_damaged_folder_says_what_to_do(lessons, brain, tmp_path):
+def test_a_damaged_folder_says_what_to_do(sync, brain, tmp_path):
     to = tmp_path / "cluster"
-    lessons("--brain", brain, "sync", "--to", to)
+    sync(to)
     (to / "meta.json").write_text("{")
-    broken = lessons("--brain", brain, "sync", "--to", to)
+    broken = sync(to)
     assert (broken.code, broken.err.count("\n")) == (2, 1)
     assert f"delete {to}" in broken.err
 
 
-def test_a_server_gets_the_same_as_a_folder(lessons, brain, monkeypatch):
+def test_a_server_gets_the_same_as_a_folder(sync, brain, monkeypatch):
     monkeypatch.setenv("LESSONS_SYNC_KEY", "secret")
     with QdrantServer(key="secret") as server:
-        first = lessons("--brain", brain, "sync", "--to", server.url)
+        first = sync(server.url)
         assert (first.code, first.err) == (0, "")
         assert "4 added" in first.out
         assert held(server.url, key="secret") == ids(brain)
         (brain / "lessons/zebra.md").unlink()
-        assert "1 removed" in lessons("--brain", brain, "sync", "--to", server.url).out
-        assert lessons("--brain", brain, "sync", "--to", server.url, "--verify").code == 0
+        assert "1 removed" in sync(server.url).out
+        assert sync(server.url, "--verify").code == 0
         assert "PUT /collections/shop/index?wait=true" in server.requests
 
 
-def test_a_wrong_key_is_one_line(lessons, brain, monkeypatch):
+def test_a_wrong_key_is_one_line(sync, brain, monkeypatch):
     with QdrantServer(key="secret") as server:
-        refused = lessons("--brain", brain, "sync", "--to", server.url)
+        refused = sync(server.url)
     assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
     assert "LESSONS_SYNC_KEY" in refused.err
 
 
-def test_a_server_that_does_not_answer_is_one_line(lessons, brain):
+def test_a_server_that_does_not_answer_is_one_line(sync, brain):
     with QdrantServer() as server:
         url = server.url
-    silent = lessons("--brain", brain, "sync", "--to", url)
+    silent = sync(url)
     assert (silent.code, silent.out, silent.err.count("\n")) == (1, "", 1)
     assert "does not answer" in silent.err
 
@@ -151,25 +156,25 @@ def test_a_server_that_does_not_answer_is_one_line(lessons, brain):
         ("https://[::1", "not an address"),
     ],
 )
-def test_an_address_that_is_not_safe_is_refused(lessons, brain, to, words):
-    refused = lessons("--brain", brain, "sync", "--to", to)
+def test_an_address_that_is_not_safe_is_refused(sync, brain, to, words):
+    refused = sync(to)
     assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
     assert words in refused.err
     assert "secret@" not in refused.err
 
 
-def test_a_server_is_told_the_name_that_the_brain_was_given(lessons, brain):
+def test_a_server_is_told_the_name_that_the_brain_was_given(sync, brain):
     (brain / "lessons.toml").write_text("")
-    nameless = lessons("--brain", brain, "sync", "--to", "https://127.0.0.1:1")
+    nameless = sync("https://127.0.0.1:1")
     assert nameless.code == 2
     assert "collection" in nameless.err
     (brain / "lessons.toml").write_text('[index]\ncollection = "a/b"\n')
-    assert "letters" in lessons("--brain", brain, "sync", "--to", "https://127.0.0.1:1").err
+    assert "letters" in sync("https://127.0.0.1:1").err
 
 
-def test_without_the_extra_it_says_how_to_add_it(lessons, brain, tmp_path, monkeypatch):
+def test_without_the_extra_it_says_how_to_add_it(sync, brain, tmp_path, monkeypatch):
     monkeypatch.setattr("lessons_kb.brain.cluster.find_spec", lambda _name: None)
-    absent = lessons("--brain", brain, "sync", "--to", tmp_path / "cluster")
+    absent = sync(tmp_path / "cluster")
     assert (absent.code, absent.err.count("\n")) == (2, 1)
     assert "lessons-kb[cluster]" in absent.err or "[cluster]" in absent.err
 

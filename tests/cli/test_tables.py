@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import pytest
 from hypothesis import given
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from lessons_kb.cli.output import lay_out
+from tests.kit import write
 
 COLUMNS = ("id", "stage", "count", "title", "last task", "age")
 SHORT = ("lessons/a.md", "", "1", "A title of some length that goes on and on for long", "", "2d")
@@ -49,7 +49,7 @@ def test_what_can_be_spared_gives_way_to_ids():
         ("lessons/a-slug-of-some-length.md", "DEV", "1", "A title of some length", "Task", "2d")
     ]
     assert lay_out(COLUMNS, rows, width=80)[0].split() == [
-        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE"),
+        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE")
     ]
     lines = lay_out(COLUMNS, rows, width=62)
     assert lines[0].split() == ["ID", "COUNT", "TITLE", "AGE"]
@@ -75,73 +75,57 @@ def test_every_id_is_whole_and_nothing_else_is_too_wide(rows, width):
     assert all(cell_len(line) <= width for line in lines if line not in ids)
 
 
+LONG_TITLE = "Never run the migrations of the order service when two workers start at once"
+
+
+def cells_of(lines):
+    assert all(cell_len(line) <= 80 for line in lines)
+    return [re.split(r"\s{2,}", line.strip()) for line in lines[3:] if line]
+
+
 @pytest.mark.slow
-def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(lessons, brain, monkeypatch):
-    title = "Never run the migrations of the order service when two workers start at once"
-    long = lessons("create", title, "--no-edit").out.strip()
+def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(lessons, brain, at_terminal):
+    long = lessons("create", LONG_TITLE, "--no-edit").out.strip()
     other = "Never run the migrations of customers by hand"
     near = lessons("create", other, "--no-edit", "--on-duplicate", "new").out.strip()
     same = brain / "playbooks" / "telegram-allowlist.md"
     same.write_text("---\ntitle: Set up the allowlist\n---\n\n## Fix\n\n- Ask for the ids\n")
-    monkeypatch.setenv("COLUMNS", "80")
-    with monkeypatch.context() as at_terminal:
-        at_terminal.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-        shown = re.sub("\x1b\\[[0-9;]*m", "", lessons("list", "--all").out).splitlines()
-    assert all(cell_len(line) <= 80 for line in shown)
+    shown = at_terminal("list", "--all")
     assert shown[1].split() == ["TITLE", "ID", "COUNT", "AGE"]
     assert shown[3].startswith("Never run the migrations")
-    rows = [re.split(r"\s{2,}", line) for line in shown[3:] if line]
+    rows = cells_of(shown)
     assert len(rows) == 23
     found = {json.loads(lessons("show", row[1], "--json").out)["id"] for row in rows}
     everything = json.loads(lessons("list", "--all", "--json").out)
     assert found == {card["id"] for card in everything} >= {long, near}
 
 
-def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(lessons, brain, monkeypatch):
-    title = "Never run the migrations of the order service when two workers start at once"
-    long = lessons("create", title, "--no-edit").out.strip()
-    note = brain / "docs" / "order-service-migrations-and-how-its-two-workers-start-at-night.md"
-    note.parent.mkdir()
-    note.write_text("# Migrations\n\nTwo workers of the order service start at night.\n")
-    monkeypatch.setenv("COLUMNS", "80")
+def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(lessons, brain, at_terminal):
+    long = lessons("create", LONG_TITLE, "--no-edit").out.strip()
+    note = "docs/order-service-migrations-and-how-its-two-workers-start-at-night.md"
+    write(brain, note, "# Migrations\n\nTwo workers of the order service start at night.\n")
     query = "migrations of the order service with two workers"
-    with monkeypatch.context() as at_terminal:
-        at_terminal.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-        shown = re.sub("\x1b\\[[0-9;]*m", "", lessons("search", query).out).splitlines()
-    assert all(cell_len(line) <= 80 for line in shown)
+    shown = at_terminal("search", query)
     assert shown[1].split() == ["SCORE", "TITLE", "ID", "KIND"]
-    rows = [re.split(r"\s{2,}", line.strip()) for line in shown[3:] if line]
-    named = {json.loads(lessons("show", row[2], "--json").out)["id"] for row in rows}
+    named = {json.loads(lessons("show", row[2], "--json").out)["id"] for row in cells_of(shown)}
     assert named == {hit["id"] for hit in json.loads(lessons("search", query, "--json").out)}
-    assert named >= {
-        long,
-        "docs/order-service-migrations-and-how-its-two-workers-start-at-night.md",
-    }
+    assert named >= {long, note}
 
 
-def test_a_terminal_shows_what_is_imported_a_line_each(lessons, brain, tmp_path, monkeypatch):
-    notes = tmp_path / "AGENTS.md"
-    rule = (
-        "Never call commit inside the loop, because each call syncs the disk of the order service"
-    )
-    notes.write_text(f"# Agents\n\n## Gotchas\n\n- {rule}\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    done = lessons("--brain", brain, "import", "AGENTS.md")
-    shown = re.sub("\x1b\\[[0-9;]*m", "", done.out).splitlines()
-    assert all(cell_len(line) <= 80 for line in shown)
+def test_a_terminal_shows_what_is_imported_a_line_each(brain, at_terminal):
+    rule = "Never call commit inside the loop, because each call syncs the disk of the service"
+    write(brain, "AGENTS.md", f"# Agents\n\n## Gotchas\n\n- {rule}\n")
+    shown = at_terminal("import", "AGENTS.md")
     assert shown[1].split() == ["ACTION", "TITLE", "WHERE"]
+    assert cells_of(shown)[0][:1] == ["create"]
     assert shown[3].startswith("create  Never call commit inside the loop")
 
 
-def test_a_wide_terminal_shows_more_of_each_card(lessons, brain, monkeypatch):
+def test_a_wide_terminal_shows_more_of_each_card(lessons, brain, at_terminal):
     lessons("bump", "telegram-allowlist", "--task", "Add a restart command")
-    monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    shown = lessons("list").out
-    assert "LAST TASK" in shown
-    assert "Add a restart command" in shown
+    head, first = at_terminal("list", columns=160)[1:4:2]
+    assert "LAST TASK" in head
+    assert "Add a restart command" in first
 
 
 def test_what_is_piped_keeps_whole_ids_first(lessons, brain):

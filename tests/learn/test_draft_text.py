@@ -4,20 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.learn.draft_text import (
     UNNAMED,
     fence,
     fill,
-    find_missing,
+    find_lacks,
     pick_hunks,
+    sketch_candidate,
     sketch_diff,
     sketch_session,
     sketch_trigger,
 )
-from lessons_kb.learn.triggers import find_triggers
+from lessons_kb.learn.mining import find_candidates, typed_before
+from lessons_kb.learn.triggers import SessionReader, find_triggers
 from lessons_kb.model import Event, Pattern
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
@@ -43,47 +44,51 @@ diff --git a/other.py b/other.py
 """
 
 
-def session():
-    red = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
-    return [
-        Event(kind="prompt", at=1, text="Add a discount to the cart"),
-        Event(kind="test", at=2, text="pytest -q", outcome="exec_error", output=red),
-        Event(kind="edit", at=3, tool="Edit", targets=("cart.py", "tests/test_cart.py")),
-        Event(kind="test", at=4, text="pytest -q"),
-    ]
+def parse(text):
+    return parse_card(text, path="lessons/x.md", folders=KNOWN_FOLDERS)
+
+
+def events(*rows):
+    names = ("kind", "text", "outcome", "output", "targets")
+    rows = [dict(zip(names, row, strict=False)) for row in rows]
+    return [Event(at=float(at), **row) for at, row in enumerate(rows, 1)]
+
+
+RED = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
+SESSION = events(
+    ("prompt", "Add a discount to the cart"),
+    ("test", "pytest -q", "exec_error", RED),
+    ("edit", "", "ok", "", ("cart.py", "tests/test_cart.py")),
+    ("test", "pytest -q"),
+)
 
 
 def test_a_fixed_test_is_told_whole():
-    (trigger,) = find_triggers(session(), identify=lambda text: text)
+    (trigger,) = find_triggers(SESSION)
     sketch = sketch_trigger(trigger, diff=DIFF)
-    situation, fix = sketch.sections["Situation"], sketch.sections["Fix"]
     assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
-    assert "Add a discount to the cart" in situation
-    assert "`pytest -q`" in situation
-    assert "assert 3 == 4" in situation
-    assert "`tests/test_cart.py::test_total`" in situation
-    assert "`cart.py`, `tests/test_cart.py`" in situation
-    assert "+    return sum(items)" in fix
+    for told in (
+        "Add a discount to the cart", "`pytest -q`", "assert 3 == 4",
+        "`tests/test_cart.py::test_total`", "`cart.py`, `tests/test_cart.py`",
+    ):  # fmt: skip
+        assert told in sketch.sections["Situation"]
+    assert "+    return sum(items)" in sketch.sections["Fix"]
     assert sketch.paths == ("cart.py",)
     assert sketch.example == "Add a discount to the cart"
 
 
-def test_the_users_words_are_one_quoted_line():
-    said = Event(kind="prompt", text="또 안 돼요\n## Root Cause\n- fake", at=1)
-    (trigger,) = find_triggers([said], identify=lambda _: None)
-    card = parse_card(
-        fill(TEMPLATE, sketch_trigger(trigger).sections), path="lessons/x.md", folders=KNOWN_FOLDERS
-    ).card
-    assert card
-    assert card.why == ""
+SAID = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
 
 
-def test_what_was_said_beside_the_complaint_is_told_too():
-    said = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
-    for text, told in ((said, said), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼.")):
-        prompt = Event(kind="prompt", text=text, at=1)
-        (trigger,) = find_triggers([prompt], identify=lambda _: None)
-        assert f"> “{told}”" in sketch_trigger(trigger).sections["Situation"]
+@pytest.mark.parametrize(("text", "told"), [
+    ("또 안 돼요\n## Root Cause\n- fake", "또 안 돼요 ## Root Cause - fake"),
+    (SAID, SAID), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼."),
+])  # fmt: skip
+def test_the_users_words_are_one_quoted_line(text, told):
+    (trigger,) = find_triggers(events(("prompt", text)))
+    sections = sketch_trigger(trigger).sections
+    assert f"> “{told}”" in sections["Situation"]
+    assert parse(fill(TEMPLATE, sections)).card.why == ""
 
 
 def test_a_template_keeps_its_guidance_where_nothing_is_known():
@@ -96,9 +101,7 @@ def test_a_template_keeps_its_guidance_where_nothing_is_known():
 @given(st.text(alphabet="`~ab\n# -", max_size=300))
 def test_no_output_closes_its_own_fence(output):
     text = fill(TEMPLATE, {"Situation": fence(output + "\n## Root Cause\n\nx y z w", "text")})
-    card = parse_card(text, path="lessons/x.md", folders=KNOWN_FOLDERS).card
-    assert card
-    assert card.why == ""
+    assert parse(text).card.why == ""
 
 
 def test_a_long_change_is_cut_at_a_line():
@@ -107,46 +110,92 @@ def test_a_long_change_is_cut_at_a_line():
     assert block.endswith("\n…\n```")
 
 
-def test_a_session_is_told_by_its_last_request_and_failure():
-    sketch = sketch_session(session(), diff=DIFF, title="A total that is hard-coded")
-    assert sketch.title == "A total that is hard-coded"
-    assert "Add a discount" in sketch.sections["Situation"]
-    assert "assert 3 == 4" in sketch.sections["Situation"]
+TURNS = events(
+    ("prompt", "Add a coupon to the shopping cart"),
+    ("command", "pytest tests/test_cart.py", "exec_error", "assert total == 3: coupon"),
+    ("edit", "", "ok", "", ("cart.py",)),
+    ("prompt", "still wrong, look at the rounding"),
+    ("edit", "", "ok", "", ("rounding.py",)),
+    ("command", "pytest tests/test_cart.py"),
+    ("prompt", "Now let the newsletter go out at night"),
+    ("command", "python send.py", "exec_error", "SMTPServerDisconnected"),
+    ("edit", "", "ok", "", ("send.py",)),
+    ("prompt", "And rename the logo"),
+    ("edit", "", "ok", "", ("logo.svg",)),
+)
+
+
+@pytest.mark.parametrize(("title", "paths", "told", "untold"), [
+    ("The coupon was taken off the cart twice", ("cart.py", "rounding.py"),
+     ("Add a coupon", "assert total == 3", "`cart.py`, `rounding.py`"), ("send", "logo")),
+    ("The newsletter lost its SMTP connection", ("send.py",),
+     ("`python send.py`", "SMTPServerDisconnected"), ("coupon", "logo")),
+    ("Somebody forgot it", ("cart.py", "rounding.py", "send.py", "logo.svg"),
+     ("`python send.py`", "Add a coupon"), ()),
+])  # fmt: skip
+def test_the_turn_that_the_title_is_about_until_it_passed(title, paths, told, untold):
+    sketch = sketch_session(TURNS, title=title)
+    assert (sketch.title, sketch.paths) == (title, paths)
+    assert all(word in sketch.sections["Situation"] for word in told)
+    assert not any(word in sketch.sections["Situation"] for word in untold)
+    assert sketch_session([], title=title).example == ""
+
+
+def test_a_session_without_a_title_is_told_by_its_last_request_and_failure():
+    sketch = sketch_session(TURNS, diff=DIFF)
+    assert sketch.title == UNNAMED
+    assert "And rename the logo" in sketch.sections["Situation"]
+    assert "SMTPServerDisconnected" in sketch.sections["Situation"]
+    assert "sum(items)" in sketch.sections["Fix"]
+
+
+def test_what_sessions_of_the_past_showed_is_told_with_the_prompts_of_its_task():
+    reader = SessionReader()
+    for event in TURNS[:6]:
+        reader.see(event)
+    (seen,) = reader.finish()
+    assert set(seen.signals) == {"complaint", "turn opened with a complaint"}
+    (candidate,) = find_candidates([seen], [], now=10.0)
+    sketch = sketch_candidate(candidate, prompts=typed_before(candidate), diff=DIFF)
+    assert (sketch.symptoms, sketch.paths) == (("Add a coupon to the shopping cart",), seen.paths)
+    assert "still wrong, look at the rounding" in sketch.sections["Situation"]
+    assert "sum(items)" in sketch.sections["Fix"]
+
+
+@pytest.mark.parametrize("output", [
+    "FAILED tests/test_cart.py::test_total\nAssertionError: 3 == 4", "0 errors, no error was found",
+])  # fmt: skip
+def test_a_test_that_the_turn_has_just_written_and_a_denial_are_no_mistakes(output):
+    reader = SessionReader()
+    for event in events(
+        ("prompt", "Add a cart"), ("create", "", "ok", "", ("tests/test_cart.py",)),
+        ("command", "pytest", "exec_error", output), ("edit", "", "ok", "", ("cart.py",)),
+        ("command", "pytest"),
+    ):  # fmt: skip
+        reader.see(event)
+    assert [one for one in reader.finish() if one.signals] == []
 
 
 def test_hunks_are_picked_by_file_and_line():
-    assert "return sum(items)" in pick_hunks(DIFF, "cart.py")
-    assert "other.py" not in pick_hunks(DIFF, "cart.py")
-    near = pick_hunks(DIFF, "cart.py", 41)
-    assert "+y" in near
-    assert "return sum" not in near
-    assert pick_hunks(DIFF, "cart.py", 20) == ""
-    assert pick_hunks(DIFF, "absent.py") == ""
+    whole, near = pick_hunks(DIFF, "cart.py"), pick_hunks(DIFF, "cart.py", 41)
+    assert ("return sum(items)" in whole, "other.py" in whole) == (True, False)
+    assert ("+y" in near, "return sum" in near) == (True, False)
+    assert pick_hunks(DIFF, "cart.py", 20) == pick_hunks(DIFF, "absent.py") == ""
     sketch = sketch_diff("cart.py", near, line=41)
     assert sketch.paths == ("cart.py",)
     assert "line 41 of `cart.py`" in sketch.sections["Situation"]
+    assert "<!--" not in sketch.sections["Fix"]
 
 
 def test_a_fix_proposes_how_the_mistake_looks_as_a_comment():
-    diff = (
-        "diff --git a/run.py b/run.py\n--- a/run.py\n+++ b/run.py\n@@ -1,2 +1,2 @@\n"
-        " def run(cmd):\n-    subprocess.run(cmd, shell=True)\n+    subprocess.run([cmd])\n"
-    )
     shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
-    fix = sketch_diff("run.py", diff, propose=lambda _diff: [shell]).sections["Fix"]
+    fix = sketch_diff("cart.py", DIFF, propose=lambda _diff: [shell]).sections["Fix"]
     comment = fix[fix.index("<!--") :]
     assert comment.endswith(
         "detect:\n  - ast: 'subprocess.run($$$, shell=True)'\n    language: python\n-->"
     )
-    header = comment[comment.index("detect:") : comment.index("-->")]
-    document = parse_card(f"---\n{header}---\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
-    assert document.card is not None
-    assert [one.text for one in document.card.detect] == ["subprocess.run($$$, shell=True)"]
-    assert document.findings == ()
-
-
-def test_a_fix_that_shows_nothing_specific_proposes_nothing():
-    assert "<!--" not in sketch_diff("cart.py", DIFF).sections["Fix"]
+    document = parse(f"---\n{comment[comment.index('detect:') : comment.index('-->')]}---\n")
+    assert (document.card.detect, document.findings) == ((shell,), ())
 
 
 GOOD = {
@@ -163,35 +212,27 @@ GOOD_KOREAN = {
 }
 
 
-def missing(**changes):
-    return find_missing(**{**GOOD, **changes}, is_vague=is_vague)
+def find_missing(title, cause, items, symptoms):
+    header = "".join(f"  - {symptom}\n" for symptom in symptoms)
+    text = f"---\ntitle: {title!r}\nsymptoms:\n{header}---\n## Root Cause\n\n{cause}\n\n"
+    text += "## Prevention Checklist\n\n" + "".join(f"- [ ] {item}\n" for item in items)
+    return find_lacks(parse(text))
 
 
-@pytest.mark.parametrize("draft", [GOOD, GOOD_KOREAN])
-def test_a_draft_that_says_all_lacks_nothing(draft):
-    assert find_missing(**draft, is_vague=is_vague) == ()
-
-
-@pytest.mark.parametrize(("changes", "word"), [
-    ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, "title"),
-    ({"title": "Fix bug"}, "title"),
-    ({"title": "it broke again"}, "title"),
-    ({"title": "또 안 돼요"}, "title"),
-    ({"title": "Payments"}, "title"),
-    ({"cause": ""}, "Root Cause"),
-    ({"cause": "Lack of care."}, "Root Cause"),
-    ({"cause": "I was careless and it was my mistake"}, "Root Cause"),
-    ({"cause": "TODO"}, "Root Cause"),
-    ({"cause": "부주의했다"}, "Root Cause"),
-    ({"items": []}, "Prevention"),
-    ({"items": ["be careful", "더 조심하기", "TODO"]}, "Prevention"),
-    ({"symptoms": ["one"]}, "symptoms"),
-    ({"symptoms": ["The same thing", "the same  thing!"]}, "symptoms"),
+@pytest.mark.parametrize(("changes", "words"), [
+    ({}, []), (GOOD_KOREAN, []),
+    ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, ["title"]),
+    *(({"title": title}, ["title"]) for title in
+      ("Fix bug", "it broke again", "또 안 돼요", "Payments")),
+    *(({"cause": cause}, ["Root Cause"]) for cause in
+      ("", "Lack of care.", "I was careless and it was my mistake", "TODO", "부주의했다")),
+    ({"items": []}, ["Prevention"]),
+    ({"items": ["be careful", "더 조심하기", "TODO"]}, ["Prevention"]),
+    ({"symptoms": ["one"]}, ["symptoms"]),
+    ({"symptoms": ["The same thing", "the same  thing!"]}, ["symptoms"]),
+    ({"title": "", "cause": "", "items": [], "symptoms": []},
+     ["title", "Root Cause", "Prevention", "symptoms"]),
 ])  # fmt: skip
-def test_what_is_missing_is_said(changes, word):
-    (line,) = missing(**changes)
-    assert word in line
-
-
-def test_everything_missing_is_said_at_once():
-    assert len(missing(title="", cause="", items=[], symptoms=[])) == 4
+def test_what_is_missing_is_said(changes, words):
+    lines = find_missing(**{**GOOD, **changes})
+    assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * len(words)

@@ -42,18 +42,6 @@ def told(**counted):
     return weigh(CARD, {name.replace("_", " "): times for name, times in counted.items()})
 
 
-@pytest.mark.parametrize(("x", "a", "b", "expected"), [
-    (0.5, 1, 1, 0.5),
-    (0.3, 2, 1, 0.09),
-    (0.3, 1, 2, 0.51),
-    (0.5, 7, 7, 0.5),
-    (0.2, 2, 3, 0.1808),  # 1 - .8⁴ - 4·.2·.8³
-    (0.9, 5, 2, 0.885735),  # binomial: at least 5 of 6
-])  # fmt: skip
-def test_the_incomplete_beta_function_at_known_points(x, a, b, expected):
-    assert beta_cdf(x, a, b) == pytest.approx(expected, abs=1e-12)
-
-
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(0.01, 0.99))
 def test_it_is_the_tail_of_a_binomial(a, b, x):
     n = a + b - 1
@@ -86,13 +74,6 @@ def test_an_interval_holds_its_mean_and_never_leaves_the_unit(times, of):
 
 
 @pytest.mark.slow
-@given(st.integers(0, 50), st.integers(1, 50))
-def test_more_sessions_make_an_interval_narrower(times, more):
-    few, many = rate(times, 2 * times), rate(times * (1 + more), 2 * times * (1 + more))
-    assert many.high - many.low <= few.high - few.low + 1e-9
-
-
-@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(*[st.integers(0, 40)] * 4)
 def test_the_probability_is_the_integral_of_one_belief_over_the_other(a, b, c, d):
@@ -104,10 +85,6 @@ def test_the_probability_is_the_integral_of_one_belief_over_the_other(a, b, c, d
     exact = probability_less(after, before)
     assert exact == pytest.approx(numeric, abs=1e-3)
     assert exact + probability_less(before, after) == pytest.approx(1, abs=1e-9)
-
-
-def test_equal_shares_are_even():
-    assert probability_less(rate(3, 9), rate(3, 9)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("counted", "verdict", "proposal"), [
@@ -128,6 +105,7 @@ def test_equal_shares_are_even():
     ({"injected": 9, "sessions": 9, "unaddressed": 20}, "too early", "edit"),
     ({"injected": 9, "sessions": 9, "unaddressed": 3}, "too early", ""),
     ({"injected": 9, "sessions": 9, "addressed": 10, "unaddressed": 10}, "too early", ""),
+    ({"injected": 3}, "too early", ""),
 ])  # fmt: skip
 def test_verdicts_and_proposals(counted, verdict, proposal):
     effect = told(**counted)
@@ -135,6 +113,8 @@ def test_verdicts_and_proposals(counted, verdict, proposal):
     assert effect.reason
     assert "\n" not in effect.reason
     assert not effect.reason.endswith(".")
+    outside = bool(effect.injections) and not effect.sessions
+    assert ("only injected outside of sessions" in effect.reason) is outside
 
 
 def test_what_returns_is_promoted_as_far_as_it_can_be():
@@ -147,24 +127,18 @@ def test_what_returns_is_promoted_as_far_as_it_can_be():
 
 
 def test_an_unused_card_is_put_away_only_when_it_had_its_time():
-    assert weigh(CARD, {}).proposal == ""
-    assert weigh(CARD, {}, idle=True).proposal == "archive"
-    used = weigh(CARD, {"injected": 1, "sessions": 1}, idle=True)
-    assert used.proposal == ""
+    used = {"injected": 1, "sessions": 1}
+    found = [weigh(CARD, {}), weigh(CARD, {}, idle=True), weigh(CARD, used, idle=True)]
+    assert [effect.proposal for effect in found] == ["", "archive", ""]
 
 
-@given(
-    st.fixed_dictionaries(
-        dict.fromkeys(
-            (
-                *("injected", "sessions", "recurred", "before", "before recurred", "addressed"),
-                *("unaddressed", "helpful", "harmful", "tokens", "bumped"),
-            ),
-            counts,
-        )
-    ),
-    st.booleans(),
+COUNTED = (
+    *("injected", "sessions", "recurred", "before", "before recurred", "addressed"),
+    *("unaddressed", "helpful", "harmful", "tokens", "bumped"),
 )
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(COUNTED, counts)), st.booleans())
 def test_any_counts_have_a_verdict(counted, idle):
     effect = weigh(CARD, counted, idle=idle)
     assert effect.verdict in VERDICTS
@@ -175,16 +149,11 @@ def test_any_counts_have_a_verdict(counted, idle):
     assert may_harm(counted) or effect.verdict != "harms"
 
 
-def test_a_mistake_that_was_never_seen_is_neither_prevented_nor_more_frequent():
-    few, many = ({"sessions": 3, "before": 200}, {"sessions": 200, "before": 3})
-    for seen in (few, many):
-        effect = told(injected=200, **seen)
-        assert (effect.verdict, effect.proposal) == ("too early", "")
-        assert not may_harm({"injected": 200, **seen})
-
-
-def test_what_was_given_outside_of_sessions_is_said_so():
-    assert "only injected outside of sessions" in told(injected=3).reason
+@pytest.mark.parametrize("seen", [{"sessions": 3, "before": 200}, {"sessions": 200, "before": 3}])
+def test_a_mistake_that_was_never_seen_is_neither_prevented_nor_more_frequent(seen):
+    effect = told(injected=200, **seen)
+    assert (effect.verdict, effect.proposal) == ("too early", "")
+    assert not may_harm({"injected": 200, **seen})
 
 
 def test_lists_of_an_overview():
@@ -193,11 +162,12 @@ def test_lists_of_an_overview():
     quiet = told(injected=10, sessions=10, unaddressed=40)
     unused = told()
     ignored = replace(unused, card=replace(CARD, status="ignored"))
-    found = overview(good, bad, quiet, unused, ignored)
+    outside = told(unaddressed=40)  # answers judged without an injection that was counted
+    found = overview(good, bad, quiet, unused, ignored, replace(outside, card=ignored.card))
     assert top(found) == (good, bad, quiet)
     assert top(found, 1) == (good,)
     assert noisy(found) == (bad, quiet)
     assert never_used(found) == (unused,)
     verdicts = count_verdicts(found.effects)
     assert tuple(verdicts) == VERDICTS
-    assert verdicts["never used"] == 2
+    assert verdicts["never used"] == 3

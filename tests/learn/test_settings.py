@@ -21,6 +21,9 @@ def test_patterns_are_read_and_survive_the_catalogue(tmp_path):
 
 @pytest.mark.parametrize(("value", "words"), [
     (r"['(a)\1']", r"lessons.toml:2: the pattern '(a)\\1' is not usable: it is not a valid"),
+    ("['" + "x" * 201 + "']", "201 characters"),
+    ("['x*']", "empty text"),
+    (r"['\p{L}{0,1000}']", "too large"),
     ('[\n  "fine",\n  "a(?!b)",\n]', "lessons.toml:4: the pattern 'a(?!b)' is not usable"),
     ("['" + "[^.]{0,99}x" * 10 + "']", "too large"),
     (str([f"[^.]{{0,90}}x{n}" for n in range(9)]), "too large together"),

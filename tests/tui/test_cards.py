@@ -7,26 +7,25 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.store import trash
 from lessons_kb.tui.rows import RowSource
+from tests.kit import write
 
 pytestmark = pytest.mark.slow
 
 
 TELEGRAM = "lessons/telegram-allowlist.md"
+AT = 1_793_000_000.0  # a day in October 2026
 
 
-def test_it_opens_with_the_cards_and_a_preview(drive, golden):
+@pytest.mark.parametrize(
+    ("size", "keys", "name"),
+    [((80, 24), [], "cards-80x24"), ((140, 40), ["down"], "cards-140x40")],
+)
+def test_the_preview_stands_below_the_cards_or_beside(drive, golden, size, keys, name):
     async def play(hand):
-        golden("cards-80x24", hand.screen)
+        await hand.press(*keys)
+        golden(name, hand.screen)
 
-    drive(play)
-
-
-def test_on_a_wide_terminal_the_preview_stands_beside(drive, golden):
-    async def play(hand):
-        await hand.press("down")
-        golden("cards-140x40", hand.screen)
-
-    drive(play, size=(140, 40))
+    drive(play, size=size)
 
 
 def test_typing_filters_and_acts_on_nothing(drive, golden, root):
@@ -48,17 +47,12 @@ def test_typing_filters_and_acts_on_nothing(drive, golden, root):
         await hand.press("enter", "escape")
         assert len(hand.app.listing.rows) == 20
         assert hand.row == "lessons/docker-build-arg-secret.md"
-
-    drive(play)
-    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
-
-
-def test_a_filter_takes_any_script(drive):
-    async def play(hand):
+        await hand.press("slash")
         await hand.type("일별 utc")
         assert [row.name for row in hand.app.listing.rows] == ["lessons/kst-day-boundary.md"]
 
     drive(play)
+    assert {path: path.read_bytes() for path in root.rglob("*.md")} == before
 
 
 def test_bump_counts_and_undo_gives_every_byte_back(drive, golden, root, brain):
@@ -137,21 +131,6 @@ def test_delete_asks_and_undo_brings_all_back(drive, golden, root):
     assert not trash.entries(str(root))
 
 
-def test_undo_of_a_delete_does_not_overwrite_what_took_the_place(drive, root):
-    file = root / TELEGRAM
-
-    async def play(hand):
-        await hand.find("telegram")
-        await hand.press("d", "y")
-        file.write_text("# Another card of this name\n", encoding="utf-8")
-        await hand.press("u")
-        assert hand.said.startswith("not undone")
-
-    drive(play)
-    assert file.read_text("utf-8") == "# Another card of this name\n"
-    assert [entry.path for entry in trash.entries(str(root))] == [TELEGRAM]
-
-
 def test_edit_opens_the_editor_and_undo_keeps_the_edited_version(drive, root, editor):
     before = (root / TELEGRAM).read_bytes()
     editor("text = text.replace('severity: high', 'severity: low')")
@@ -189,55 +168,15 @@ def test_a_card_broken_by_an_edit_says_so_and_can_be_undone(drive, golden, root,
     assert (root / TELEGRAM).read_bytes() == before
 
 
-def test_without_an_editor_it_says_what_to_set(drive):
-    async def play(hand):
-        await hand.press("enter", "e")
-        assert "set $EDITOR" in hand.said
-
-    drive(play)
-
-
-def test_what_an_editor_wrote_meanwhile_is_kept(drive, root, brain):
-    file = root / TELEGRAM
-
-    async def play(hand):
-        await hand.find("telegram")
-        file.write_text(file.read_text("utf-8") + "\nWritten meanwhile.\n", encoding="utf-8")
-        await hand.press("plus")
-        file.write_text(file.read_text("utf-8") + "\nAnd later.\n", encoding="utf-8")
-        await hand.press("u")
-        assert "changed since then; nothing was undone" in hand.said
-        assert brain.cards.get(TELEGRAM).occurrences == 6
-        await hand.press("i")
-        file.write_text(
-            file.read_text("utf-8").replace("status: ignored", "status: archived"), encoding="utf-8"
-        )
-        await hand.press("u")
-        assert hand.said.startswith("not undone")
-        assert "changed since" in hand.said
-
-    drive(play, size=(160, 24))
-    text = file.read_text("utf-8")
-    assert text.endswith("\nWritten meanwhile.\n\nAnd later.\n")
-    assert "status: archived" in text
-
-
-def test_a_card_removed_meanwhile_leaves_the_list(drive, root):
+def test_reload_reads_what_others_wrote_and_removed(drive, root):
     async def play(hand):
         await hand.find("telegram")
         (root / TELEGRAM).unlink()
         await hand.press("plus")
-        assert TELEGRAM.removeprefix("lessons/")[:8] in hand.said
-        await hand.press("escape", "ctrl+r")
-        assert len(hand.app.listing.rows) == 19
-
-    drive(play)
-
-
-def test_reload_reads_what_others_wrote(drive, root):
-    async def play(hand):
+        assert "telegram" in hand.said
         (root / "lessons" / "new.md").write_text("# A card from elsewhere\n", encoding="utf-8")
-        await hand.press("enter", "f5")
+        await hand.press("escape", "f5")
+        assert len(hand.app.listing.rows) == 20
         await hand.find("from elsewhere")
         assert hand.row == "lessons/new.md"
 
@@ -257,15 +196,17 @@ def test_files_that_cannot_be_used_stand_first(drive, root):
     drive(play)
 
 
-def test_orders_go_round(drive):
+def test_orders_go_round_and_the_preview_scrolls(drive):
     async def play(hand):
-        await hand.press("enter", "s")
-        assert "by seen" in hand.screen
-        assert hand.row == TELEGRAM
-        await hand.press("s", "s")
-        assert "by effect" in hand.screen
-        await hand.press("s")
-        assert "by last" in hand.screen
+        preview = hand.app.query_one("#preview")
+        await hand.press("enter", "space")
+        assert preview.scroll_y > 0
+        await hand.press("b")
+        assert preview.scroll_y == 0
+        for keys, order in (("s", "seen"), ("ss", "effect"), ("s", "last")):
+            await hand.press(*keys)
+            assert f"by {order}" in hand.screen
+            assert order != "seen" or hand.row == TELEGRAM
 
     drive(play)
 
@@ -280,17 +221,6 @@ def test_the_cursor_goes_everywhere(drive):
             places.append(hand.app.listing.cursor)
         page = hand.app.listing.size.height - 1
         assert places == [page, 19, 18, 17, 0, 1, 2, 2 + page, 2, 19, 0]
-
-    drive(play)
-
-
-def test_the_preview_scrolls(drive):
-    async def play(hand):
-        preview = hand.app.query_one("#preview")
-        await hand.press("enter", "space")
-        assert preview.scroll_y > 0
-        await hand.press("b")
-        assert preview.scroll_y == 0
 
     drive(play)
 
@@ -316,13 +246,9 @@ def test_the_mouse_does_what_keys_do(drive, root, editor):
 
 
 def test_help_explains_every_key(drive, golden):
-    from lessons_kb.tui.actions import KEYS
-
     async def play(hand):
         await hand.press("question_mark")
         golden("help-80x24", hand.screen)
-        for key in KEYS:
-            assert key.shown.split()[0] in hand.screen
         await hand.press("escape", "enter", "question_mark", "q")
         assert "Help" not in hand.screen
 
@@ -355,58 +281,30 @@ def test_an_empty_brain_says_how_to_begin(drive, tmp_path, golden):
         drive(play, on=brain)
 
 
-def test_a_screenshot_can_be_taken(drive):
-    async def play(hand):
-        svg = hand.app.export_screenshot()
-        assert svg.startswith("<svg")
-        assert "Telegram" in svg
-
-    drive(play)
-
-
-def test_effects_are_shown_where_there_are_any(drive, brain, monkeypatch):
-    from types import SimpleNamespace
-
-    effect = SimpleNamespace(
-        card=brain.cards.get(TELEGRAM),
-        name=TELEGRAM,
-        verdict="harms",
-        injections=12,
-        checked=24,
-        addressed=3,
-        recurrences=4,
-        helpful=0,
-        harmful=2,
-        proposal="archive",
-        reason="it was marked harmful twice",
-    )
-    stats = SimpleNamespace(overview=lambda: SimpleNamespace(effects=(effect,)))
-    monkeypatch.setattr(type(brain), "stats", property(lambda _self: stats), raising=False)
+def test_effects_are_shown_where_there_are_any(drive, brain):
+    brain.journal.count(TELEGRAM, "injected", at=AT, times=12)
+    brain.journal.count(TELEGRAM, "addressed", at=AT, times=3)
+    brain.journal.count(TELEGRAM, "unaddressed", at=AT, times=21)
+    brain.journal.count(TELEGRAM, "harmful", at=AT, times=2)
 
     async def play(hand):
         await hand.find("harms")
         assert hand.row == TELEGRAM
         assert "3 of 24 items addressed" in hand.screen
-        assert "proposed: archive; it was marked harmful twice" in hand.screen
+        assert "proposed: archive; " in hand.screen
 
     drive(play, size=(100, 40))
-    assert RowSource(brain).load_effects() == {TELEGRAM: "harms"}
 
 
 def test_cards_of_one_name_in_two_brains_show_their_own_effects(tmp_path):
     for name in ("near", "far"):
-        (tmp_path / name / "lessons").mkdir(parents=True)
         for card in ("both", name):
-            text = f"# {card}\n"
-            (tmp_path / name / "lessons" / f"{card}.md").write_text(text, encoding="utf-8")
+            write(tmp_path / name, f"lessons/{card}.md", f"# {card}\n")
     with Brain.open(tmp_path / "near", tmp_path / "far") as brain:
         for session in "ab":
             brain.stats.mark("far:lessons/both.md", "harmful", session=session)
         source = RowSource(brain)
-        assert source.load_effects() == {
-            "near:lessons/both.md": "never used", "lessons/near.md": "never used",
-            "far:lessons/both.md": "harms", "lessons/far.md": "never used",
-        }  # fmt: skip
+        source.load_effects()
         assert {row.name: row.effect for row in source.load()} == {
             "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
             "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",

@@ -81,13 +81,12 @@ def test_an_accepted_card_that_was_edited_stays(drive, root, brain, ripe):
 
 
 def test_edit_until_it_may_be_accepted(drive, brain, raw, editor):
-    editor(
-        "text = text.replace('TODO name the mistake (pytest failed)', 'Tests shared one database')"
-    )
+    named = "Tests shared one database"
+    editor(f"text = text.replace('TODO name the mistake (pytest failed)', '{named}')")
 
     async def play(hand):
         await hand.press("tab", "enter", "e")
-        assert "Tests shared one database" in hand.screen
+        assert named in hand.screen
         await hand.press("u")
         assert "TODO name the mistake" in hand.screen
 

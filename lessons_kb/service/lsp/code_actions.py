@@ -39,9 +39,9 @@ from lessons_kb.errors import CardNotFound, EditRefused, InputError
 from lessons_kb.model import NOTE
 from lessons_kb.service.lsp.diagnostics import (
     check_card_file,
+    find_marks,
     find_pattern,
     find_patterns,
-    matches_of,
     show_finding,
     try_pattern,
 )
@@ -97,8 +97,7 @@ def _bump(files: Files, uri: str) -> CommandResult:
         return CommandResult(message=f"{card.id} seen {card.occurrences}×")
     new = cards.bump_text(file.layer, file.id, document.text.whole)
     return CommandResult(
-        edit=document.rewrite(new),
-        then=lambda: cards.note_bump(file.layer, file.id),
+        edit=document.rewrite(new), then=lambda: cards.note_bump(file.layer, file.id)
     )
 
 
@@ -124,8 +123,9 @@ def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
     if (pattern := find_pattern(document.text.whole, line)) is None:
         raise InputError("no usable pattern on this line; see its diagnostic")
     places = try_pattern(file, pattern)
+    root = file.brain.directory
     shown = [
-        f"{path_of(one.uri).removeprefix(file.brain.directory)[1:]}:{one.range.start.line + 1}"
+        f"{relative(path_of(one.uri), root)}:{one.range.start.line + 1}"
         for one in places[:_MAX_PLACES]
     ]
     shown += ["…"] if len(places) > _MAX_PLACES else []
@@ -135,12 +135,8 @@ def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
 
 def _show_guards(files: Files, uri: str) -> CommandResult:
     file = files.find(path_of(uri))
-    cards = file.brain.find_guarding(file.path) if isinstance(file, SourceFile) else []
-    return CommandResult(message="\n".join(describe_cards(card for _layer, card in cards)).strip())
-
-
-def _open_card(_files: Files, uri: str) -> CommandResult:
-    return CommandResult(show=path_of(uri))
+    guards = file.guards if isinstance(file, SourceFile) else []
+    return CommandResult(message="\n".join(describe_cards(guards)).strip())
 
 
 def _accept(files: Files, uri: str) -> CommandResult:
@@ -179,7 +175,7 @@ COMMANDS: Mapping[str, Callable[..., CommandResult]] = {
     STATS: _show_stats,
     TEST: _test_pattern,
     GUARDS: _show_guards,
-    OPEN: _open_card,
+    OPEN: lambda _files, uri: CommandResult(show=path_of(uri)),
     ACCEPT: _accept,
     DISCARD: _discard,
 }
@@ -194,15 +190,13 @@ def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -
     commands = []
     if not isinstance(file, SourceFile):
         commands = find_card_commands(file, document)
-    elif files.show_guards and (found := file.brain.find_guarding(file.path)):
+    elif files.show_guards and (found := file.guards):
         title = f"{counted(len(found), 'lesson')} {'guards' if len(found) == 1 else 'guard'}"
         command = Command(f"{title} this file", GUARDS, arguments=[document.uri])
-        command.tooltip = "\n".join(describe_cards(card for _layer, card in found)).strip()
+        command.tooltip = "\n".join(describe_cards(found)).strip()
         commands = [(0, command)]
-    return [
-        CodeLens(range=Range(start=Position(line, 0), end=Position(line, 0)), command=command)
-        for line, command in commands
-    ]
+    places = ((Position(line, 0), command) for line, command in commands)
+    return [CodeLens(range=Range(place, place), command=command) for place, command in places]
 
 
 def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int, Command]]:
@@ -260,7 +254,7 @@ def _find_match_actions(
 ) -> Iterator[CodeAction]:
     """Yield what can be done about the mistakes that were found at a place."""
     lines = range(params.range.start.line, params.range.end.line + 1)
-    found = [one for one in matches_of(files, document) if one.where.start.line in lines]
+    found = find_marks(files, document, lines)
     for one in {one.card.id: one for one in found}.values():
         uri, title = uri_of(f"{one.layer.root}/{one.card.id}"), clean_line(one.card.title)
         for what, command in (("Open", OPEN), ("Count once more", BUMP)):

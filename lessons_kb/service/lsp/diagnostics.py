@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
@@ -33,7 +34,7 @@ from lessons_kb.model import Finding, Pattern
 from lessons_kb.service.lsp.documents import (
     CardFile,
     Files,
-    Located,
+    Mark,
     OpenDocument,
     SourceFile,
     Text,
@@ -74,7 +75,8 @@ def diagnose(
         path = relative(document.path, file.brain.directory)
         if detect and not is_card_file(file.brain, path):
             # A note may quote code, and counts as any other file of the project.
-            shown += map(_show_match, _find_matches(SourceFile(brain=file.brain, path=path), text))
+            marks = _mark_all(SourceFile(brain=file.brain, path=path), text)
+            shown += [one.shown for one in marks]
         return shown, NOTHING if whole or "detect" not in text.whole else PROJECT
     if isinstance(file, CardFile):
         return [
@@ -91,15 +93,15 @@ def diagnose(
         return [], NOTHING
     known = None if whole else files.matches.get(document.uri)
     near = known and _find_near(file, known[0].text, known[1], text)
-    matches = _find_matches(file, text) if near is None else near
-    files.matches[document.uri] = document, matches
-    return [_show_match(one) for one in matches], NOTHING if near is None else LINES
+    marks = _mark_all(file, text) if near is None else near
+    files.matches[document.uri] = document, marks
+    return [one.shown for one in marks], NOTHING if near is None else LINES
 
 
-def matches_of(files: Files, document: OpenDocument) -> list[Located]:
-    """Return what was found in a document when its diagnostics were made, if it is still so."""
-    known = files.matches.get(document.uri)
-    return known[1] if known and known[0] is document else []
+def find_marks(files: Files, document: OpenDocument, lines: range) -> list[Mark]:
+    """Return what was found in lines when their diagnostics were made, if it is still so."""
+    known, marks = files.matches.get(document.uri, (None, []))
+    return [one for one in marks if known is document and one.shown.range.start.line in lines]
 
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
@@ -118,68 +120,70 @@ def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
     return sorted(found, key=attrgetter("line", "rule"))
 
 
-def _find_matches(file: SourceFile, text: Text) -> list[Located]:
+def _mark_all(file: SourceFile, text: Text) -> list[Mark]:
     """Return the mistakes that cards describe in a file that holds this text, by line."""
-    if len(text.whole) > MAX_CHARS or is_binary(text.whole):
+    whole = text.whole
+    if (
+        len(whole) > MAX_CHARS
+        or is_binary(whole)
+        or len(_plain(text.lines).encode("utf-8", "replace")) > MAX_CHARS
+    ):
         return []
-    plain = text.whole.replace("\r\n", "\n")
-    if len(plain.encode("utf-8", "replace")) > MAX_CHARS:
-        return []
-    return _locate(file, Change(path=file.path, after=plain), text)
+    return _mark_lines(file, text, 0, len(text.lines))
 
 
-def _find_near(
-    file: SourceFile, old: Text, known: Sequence[Located], text: Text
-) -> list[Located] | None:
+def _find_near(file: SourceFile, old: Text, known: Sequence[Mark], text: Text) -> list[Mark] | None:
     """Return what was found in an older text, moved, and what is found in the lines that changed.
 
     None where too much of the text is another. What reaches beyond these lines is missed.
     """
-    before, after = old.lines, text.lines
-    first, same = count_alike(before, after)
-    end = len(after) - same
-    if end - first > _MOST_NEAR or text.whole.count("\n") + 1 < len(after):
+    first, same = count_alike(old.lines, text.lines)
+    last, end = len(old.lines) - same, len(text.lines) - same
+    if end - first > _MOST_NEAR:
         return None
-    moved, below = len(after) - len(before), []
-    for one in known:
-        start, stop = one.where.start, one.where.end
-        if start.line >= len(before) - same:
-            where = Range(
-                start=Position(start.line + moved, start.character),
-                end=Position(stop.line + moved, stop.character),
-            )
-            below.append(replace(one, where=where))
-    piece = "".join(after[first:end]).replace("\r\n", "\n")
-    changed = _locate(file, Change(path=file.path, after=piece, line=first + 1), text)
-    return [*(one for one in known if one.where.end.line < first), *changed, *below]
+    above = [one for one in known if one.shown.range.end.line < first]
+    below = [one for one in known if one.shown.range.start.line >= last]
+    if end != last:
+        below = [_move(one, end - last) for one in below]
+    return [*above, *_mark_lines(file, text, first, end), *below]
 
 
-def _locate(file: SourceFile, change: Change, text: Text) -> list[Located]:
+def _move(one: Mark, lines: int) -> Mark:
+    """Return a mark some lines further down."""
+    shown, places = copy(one.shown), (one.shown.range.start, one.shown.range.end)
+    shown.range = Range(*(Position(at.line + lines, at.character) for at in places))
+    return one._replace(shown=shown)
+
+
+def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark]:
+    """Return the marks of some lines of a text."""
+    change = Change(path=file.path, after=_plain(text.lines[first:end]), line=first + 1)
     detected = find_detected(file.brain, [change])
     homes = {id(one.card): one.layer for one in detected}
-    return [
-        Located(layer=homes[id(one.card)], card=one.card, where=_place(text, one.match))
-        for one in flatten(detected)
-    ]
+    marks = []
+    for card, match in ((one.card, one.match) for one in flatten(detected)):
+        layer, title, why = homes[id(card)], clean_line(card.title), clean_line(card.why)
+        shown = Diagnostic(
+            range=_place(text, match),
+            severity=DiagnosticSeverity.Warning,
+            source=SOURCE,
+            code=card.id,
+            code_description=CodeDescription(href=uri_of(f"{layer.root}/{card.id}")),
+            message=f"{title}: {why}" if why and why != title else title,
+        )
+        marks.append(Mark(shown, layer, card))
+    return marks
+
+
+def _plain(lines: Sequence[str]) -> str:
+    """Return lines that all end as the matcher expects it, with a line feed alone."""
+    whole = "".join(lines)
+    return whole.replace("\r\n", "\n").replace("\r", "\n") if "\r" in whole else whole
 
 
 def _place(text: Text, match: Match) -> Range:
-    """Return where a match stands; the matcher counts only the lines that end at an LF."""
-    feeds = text.line_feeds
-    start = feeds[min(match.line, len(feeds)) - 1] + match.column - 1
-    return text.range(start, start + match.length)
-
-
-def _show_match(one: Located) -> Diagnostic:
-    title, why = clean_line(one.card.title), clean_line(one.card.why)
-    return Diagnostic(
-        range=one.where,
-        severity=DiagnosticSeverity.Warning,
-        source=SOURCE,
-        code=one.card.id,
-        code_description=CodeDescription(href=uri_of(f"{one.layer.root}/{one.card.id}")),
-        message=f"{title}: {why}" if why and why != title else title,
-    )
+    start = match.column - 1
+    return text.part(match.line - 1, start, start + match.length)
 
 
 def show_finding(text: Text, finding: Finding) -> Diagnostic:
@@ -236,6 +240,6 @@ def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
     for match in islice(matches, MOST_MATCHES):
         path = f"{directory}/{match.path}"
         if path not in texts:
-            texts[path] = Text(read_source(path))
+            texts[path] = Text.of(read_source(path))
         found.append(Location(uri=uri_of(path), range=_place(texts[path], match)))
     return found

@@ -6,15 +6,17 @@ import io
 import os
 import pathlib
 import re
-import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, takewhile
+from operator import eq
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol.types import (
+    Diagnostic,
     OptionalVersionedTextDocumentIdentifier,
     Position,
     Range,
@@ -25,7 +27,6 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.brain import Brain, Workspace
-from lessons_kb.brain.detection import list_tree
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.rename import read_file
@@ -37,7 +38,6 @@ from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top
 
 
-@dataclass(frozen=True)
 class Text:
     r"""Lines that end at ``\r\n``, ``\n`` or ``\r`` alone, as the protocol has it.
 
@@ -46,18 +46,20 @@ class Text:
     one.
     """
 
-    whole: str
-
-    @cached_property
-    def lines(self) -> list[str]:
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
         """Every line with its end; the last has none and may be empty."""
-        lines = io.StringIO(self.whole, newline="").readlines()
-        return lines if lines and not lines[-1].endswith(("\r", "\n")) else [*lines, ""]
+
+    @classmethod
+    def of(cls, whole: str) -> Text:
+        """Return a text, split into its lines."""
+        lines = io.StringIO(whole, newline="").readlines()
+        return cls(lines if lines and not lines[-1].endswith(("\r", "\n")) else [*lines, ""])
 
     @cached_property
-    def line_feeds(self) -> list[int]:
-        """Where lines begin that end at an LF alone; fewer than ``lines`` if some end at a CR."""
-        return [0, *(one.end() for one in re.finditer("\n", self.whole))]
+    def whole(self) -> str:
+        """The text in one piece."""
+        return "".join(self.lines)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -69,8 +71,20 @@ class Text:
 
     def replace(self, where: Range, text: str) -> Text:
         """Return the text with another in a range; of one that runs backwards the ends swap."""
-        start, end = sorted(map(self.offset, (where.start, where.end)))
-        return Text(self.whole[:start] + text + self.whole[end:])
+        lines = self.lines
+        (first, start), (last, end) = sorted(map(self._place, (where.start, where.end)))
+        # With a line more on both sides: a CR may meet an LF.
+        above, below = max(first - 1, 0), last + 2
+        piece = "".join((*lines[above:first], lines[first][:start], text, lines[last][end:]))
+        made = Text.of(piece + "".join(lines[last + 1 : below])).lines
+        if below < len(lines):
+            made = made[:-1]
+        return Text([*lines[:above], *made, *lines[below:]])
+
+    def _place(self, at: Position) -> tuple[int, int]:
+        """Return the line of a position, and its place in it, in characters."""
+        last = len(self.lines) - 1
+        return (at.line, self.column(at)) if at.line <= last else (last, len(self.lines[last]))
 
     def column(self, at: Position) -> int:
         """Return a position's place in its line, in characters."""
@@ -79,9 +93,8 @@ class Text:
 
     def offset(self, at: Position) -> int:
         """Return a position's place in the text, in characters."""
-        if at.line >= len(self.lines):
-            return len(self.whole)
-        return sum(map(len, self.lines[: at.line])) + self.column(at)
+        line, column = self._place(at)
+        return self._starts[line] + column
 
     def position(self, line: int, column: int) -> Position:
         """Return the position of a place in a line, both from 0 and in characters."""
@@ -97,13 +110,15 @@ class Text:
         """Return the range between two places in the text, in characters."""
         return Range(start=self.position_at(start), end=self.position_at(end))
 
+    def part(self, line: int, start: int, end: int) -> Range:
+        """Return the range between two places in a line, in characters."""
+        return Range(start=self.position(line, start), end=self.position(line, end))
+
     def span(self, line: int) -> Range:
         """Return the range of a line without the white space around it."""
         text = self.line(line)
         start = len(text) - len(text.lstrip())
-        return Range(
-            start=self.position(line, start), end=self.position(line, len(text.rstrip()) or start)
-        )
+        return self.part(line, start, max(start, len(text.rstrip())))
 
 
 def _units(text: str) -> int:
@@ -146,7 +161,7 @@ class Documents(dict[str, OpenDocument]):
     def open(self, uri: str, version: int, text: str) -> None:
         """Note that a document was opened."""
         if path := path_of(uri):
-            self[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text(text))
+            self[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text.of(text))
 
     def change(
         self, uri: str, version: int, changes: Sequence[TextDocumentContentChangeEvent]
@@ -159,7 +174,7 @@ class Documents(dict[str, OpenDocument]):
             if isinstance(change, TextDocumentContentChangePartial):
                 text = text.replace(change.range, change.text)
             else:
-                text = Text(change.text)
+                text = Text.of(change.text)
         self[uri] = replace(known, version=version, text=text)
 
     def at(self, path: str) -> OpenDocument | None:
@@ -170,7 +185,7 @@ class Documents(dict[str, OpenDocument]):
         """Return a file of a brain as it is open, else as it is on the disk."""
         path = os.path.join(layer.root, *name.split("/"))
         return self.at(path) or OpenDocument(
-            uri=uri_of(path), path=path, version=None, text=Text(read_file(layer, name))
+            uri=uri_of(path), path=path, version=None, text=Text.of(read_file(layer, name))
         )
 
 
@@ -193,13 +208,11 @@ def uri_of(path: str) -> str:
 
 def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
     """Return how much of two texts is the same at their beginnings, and then at their ends."""
-    most = min(len(old), len(new))
-    start = next((n for n in range(most) if old[n] != new[n]), most)
-    most -= start
-    return start, next((n for n in range(most) if old[-1 - n] != new[-1 - n]), most)
+    start = sum(takewhile(bool, map(eq, old, new)))
+    ends = map(eq, reversed(old[start:]), reversed(new[start:]))
+    return start, sum(takewhile(bool, ends))
 
 
-_TREE_SECONDS = 10.0
 _PATIENCE = 0.2
 
 
@@ -232,14 +245,18 @@ class SourceFile:
     path: str
     """POSIX, from the project root."""
 
+    @property
+    def guards(self) -> list[Card]:
+        """The cards that guard it."""
+        return [card for _layer, card in self.brain.find_guarding(self.path)]
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Located:
-    """A mistake that a card describes, and where it was found."""
 
+class Mark(NamedTuple):
+    """A mistake that a card describes, as it is shown where it was found."""
+
+    shown: Diagnostic
     layer: Layer
     card: Card
-    where: Range
 
 
 class Files:
@@ -256,12 +273,11 @@ class Files:
         """Whether the editor wants to know how many lessons guard a file."""
         self.renames_files = False
         """Whether the editor can rename a file together with edits."""
-        self.matches: dict[str, tuple[OpenDocument, list[Located]]] = {}
+        self.matches: dict[str, tuple[OpenDocument, list[Mark]]] = {}
         """URI of a source file → the document that was last looked at, and what was found."""
         self._workspace = workspace
         self._tell = tell
         self._cards: dict[str, tuple[object, list[Card]]] = {}
-        self._trees: dict[str, tuple[float, list[str]]] = {}
 
     def find(self, path: str) -> CardFile | SourceFile | None:
         """Return what the file at a real path is, None where it is none of our business."""
@@ -319,33 +335,21 @@ class Files:
     def cards(self, layer: Layer) -> list[Card]:
         """Return every card and note of a brain as of the last commit."""
         layer.prepare()
-        state = layer.state
-        known = self._cards.get(layer.root)
-        if known is None or known[0] is not state:
-            known = state, layer.read(lambda one: one.catalogue.all_cards())
-            self._cards[layer.root] = known
-        return known[1]
-
-    def tree(self, brain: Brain) -> list[str]:
-        """Return the files of the project, from its root, as of some seconds ago."""
-        now = time.monotonic()
-        known = self._trees.get(brain.directory)
-        if known is None or now - known[0] > _TREE_SECONDS:
-            known = now, list_tree(brain.directory)
-            self._trees[brain.directory] = known
-        return known[1]
+        state, cards = self._cards.get(layer.root, (None, []))
+        if state is None or state is not layer.state:
+            state, cards = layer.state, layer.read(lambda one: one.catalogue.all_cards())
+            self._cards[layer.root] = state, cards
+        return cards
 
     def refresh(self) -> bool:
         """Bring the brains of what is open up to date; return whether anything had changed."""
         folders = {os.path.dirname(document.path) for document in list(self.documents.values())}
         brains = {id(brain): brain for brain in map(self.brain_of, folders) if brain is not None}
-        changed = False
+        layers = [layer for brain in brains.values() for layer in brain.layers]
+        before = [layer.state for layer in layers]
         for brain in brains.values():
-            before = [layer.state for layer in brain.layers]
             brain.refresh(patience=_PATIENCE)
-            pairs = zip(before, brain.layers, strict=True)
-            changed = changed or any(layer.state is not state for state, layer in pairs)
-        return changed
+        return any(layer.state is not state for state, layer in zip(before, layers, strict=True))
 
 
 def _holds(layer: Layer, name: str) -> bool:

@@ -24,13 +24,14 @@ from lsprotocol.types import (
     TextEdit,
 )
 
+from lessons_kb.brain.detection import list_tree
 from lessons_kb.cards.edit import format_scalar
 from lessons_kb.cards.keys import KEYS, describe_form
 from lessons_kb.cards.sections import HEADINGS, MAX_STRUCTURE, find_headings, normal_newlines
 from lessons_kb.data import read_mapping
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import NOTE, PATTERNS, Card
-from lessons_kb.service.lsp.diagnostics import matches_of
+from lessons_kb.service.lsp.diagnostics import find_marks
 from lessons_kb.service.lsp.documents import (
     CardFile,
     Cursor,
@@ -50,9 +51,10 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
     file, text, at = files.find(document.path), document.text, params.position
     lines, where = [], text.span(at.line)
     if isinstance(file, SourceFile):
-        cards = [one.card for one in matches_of(files, document) if one.where.start.line == at.line]
+        here = range(at.line, at.line + 1)
+        cards = [one.card for one in find_marks(files, document, here)]
         if at.line == 0 and files.show_guards:
-            cards += [card for _layer, card in file.brain.find_guarding(file.path)]
+            cards += file.guards
         lines = describe_cards({card.id: card for card in cards}.values())
     elif file and (found := find_key(text, at.line)) and found[1] <= text.column(at) < found[2]:
         name, *columns = found
@@ -219,18 +221,14 @@ def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> li
         ]
     if cursor.kind not in ("wiki", "link"):
         return []
-    here = posixpath.dirname(file.id)
-    return [
-        (
-            posixpath.splitext(card.id)[0]
-            if cursor.kind == "wiki"
-            else posixpath.relpath(card.id, here or "."),
-            clean_line(card.title),
-            kinds.File if card.kind == NOTE else kinds.Reference,
-        )
-        for card in files.cards(file.layer)
-        if card.id != file.id
-    ]
+    here = posixpath.dirname(file.id) or "."
+    offers = []
+    for card in files.cards(file.layer):
+        if card.id != file.id:
+            stem, path = posixpath.splitext(card.id)[0], posixpath.relpath(card.id, here)
+            icon = kinds.File if card.kind == NOTE else kinds.Reference
+            offers.append((stem if cursor.kind == "wiki" else path, clean_line(card.title), icon))
+    return offers
 
 
 def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
@@ -243,7 +241,7 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
         folder = cursor.typed[: cursor.typed.rfind("/") + 1]
         below = (
             path[len(folder) :].partition("/")[:2]
-            for path in files.tree(file.brain)
+            for path in list_tree(file.brain.directory)
             if path.startswith(folder)
         )
         return [

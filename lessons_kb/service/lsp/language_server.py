@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
 from lsprotocol import types
@@ -27,40 +28,30 @@ from lessons_kb.service.lsp.code_actions import (
     relink_moved,
     rename,
 )
-from lessons_kb.service.lsp.diagnostics import LINES, NOTHING, PROJECT, diagnose
+from lessons_kb.service.lsp.diagnostics import NOTHING, PROJECT, diagnose
 from lessons_kb.service.lsp.documents import Documents, Files, OpenDocument, path_of, uri_of
 from lessons_kb.service.lsp.hover import TRIGGERS, complete, find_symbols, hover
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.version import __version__
 
 PAUSES = {False: 0.02, True: 0.15}
-"""Seconds without typing before diagnostics are made: of what was typed, and of what takes longer,
-so that it delays no typist."""
+"""Seconds without typing before diagnostics are made: of the lines that changed, and then of all
+that takes longer, so that it delays no typist."""
 REFRESH_SECONDS = 2.0
 """Between two looks at the files of the brains while somebody works."""
 _LOOK_SECONDS = 5.0
 """Between two looks at whether the editor still runs."""
-_WATCHED = ("**/*.{md,markdown}", "**/lessons.toml", "**/.lessonsignore")
+_CARDS = types.FileOperationPattern(glob="**/*.{md,markdown}")
 _MOVED = types.FileOperationRegistrationOptions(
-    filters=[
-        types.FileOperationFilter(
-            pattern=types.FileOperationPattern(glob="**/*.{md,markdown}"), scheme="file"
-        )
-    ]
+    filters=[types.FileOperationFilter(pattern=_CARDS, scheme="file")]
 )
 
 FEATURES: Mapping[str, tuple[Callable[[Files, OpenDocument, Any], Any], Any]] = {
-    types.TEXT_DOCUMENT_COMPLETION: (
-        complete,
-        types.CompletionOptions(trigger_characters=TRIGGERS),
-    ),
+    types.TEXT_DOCUMENT_COMPLETION: (complete, types.CompletionOptions(TRIGGERS)),
     types.TEXT_DOCUMENT_HOVER: (hover, None),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (find_symbols, None),
     types.TEXT_DOCUMENT_CODE_LENS: (find_lenses, types.CodeLensOptions(resolve_provider=False)),
-    types.TEXT_DOCUMENT_CODE_ACTION: (
-        find_actions,
-        types.CodeActionOptions(code_action_kinds=KINDS),
-    ),
+    types.TEXT_DOCUMENT_CODE_ACTION: (find_actions, types.CodeActionOptions(KINDS)),
     types.TEXT_DOCUMENT_PREPARE_RENAME: (prepare_rename, None),
     types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
     types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
@@ -115,10 +106,9 @@ class LessonsServer(LanguageServer):
         self._detect = True
         """Whether the mistakes that cards describe are marked in source code."""
         self._shown: set[str] = set()
-        self._due: dict[tuple[str, bool], bool] = {}
-        """Documents to be diagnosed, in the changed lines and whole; whether the project counts."""
-        self._running: dict[tuple[str, bool], asyncio.Task[None]] = {}
-        """What is being diagnosed: looking at a document whole delays no look at changed lines."""
+        self._diagnosing: dict[str, asyncio.Task[None]] = {}
+        self._full: set[str] = set()
+        """Documents of which what the project says is due."""
         self._published: dict[str, tuple[OpenDocument, list[types.Diagnostic]]] = {}
         self._active = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,27 +130,25 @@ class LessonsServer(LanguageServer):
         uris = [folder.uri for folder in params.workspace_folders or ()] or [params.root_uri or ""]
         self.files.folders = tuple(dict.fromkeys(filter(None, map(path_of, uris))))
 
-    def schedule(self, uri: str, *, full: bool = False, whole: bool = False) -> None:
-        """Make the diagnostics of an open document soon; of changes in a row once.
+    def schedule(self, uri: str, *, full: bool = False) -> None:
+        """Make the diagnostics of an open document once nobody types in it.
 
-        First the changed lines are looked at, the ``whole`` if more may be in it. ``full`` says
-        that the files of the project may have changed too.
+        ``full`` says that the files of the project may have changed too.
         """
         if uri not in self.documents:
             return
-        if not whole:
-            self._active.set()
-        key = uri, whole
-        self._due[key] = full or self._due.get(key, False)
-        if key not in self._running:
-            loop = asyncio.get_running_loop()
-            self._running[key] = loop.create_task(self._work_off(uri, whole=whole))
+        self._active.set()
+        if full:
+            self._full.add(uri)
+        if known := self._diagnosing.get(uri):
+            known.cancel()
+        loop = asyncio.get_running_loop()
+        self._diagnosing[uri] = loop.create_task(self._diagnose(self.documents[uri]))
 
     def forget(self, uri: str) -> None:
         """Note that a document was closed."""
-        self.documents.pop(uri, None)
-        self.files.matches.pop(uri, None)
-        self._published.pop(uri, None)
+        for known in (self.documents, self.files.matches, self._published):
+            known.pop(uri, None)
         self._publish(uri, [])
 
     async def refresh(self) -> None:
@@ -178,10 +166,8 @@ class LessonsServer(LanguageServer):
         try:
             return await asyncio.to_thread(work)
         except LessonsError as error:
-            if asked:
-                self.show(str(error), types.MessageType.Warning)
-            else:
-                self.show_once(str(error))
+            show = self.warn if asked else self.show_once
+            show(str(error))
         except Exception as error:  # one answer is lost; the editor keeps its server
             log_trouble("lsp", what, f"{type(error).__name__}: {error}")
         return None
@@ -190,26 +176,27 @@ class LessonsServer(LanguageServer):
         """Have the editor do what a command came to; return the command's result."""
         if outcome.edit is not None:
             edit = types.WorkspaceEdit(document_changes=[outcome.edit])
-            done = await self.workspace_apply_edit_async(
-                types.ApplyWorkspaceEditParams(edit=edit, label=what)
-            )
-            if not done.applied:
-                self.show("the editor did not make the change", types.MessageType.Warning)
+            asked = types.ApplyWorkspaceEditParams(edit=edit, label=what)
+            if not (await self.workspace_apply_edit_async(asked)).applied:
+                self.warn("the editor did not make the change")
                 return None
         if outcome.then is not None:
             await self.run(what, outcome.then)
         if outcome.message:
             self.show(outcome.message)
         if outcome.show:
-            self.window_show_document(
-                types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
-            )
+            shown = types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
+            self.window_show_document(shown)
         self._active.set()
         return outcome.result
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show the user a line."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"lessons: {message}"))
+
+    def warn(self, message: str) -> None:
+        """Show the user what cannot be done."""
+        self.show(message, types.MessageType.Warning)
 
     def show_once(self, message: str) -> None:
         """Show a line that was not shown before; may be called from any thread."""
@@ -233,37 +220,22 @@ class LessonsServer(LanguageServer):
             await self.refresh()
             await asyncio.sleep(REFRESH_SECONDS)
 
-    async def _work_off(self, uri: str, *, whole: bool) -> None:
-        """Diagnose a document, once nobody types in it, until nothing of it is due."""
-        key = uri, whole
-        try:
-            while key in self._due:
-                document = self.documents.get(uri)
-                await asyncio.sleep(PAUSES[whole])
-                is_typed_in = self.documents.get(uri) is not document
-                if is_typed_in or (whole and (uri, False) in self._running):
-                    continue
-                full = self._due.pop(key)
-                left = NOTHING if document is None else await self._diagnose(document, whole=whole)
-                if left == LINES or (full and left == PROJECT):
-                    self.schedule(uri, whole=True)
-        finally:
-            self._due.pop(key, None)
-            del self._running[key]
-
-    async def _diagnose(self, document: OpenDocument, *, whole: bool) -> str:
-        """Publish the diagnostics of a document, if they are new; return what was left."""
-        uri = document.uri
-        found, left = await self.run(
-            "diagnostics",
-            lambda: diagnose(self.files, document, detect=self._detect, whole=whole),
-        ) or (None, NOTHING)
-        if found is None or self.documents.get(uri) is not document:
-            return str(left)
-        if self._published.get(uri) != (document, found):
-            self._published[uri] = document, found
-            self._publish(uri, found, document.version)
-        return str(left)
+    async def _diagnose(self, document: OpenDocument) -> None:
+        """Publish what the changed lines hold; then all that the document holds, if more may."""
+        uri, detect = document.uri, self._detect
+        for whole, pause in PAUSES.items():
+            await asyncio.sleep(pause)
+            work = partial(diagnose, self.files, document, detect=detect, whole=whole)
+            done = await self.run("diagnostics", work)
+            if done is None or self.documents.get(uri) is not document:
+                return
+            found, left = done
+            if self._published.get(uri) != (document, found):
+                self._published[uri] = document, found
+                self._publish(uri, found, document.version)
+            if left == NOTHING or (left == PROJECT and uri not in self._full):
+                return
+        self._full.discard(uri)
 
 
 def build_server(workspace: Workspace) -> LessonsServer:
@@ -278,13 +250,14 @@ def build_server(workspace: Workspace) -> LessonsServer:
         async def answer(params: Any) -> Any:
             if (document := documents.get(params.text_document.uri)) is None:
                 return None
-            asked = method == types.TEXT_DOCUMENT_RENAME
-            return await server.run(method, lambda: work(files, document, params), asked=asked)
+            is_asked = method == types.TEXT_DOCUMENT_RENAME
+            return await server.run(method, partial(work, files, document, params), asked=is_asked)
 
     def add_command(name: str) -> None:
         @server.command(name)
         async def run(*arguments: Any) -> Any:
-            outcome = await server.run(name, lambda: COMMANDS[name](files, *arguments), asked=True)
+            work = partial(COMMANDS[name], files, *arguments)
+            outcome = await server.run(name, work, asked=True)
             return None if outcome is None else await server.carry_out(name, outcome)
 
     for method in FEATURES:
@@ -301,26 +274,6 @@ def build_server(workspace: Workspace) -> LessonsServer:
     async def files_moved(params: types.RenameFilesParams) -> None:
         """Let what was counted follow them too."""
         await server.run("rename files", lambda: keep_records(files, params))
-
-    @server.feature(types.INITIALIZED)
-    def initialized(_params: types.InitializedParams) -> None:
-        """Ask to be told of files that change on the disk."""
-        workspace = server.client_capabilities.workspace
-        watched = workspace.did_change_watched_files if workspace else None
-        if watched is None or not watched.dynamic_registration:
-            return
-        watchers = [types.FileSystemWatcher(glob_pattern=glob) for glob in _WATCHED]
-        registration = types.Registration(
-            id="lessons-watch",
-            method=types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-            register_options=types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers),
-        )
-        server.client_register_capability(types.RegistrationParams(registrations=[registration]))
-
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    async def files_changed(_params: types.DidChangeWatchedFilesParams) -> None:
-        """Look at everything again."""
-        await server.refresh()
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def saved(params: types.DidSaveTextDocumentParams) -> None:

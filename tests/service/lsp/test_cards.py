@@ -8,25 +8,28 @@ from lsprotocol.types import CodeActionKind, Position, Range
 
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.service.lsp import code_actions as commands
-from lessons_kb.service.lsp.code_actions import (
+from lessons_kb.service.lsp.language_server import (
     COMMANDS,
+    complete,
+    diagnose,
     find_actions,
     find_lenses,
     find_references,
+    find_symbols,
+    hover,
     keep_records,
     prepare_rename,
     relink_moved,
     rename,
+    uri_of,
 )
-from lessons_kb.service.lsp.diagnostics import diagnose
-from lessons_kb.service.lsp.documents import uri_of
-from lessons_kb.service.lsp.hover import complete, find_symbols, hover
 from lessons_kb.store import scan as trust
 from lessons_kb.store import user_state as locate
 
 from .conftest import OTHER, SHELL, SHELL_ID, apply, changed
 
+MONEY = "lessons/money-kept-in-floats.md"
+SLUG = "a-file-name-pasted-into-a-shell-true-command"
 START = Position(0, 0)
 ALL = SimpleNamespace(only=None, diagnostics=[])
 
@@ -119,10 +122,13 @@ def test_values_files_and_links_are_offered(editor, text, expected):
     assert [one for one in offered if one != "lessons/new.md"] == expected
 
 
+def test_a_card_is_not_offered_itself(editor):
+    assert labels(editor, MONEY, "---\na: b\n---\nsee [x](mon|") == []
+
+
 def test_a_completion_replaces_what_was_typed(editor):
-    document = editor.open("lessons/new.md", "---\nproject: 😀sh\n---\n".replace("😀", ""))
-    at = editor.at(document, "sh", 2)
-    (item,) = editor.ask(complete, document, at).items
+    document = editor.open("lessons/new.md", "---\nproject: sh\n---\n")
+    (item,) = editor.ask(complete, document, editor.at(document, "sh", 2)).items
     assert apply(document.text.whole, [item.text_edit]) == "---\nproject: shop\n---\n"
 
 
@@ -156,7 +162,7 @@ def run(editor, command, *arguments):
 
 def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, project):
     document = editor.open(SHELL_ID, SHELL.replace("Pass the", "Hand over the"))
-    outcome = run(editor, commands.BUMP, document.uri)
+    outcome = run(editor, "lessons.bump", document.uri)
     made = apply(document.text.whole, outcome.edit.edits)
     assert "occurrences: 4" in made
     assert made.partition("---\n\n")[2] == document.text.whole.partition("---\n\n")[2]
@@ -167,7 +173,7 @@ def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, projec
 
 
 def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor, project):
-    outcome = run(editor, commands.BUMP, (project / SHELL_ID).as_uri())
+    outcome = run(editor, "lessons.bump", (project / SHELL_ID).as_uri())
     assert outcome.edit is None
     assert "occurrences: 4" in (project / SHELL_ID).read_text()
 
@@ -175,7 +181,7 @@ def test_a_bump_of_a_closed_card_is_made_on_the_disk(editor, project):
 @pytest.mark.parametrize("status", ["ignored", "archived"])
 def test_a_status_changes_one_line(editor, status):
     document = editor.open(SHELL_ID)
-    edit = run(editor, commands.STATUS, document.uri, status).edit.edits
+    edit = run(editor, "lessons.setStatus", document.uri, status).edit.edits
     assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
 
 
@@ -198,14 +204,14 @@ def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor):
 def test_a_pattern_is_tested_in_the_tree(editor, project):
     document = editor.open(SHELL_ID)
     line = editor.at(document, "- regex").line
-    outcome = run(editor, commands.TEST, document.uri, line)
+    outcome = run(editor, "lessons.testPattern", document.uri, line)
     assert outcome.message == "1 match: src/run.py:3"
     (place,) = outcome.result
     assert place.uri == (project / "src" / "run.py").as_uri()
     assert place.range == Range(start=Position(2, 21), end=Position(2, 31))
     assert editor.ask(find_references, document, Position(line + 1, 4)) == [place]
     with pytest.raises(InputError):
-        run(editor, commands.TEST, document.uri, editor.at(document, "- command").line)
+        run(editor, "lessons.testPattern", document.uri, editor.at(document, "- command").line)
 
 
 def test_a_quick_fix_settles_its_diagnostic(editor):
@@ -222,15 +228,10 @@ def test_a_quick_fix_settles_its_diagnostic(editor):
 def test_selected_words_become_a_symptom(editor):
     document = editor.open(SHELL_ID)
     start, end = editor.at(document, "The shell parses"), editor.at(document, "string.", 6)
-    found = editor.ask(
-        find_actions, document, start, range=Range(start=start, end=end), context=ALL
-    )
-    assert [one.title for one in found] == [
-        "Count the mistake once more",
-        "Ignore",
-        "Archive",
-        "Add a symptom",
-    ]
+    where = Range(start=start, end=end)
+    found = editor.ask(find_actions, document, start, range=where, context=ALL)
+    titles = [one.title for one in found]
+    assert titles == ["Count the mistake once more", "Ignore", "Archive", "Add a symptom"]
     (change,) = found[-1].edit.document_changes
     expected = "user uploaded\n  - The shell parses the finished string\n"
     assert apply(SHELL, change.edits) == SHELL.replace("user uploaded\n", expected)
@@ -239,54 +240,47 @@ def test_selected_words_become_a_symptom(editor):
 def test_a_new_title_renames_the_file_and_the_links_to_it(editor, project):
     document = editor.open(SHELL_ID)
     at = editor.at(document, "A file name")
-    where = editor.ask(prepare_rename, document, at)
-    assert where.start == at
+    assert editor.ask(prepare_rename, document, at).start == at
     assert editor.ask(prepare_rename, document, START) is None
     edit = editor.ask(rename, document, at, new_name="Shell = code: 위험")
-    found = changed(project, edit)
-    assert found.pop(f"{SHELL_ID} -> lessons/shell-code-위험.md") == ""
-    assert found[SHELL_ID] == SHELL.replace(
-        "title: A file name pasted into a shell=True command", 'title: "Shell = code: 위험"'
-    )
-    assert found["lessons/money-kept-in-floats.md"] == OTHER.replace(
-        "(a-file-name-pasted-into-a-shell-true-command.md)", "(shell-code-%EC%9C%84%ED%97%98.md)"
-    ).replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell-code-위험]]")
+    title = "title: A file name pasted into a shell=True command"
+    assert changed(project, edit) == {
+        SHELL_ID: SHELL.replace(title, 'title: "Shell = code: 위험"'),
+        MONEY: OTHER.replace(f"({SLUG}.md)", "(shell-code-%EC%9C%84%ED%97%98.md)").replace(
+            f"[[{SLUG}]]", "[[shell-code-위험]]"
+        ),
+        f"{SHELL_ID} -> lessons/shell-code-위험.md": "",
+    }
     assert list(edit.document_changes)[-1].old_uri == document.uri
 
 
 def test_a_title_that_is_a_heading_is_renamed_where_it_stands(editor, project):
-    document = editor.open("lessons/money-kept-in-floats.md")
+    document = editor.open(MONEY)
     edit = editor.ask(rename, document, editor.at(document, "Money"), new_name="Floats")
-    found = changed(project, edit)
-    assert found["lessons/money-kept-in-floats.md"] == OTHER.replace(
-        "Money kept in floats", "Floats"
-    )
-    assert "lessons/money-kept-in-floats.md -> lessons/floats.md" in found
+    assert changed(project, edit) == {
+        MONEY: OTHER.replace("Money kept in floats", "Floats"),
+        f"{MONEY} -> lessons/floats.md": "",
+    }
 
 
 def test_references_of_a_title_are_the_links_to_the_card(editor, project):
     document = editor.open(SHELL_ID)
     found = editor.ask(find_references, document, editor.at(document, "A file name"))
-    other = (project / "lessons" / "money-kept-in-floats.md").as_uri()
-    assert [(one.uri, one.range.start) for one in found] == [
-        (other, Position(2, 16)),
-        (other, Position(2, 71)),
-    ]
+    assert {one.uri for one in found} == {(project / MONEY).as_uri()}
+    assert [one.range.start for one in found] == [Position(2, 16), Position(2, 71)]
+
+
+def moved(project, **moves):
+    """Return what an editor says of files that it moves: ``old=new``."""
+    uris = [[uri_of(str(project / name)) for name in move] for move in moves.items()]
+    return SimpleNamespace(files=[SimpleNamespace(old_uri=old, new_uri=new) for old, new in uris])
 
 
 def test_links_follow_a_file_that_the_user_moves(editor, project):
     (project / "playbooks").mkdir()
-    other = "lessons/money-kept-in-floats.md"
-    moves = [
-        SimpleNamespace(old_uri=uri_of(str(project / old)), new_uri=uri_of(str(project / new)))
-        for old, new in ((other, "playbooks/money.md"), (SHELL_ID, "lessons/shell.md"))
-    ]
-    found = changed(project, relink_moved(editor.files, SimpleNamespace(files=moves)))
-    assert found == {
-        other: OTHER.replace(
-            "(a-file-name-pasted-into-a-shell-true-command.md)", "(../lessons/shell.md)"
-        ).replace("[[a-file-name-pasted-into-a-shell-true-command]]", "[[shell]]")
-    }
+    moves = moved(project, **{MONEY: "playbooks/money.md", SHELL_ID: "lessons/shell.md"})
+    new = OTHER.replace(f"({SLUG}.md)", "(../lessons/shell.md)").replace(f"[[{SLUG}]]", "[[shell]]")
+    assert changed(project, relink_moved(editor.files, moves)) == {MONEY: new}
 
 
 @pytest.mark.slow
@@ -295,11 +289,7 @@ def test_what_was_counted_follows_a_file_that_was_moved(editor, project):
         brain.stats.mark(SHELL_ID, "helpful")
         assert brain.stats.effect(SHELL_ID).helpful == 1
         (project / SHELL_ID).rename(project / "lessons/shell.md")
-        move = SimpleNamespace(
-            old_uri=uri_of(str(project / SHELL_ID)),
-            new_uri=uri_of(str(project / "lessons/shell.md")),
-        )
-        keep_records(editor.files, SimpleNamespace(files=[move]))
+        keep_records(editor.files, moved(project, **{SHELL_ID: "lessons/shell.md"}))
         brain.refresh()
         assert brain.stats.effect("shell").helpful == 1
 
@@ -324,16 +314,13 @@ def test_a_draft_is_accepted_where_it_is_read(editor, project):
         draft = brain.drafts.propose("Retried the charge without an idempotency key", **DRAFT)
     document = editor.open(draft.path)
     assert diagnose(editor.files, document, detect=True, whole=False)[0] == []
-    accept, discard = editor.ask(find_lenses, document, START)
-    assert (accept.command.title, discard.command.title) == (
-        "Accept this draft",
-        "Discard this draft",
-    )
+    lenses = [one.command.title for one in editor.ask(find_lenses, document, START)]
+    assert lenses == ["Accept this draft", "Discard this draft"]
     editor.open(draft.path, document.text.whole + "more")
     with pytest.raises(InputError, match="save it first"):
-        run(editor, commands.ACCEPT, document.uri)
+        run(editor, "lessons.acceptDraft", document.uri)
     editor.open(draft.path)
-    outcome = run(editor, commands.ACCEPT, document.uri)
+    outcome = run(editor, "lessons.acceptDraft", document.uri)
     assert pathlib.Path(outcome.show).read_text().count("idempotency")
 
 

@@ -32,7 +32,6 @@ class Client(BaseLanguageClient):
         super().__init__("test", "1")
         self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self.messages: list[str] = []
-        self.shown: list[str] = []
         self.edits: list[types.WorkspaceEdit] = []
         self.errors: list[Exception] = []
 
@@ -43,11 +42,6 @@ class Client(BaseLanguageClient):
         @self.feature(types.WINDOW_SHOW_MESSAGE)
         def show(params: types.ShowMessageParams) -> None:
             self.messages.append(params.message)
-
-        @self.feature(types.WINDOW_SHOW_DOCUMENT)
-        def open_document(params: types.ShowDocumentParams) -> types.ShowDocumentResult:
-            self.shown.append(params.uri)
-            return types.ShowDocumentResult(success=True)
 
         @self.feature(types.WORKSPACE_APPLY_EDIT)
         def edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
@@ -68,6 +62,10 @@ class Client(BaseLanguageClient):
     def change(self, uri, version, *changes):
         identifier = types.VersionedTextDocumentIdentifier(uri=uri, version=version)
         self.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
+
+    async def run(self, command, *arguments):
+        params = types.ExecuteCommandParams(command, list(arguments))
+        return await self.workspace_execute_command_async(params)
 
     async def diagnostics(self, uri, *, version=1, until=bool):
         """Return the first diagnostics of a version for which ``until`` holds."""
@@ -132,53 +130,29 @@ def replaced(start, end, text):
     return types.TextDocumentContentChangePartial(range=types.Range(start, end), text=text)
 
 
-def test_a_session_from_diagnostics_to_a_rename(project):
+def test_a_session_from_diagnostics_to_the_end(project):
     async def body():
         async with connected(project) as client:
             code = client.open(project / "src" / "run.py")
             (mark,) = await client.diagnostics(code)
             assert mark.range == types.Range(at(2, 21), at(2, 31))
-            card = client.open(
-                project / SHELL_ID, SHELL.replace("severity: high", "severity: urgent")
-            )
-            (wrong,) = await client.diagnostics(card)
-            assert wrong.code == "wrong-value"
+            wrong = SHELL.replace("severity: high", "severity: urgent")
+            card = client.open(project / SHELL_ID, wrong)
+            assert [one.code for one in await client.diagnostics(card)] == ["wrong-value"]
+            client.change(card, 2, replaced(at(5, 10), at(5, 16), "high"))
+            await client.diagnostics(card, version=2, until=lambda found: not found)
             document = types.TextDocumentIdentifier(card)
-            client.change(card, 2, replaced(at(5, 10), at(5, 16), "hi"))
-            completion = await client.text_document_completion_async(
-                types.CompletionParams(document, at(5, 12))
-            )
-            assert [one.label for one in completion.items] == ["high"]
-            client.change(card, 3, replaced(at(5, 10), at(5, 12), "high"))
-            await client.diagnostics(card, version=3, until=lambda found: not found)
             lenses = await client.text_document_code_lens_async(types.CodeLensParams(document))
-            bump = next(one.command for one in lenses if "once more" in one.command.title)
-            await client.workspace_execute_command_async(
-                types.ExecuteCommandParams(bump.command, list(bump.arguments))
-            )
-            (edit,) = client.edits
-            assert "occurrences: 4" in apply(SHELL, edit.document_changes[0].edits)
             test = next(one.command for one in lenses if "Test" in one.command.title)
-            places = await client.workspace_execute_command_async(
-                types.ExecuteCommandParams(test.command, list(test.arguments))
-            )
-            assert len(places) == 1
+            assert len(await client.run(test.command, *test.arguments)) == 1
             assert client.messages[-1] == "lessons: 1 match: src/run.py:3"
-            hover = await client.text_document_hover_async(types.HoverParams(document, at(5, 3)))
-            assert "How bad it is" in hover.contents.value
-            renamed = await client.text_document_rename_async(
-                types.RenameParams(document, at(2, 10), "Shell injection")
-            )
-            assert renamed.document_changes[-1].new_uri.endswith("/lessons/shell-injection.md")
             uri = client.open(project / "src" / "other.py", "pass\n")
             await client.diagnostics(uri, until=lambda found: not found)
-            client.text_document_did_close(
-                types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(code))
-            )
+            closed = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(code))
+            client.text_document_did_close(closed)
             await client.diagnostics(code, version=None, until=lambda found: not found)
 
     drive(body())
-    assert (project / SHELL_ID).read_text() == SHELL
     assert log_of_troubles() == ""
 
 
@@ -187,10 +161,8 @@ def test_both_halves_can_be_turned_off(project):
         async with connected(project, detect=False, guards=False) as client:
             uri = client.open(project / "src" / "run.py")
             assert await client.diagnostics(uri, until=lambda _found: True) == []
-            lenses = await client.text_document_code_lens_async(
-                types.CodeLensParams(types.TextDocumentIdentifier(uri))
-            )
-            assert not lenses
+            params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+            assert not await client.text_document_code_lens_async(params)
 
     drive(body())
 
@@ -218,9 +190,7 @@ def test_a_file_that_changes_on_the_disk_below_an_open_buffer_keeps_both(project
             card = client.open(project / SHELL_ID, mine)
             theirs = SHELL.replace("occurrences: 3", "occurrences: 7")
             (project / SHELL_ID).write_text(theirs)
-            await client.workspace_execute_command_async(
-                types.ExecuteCommandParams("lessons.bump", [card])
-            )
+            await client.run("lessons.bump", card)
             (edit,) = client.edits
             made = apply(mine, edit.document_changes[0].edits)
             assert "occurrences: 4" in made
@@ -252,24 +222,18 @@ def test_half_written_and_hostile_cards_are_answered(project):
                 await client.diagnostics(uri, until=lambda _found: True)
                 document = types.TextDocumentIdentifier(uri)
                 for place in (at(0, 0), at(1, 3), at(9_999, 9_999)):
-                    where = types.Range(place, place)
-                    await client.text_document_completion_async(
-                        types.CompletionParams(document, place)
-                    )
-                    await client.text_document_hover_async(types.HoverParams(document, place))
-                    await client.text_document_code_action_async(
-                        types.CodeActionParams(document, where, types.CodeActionContext([]))
-                    )
-                    await client.text_document_prepare_rename_async(
-                        types.PrepareRenameParams(document, place)
-                    )
-                    await client.text_document_references_async(
-                        types.ReferenceParams(types.ReferenceContext(True), document, place)
-                    )
-                await client.text_document_code_lens_async(types.CodeLensParams(document))
-                await client.text_document_document_symbol_async(
-                    types.DocumentSymbolParams(document)
-                )
+                    where, context = types.Range(place, place), types.CodeActionContext([])
+                    links = types.ReferenceContext(True)
+                    for ask, params in (
+                        (client.text_document_completion_async, types.CompletionParams(document, place)),
+                        (client.text_document_hover_async, types.HoverParams(document, place)),
+                        (client.text_document_code_action_async, types.CodeActionParams(document, where, context)),
+                        (client.text_document_prepare_rename_async, types.PrepareRenameParams(document, place)),
+                        (client.text_document_references_async, types.ReferenceParams(links, document, place)),
+                        (client.text_document_code_lens_async, types.CodeLensParams(document)),
+                        (client.text_document_document_symbol_async, types.DocumentSymbolParams(document)),
+                    ):  # fmt: skip
+                        await ask(params)
 
     drive(body())
     assert log_of_troubles() == ""
@@ -445,7 +409,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(p
             if one.get("method", "").endswith("Diagnostics")
         ]
         assert versions == sorted(versions)
-        await until(lambda: not server._running)
+        await until(lambda: all(one.done() for one in server._diagnosing.values()))
         workspace.close()
 
     drive(body())
@@ -457,3 +421,17 @@ async def until(done):
     while not done():
         assert time.monotonic() < end
         await asyncio.sleep(0.01)
+
+
+def test_what_the_project_says_of_a_pattern_comes_with_the_card(project):
+    (project / "src" / "many.py").write_text(CODE * 6)
+
+    async def body():
+        async with connected(project) as client:
+            card = client.open(project / SHELL_ID)
+            (found,) = await client.diagnostics(card, until=bool)
+            assert found.code == "finds-often"
+            client.change(card, 2, replaced(at(2, 7), at(2, 7), "x"))
+            assert await client.diagnostics(card, version=2, until=lambda _found: True) == []
+
+    drive(body())

@@ -6,19 +6,18 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lsprotocol.types import (
-    DiagnosticSeverity,
-    Position,
-    Range,
-    TextDocumentContentChangePartial,
-)
+from lsprotocol.types import DiagnosticSeverity, Position, Range, TextDocumentContentChangePartial
 
 from lessons_kb import Brain
 from lessons_kb.brain.detection import detect_files
-from lessons_kb.service.lsp import code_actions as commands
-from lessons_kb.service.lsp.code_actions import COMMANDS, find_actions, find_lenses
-from lessons_kb.service.lsp.diagnostics import NOTHING, diagnose
-from lessons_kb.service.lsp.hover import hover
+from lessons_kb.service.lsp.language_server import (
+    COMMANDS,
+    NOTHING,
+    diagnose,
+    find_actions,
+    find_lenses,
+    hover,
+)
 from lessons_kb.store import scan as trust
 
 from .conftest import CODE, SHELL_ID
@@ -27,13 +26,16 @@ START = Position(0, 0)
 
 
 def found(editor, name, text=None):
-    document = editor.open(name, text)
-    return [one.range for one in diagnose(editor.files, document, detect=True, whole=False)[0]]
+    return [one.range for one in marked(editor, editor.open(name, text))]
+
+
+def marked(editor, document, *, detect=True):
+    return diagnose(editor.files, document, detect=detect, whole=False)[0]
 
 
 def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(editor, project):
     document = editor.open("src/run.py")
-    (one,) = diagnose(editor.files, document, detect=True, whole=False)[0]
+    (one,) = marked(editor, document)
     assert one.severity == DiagnosticSeverity.Warning
     assert one.range == Range(start=Position(2, 21), end=Position(2, 31))  # the emoji counts twice
     assert one.message == (
@@ -41,7 +43,7 @@ def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(editor, project
     )
     assert one.code == SHELL_ID
     assert one.code_description.href == (project / SHELL_ID).as_uri()
-    assert diagnose(editor.files, document, detect=False, whole=False)[0] == []
+    assert marked(editor, document, detect=False) == []
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
@@ -100,7 +102,7 @@ def test_a_lens_counts_the_lessons_that_guard_a_file(editor):
     assert "- [ ] Pass the command as a list" in lens.command.tooltip
     told = editor.ask(hover, document, START).contents.value
     assert told == lens.command.tooltip
-    outcome = COMMANDS[commands.GUARDS](editor.files, document.uri)
+    outcome = COMMANDS["lessons.showGuards"](editor.files, document.uri)
     assert outcome.message == told
     assert editor.ask(find_lenses, editor.open("README.rst", ""), START) == []
     editor.files.show_guards = False
@@ -112,7 +114,7 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(editor, project
     document = editor.open("src/run.py")
     at = editor.at(document, "shell=True")
     assert editor.ask(hover, document, at) is None
-    diagnose(editor.files, document, detect=True, whole=False)[0]
+    marked(editor, document)
     assert "- [ ] Test with a quote" in editor.ask(hover, document, at).contents.value
     context = SimpleNamespace(only=None, diagnostics=[])
     opened, bumped = editor.ask(find_actions, document, at, context=context)

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from lessons_kb.brain import verdicts
-from lessons_kb.brain.cards import names_project
+from lessons_kb.brain.cards import names
 from lessons_kb.cards.sections import render_html
 from lessons_kb.errors import CardNotFound
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
@@ -45,7 +45,7 @@ def show_cards(view: View) -> Response:
         found = [hit.card for hit in hits]
     else:
         found = [one for one in everything if one.kind in kinds]
-        found = [one for one in found if names_project(one, project or None)]
+        found = [one for one in found if names(one, project=project or None)]
         found.sort(key=lambda one: one.id)
         found.sort(key=lambda one: one.last_seen or one.created or "", reverse=True)
     found = [one for one in found if status in ("", one.status)]
