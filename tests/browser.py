@@ -5,6 +5,7 @@ Tests that need it are skipped where no Chromium is installed (Debian: ``chromiu
 the development extra.
 """
 
+import contextlib
 import importlib.util
 import os
 import pathlib
@@ -29,3 +30,23 @@ def read_axe():
     if spec is None or spec.origin is None:
         pytest.skip("axe is absent: pip install 'lessons-kb[dev]' brings it")
     return (pathlib.Path(spec.origin).parent / "axe.min.js").read_text("utf-8")
+
+
+def find_faults(page, width):
+    """Return what axe finds in a page of Playwright's, and whether it scrolls sideways."""
+    page.evaluate(read_axe())
+    told = page.evaluate("tags => axe.run({runOnly: tags, resultTypes: ['violations']})", TAGS)
+    assert told["passes"]
+    wrong = [f"{one['id']}: {one['nodes'][0]['html']}" for one in told["violations"]]
+    needed = page.evaluate("document.documentElement.scrollWidth")
+    return [*wrong, *([f"{needed} px wide"] if needed > width else [])]
+
+
+@contextlib.contextmanager
+def open_chromium():
+    """Start a Chromium; skips the test without Playwright."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()

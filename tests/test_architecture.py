@@ -300,7 +300,7 @@ SURROUNDINGS = {
     "service/daemon.py": "who is served, and by which state",
     "service/start_daemon.py": "the same, for whoever asks the daemon",
     "service/fallback.py": "the client's other half",
-    "service/web/workers.py": "the library that keeps the figures is told by a variable alone",
+    "service/web/application.py": "the library that keeps the figures is told by a variable alone",
     "store/user_state.py": "where the user keeps state: the only place that says so",
     "tui/app.py": "a terminal's colours",
 }

@@ -11,26 +11,25 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from lessons_kb import render
+from lessons_kb.agents.payloads import Payload, text_of, write_answer, write_progress
 from lessons_kb.hook_client import SILENT
 from lessons_kb.preflight.block import footer, shown_name
 from lessons_kb.session.state import Answer
 from lessons_kb.text.sanitize import visible
-from lessons_kb.text.times import read_time
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Agent:
-    """One coding agent; its file of this room reads its payloads and writes its output."""
+    """One coding agent; ``payloads`` reads what it sends and writes what it takes."""
 
     name: str
     events: Mapping[str, str]
     """Name of its event → our kind of event; an event that is not here is answered with silence."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Another spelling of an event → the one in ``events``."""
+    """Another name of an event → that in ``events``, whose first letter may be of either case."""
     context: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()
@@ -124,11 +123,6 @@ class Agent:
         """What is printed when there is nothing to say."""
         return "" if self.name in SILENT else "{}"
 
-    @property
-    def module(self) -> Any:
-        """The agent's file, with ``read`` and ``write``."""
-        return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
-
     def show(self, event: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
         """Return what is printed for an answer, and what the user does not see of it.
 
@@ -136,17 +130,17 @@ class Agent:
         """
         message = format_message(answer)
         shown = message if lines else ""
-        output = self.module.write(event, answer, shown)
-        progress = self.module.write_progress(shown) if self.progress else ""
+        output = write_answer(self.name, event, answer, shown)
+        progress = write_progress(shown) if self.progress else ""
         printed = progress + json.dumps(output) if output or progress else self.silence
         return printed, "" if lines else message
 
     def show_line(self, line: str) -> str:
         """Return what is printed when a session begins so that the user sees a line."""
         if self.progress:
-            return str(self.module.write_progress(line)).rstrip()
+            return write_progress(line).rstrip()
         start = next(event for event, what in self.events.items() if what == "start")
-        return json.dumps(self.module.write(start, Answer(), line))
+        return json.dumps(write_answer(self.name, start, Answer(), line))
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -305,12 +299,7 @@ _ROWS = (
             "beforeShellExecution=before postToolUse=after postToolUseFailure=after "
             "preCompact=compact afterAgentResponse=stop sessionEnd=end"
         ),
-        renamed=_pairs(
-            "SessionStart=sessionStart UserPromptSubmit=beforeSubmitPrompt "
-            "PreToolUse=preToolUse PostToolUse=postToolUse "
-            "PostToolUseFailure=postToolUseFailure PreCompact=preCompact "
-            "SessionEnd=sessionEnd"
-        ),
+        renamed=_pairs("UserPromptSubmit=beforeSubmitPrompt"),
         context=("sessionStart", "postToolUse"),
         lines=("preCompact",),
         ask=("beforeShellExecution",),
@@ -335,12 +324,7 @@ _ROWS = (
     Agent(
         name="copilot-cli",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
-        renamed=_pairs(
-            "sessionStart=SessionStart userPromptSubmitted=UserPromptSubmit "
-            "preToolUse=PreToolUse postToolUse=PostToolUse "
-            "postToolUseFailure=PostToolUseFailure agentStop=Stop preCompact=PreCompact "
-            "sessionEnd=SessionEnd"
-        ),
+        renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
         context=_CLAUDE_CONTEXT,
         lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
@@ -395,74 +379,7 @@ _ROWS = (
         ),
     ),
 )
-
 AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in _ROWS}
-
-
-Payload = Mapping[str, Any]
-
-MAX_OUTPUT_CHARS = 20_000
-"""Beyond this only the end of what a tool printed is looked at."""
-_REPLACED = ("old_string", "oldString", "old_str")
-_WRITTEN = (
-    *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
-    *("patch", "patchText", "input"),
-)
-
-
-def text_of(payload: Payload, *names: str) -> str:
-    """Return the first of these values that is a text, "" if none is."""
-    for name in names:
-        value = payload.get(name)
-        if isinstance(value, str) and value:
-            return value
-    return ""
-
-
-def object_of(payload: Payload, *names: str) -> Payload:
-    """Return the first of these values that is an object, {} if none is."""
-    found = (payload.get(name) for name in names)
-    return next((value for value in found if isinstance(value, dict)), {})
-
-
-def arguments_of(payload: Payload, *names: str) -> object:
-    """Return the arguments of a call: an object or a text."""
-    found = (payload.get(name) for name in names)
-    return next((value for value in found if isinstance(value, (dict, str))), {})
-
-
-def time_of(payload: Payload) -> float:
-    """Return the payload's ``timestamp`` in seconds since the epoch, 0 when it has none."""
-    return read_time(payload.get("timestamp"))
-
-
-def end_of(text: str) -> str:
-    """Return the end of a long text, where tools say how it went."""
-    return text[-MAX_OUTPUT_CHARS:]
-
-
-def output_of(arguments: object, printed: str) -> str:
-    """Return the text that an edit writes, be it none; of other calls the end of what is printed.
-
-    What a tool prints of an edit shows the file around it.
-    """
-    parts = [part for part in _edits(arguments) if any(name in part for name in _WRITTEN)]
-    texts = [text_of(part, *_WRITTEN) for part in parts]
-    return end_of("\n".join(filter(None, texts)) if parts else printed)
-
-
-def replaced_by(arguments: object) -> str:
-    """Return the text that an edit replaces, "" of other calls."""
-    return end_of("\n".join(filter(None, (text_of(x, *_REPLACED) for x in _edits(arguments)))))
-
-
-def _edits(arguments: object) -> list[Payload]:
-    """Return the arguments of a call and the edits in them."""
-    if not isinstance(arguments, dict):
-        return []
-    edits = arguments.get("edits")
-    parts = [arguments, *(edits if isinstance(edits, list) else ())]
-    return [part for part in parts if isinstance(part, dict)]
 
 
 _NOT_TO_BE_ASKED = ("bypassPermissions", "dontAsk")
@@ -476,7 +393,10 @@ _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
 def event_name(payload: Payload, agent: str = "") -> str:
     """Return the event's name as the row of the agent spells it."""
     name = text_of(payload, "hook_event_name", "hookEventName", "event")
-    return AGENTS[agent].renamed.get(name, name) if agent else name
+    if not agent or name in AGENTS[agent].events:
+        return name
+    other = name[:1].swapcase() + name[1:]
+    return other if other in AGENTS[agent].events else AGENTS[agent].renamed.get(name, name)
 
 
 def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from zlib import crc32
 
@@ -384,43 +384,8 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Mista
     Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
     oldest commits that fit are counted, and the next call goes on from there. Raises GitError.
     """
-    if not has_detectors(brain):
-        return []
-    head = read_head(brain.directory)
-    digest = _digest(_cards(brain), brain.directory)
-    path = os.path.join(state_dir(brain.layers[0].root), _KEPT)
-    reached, counts = _read(path, digest, brain.directory)
-    if reached != head:
-        began = time.monotonic()
-        try:
-            for commit in read_history(brain.directory, since=reached, most=_MAX_COMMITS):
-                added: Counter[_Added] = Counter()
-                for one in find_detected(brain, parse_diff(decode(commit.patch))):
-                    since = one.card.created is not None and commit.date >= one.card.created
-                    key = (one.layer.alias, one.card.id, commit.date[:7], since)
-                    added[key] += len(one.matches)
-                counts.update(added)
-                reached = commit.id
-                if seconds is not None and time.monotonic() - began > seconds:
-                    break
-            else:
-                reached = head  # a merge, or all of it was looked at
-        finally:  # an interrupt loses one commit
-            _write(path, digest, reached, counts)
-    return _histories(counts)
-
-
-def glance(brain: Layers) -> dict[tuple[str, str], Months]:
-    """Return (alias, card id) → months, as far as a few seconds suffice; none without git."""
-    try:
-        found = detect_history(brain, seconds=GLANCE_SECONDS)
-    except (GitError, StorageError):
-        return {}
-    return {(one.brain, one.card): one.months for one in found}
-
-
-def _histories(counts: Mapping[_Added, int]) -> list[MistakeHistory]:
     months: dict[tuple[str, str], dict[str, list[int]]] = {}
+    counts = _count_history(brain, seconds) if has_detectors(brain) else Counter()
     for (alias, card, month, since), times in sorted(counts.items()):
         months.setdefault((alias, card), {}).setdefault(month, [0, 0])[since] += times
     return [
@@ -433,43 +398,51 @@ def _histories(counts: Mapping[_Added, int]) -> list[MistakeHistory]:
     ]
 
 
-def _cards(brain: Layers) -> list[tuple[str, Card]]:
-    return [
-        (layer.alias, card)
+def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
+    """Count on from the commit that was reached last, unless other places would be found now."""
+    directory, head = brain.directory, read_head(brain.directory)
+    cards = [
+        [layer.alias, card.id, card.created, card.project, [as_data(one) for one in card.detect]]
         for layer in brain.layers
         for card in layer.read(lambda one: one.catalogue.all_cards())
         if card.detect and card.status == "active"
     ]
-
-
-def _digest(cards: list[tuple[str, Card]], directory: str) -> str:
-    """Return what changes when other places would be found."""
-    told = [
-        [alias, card.id, card.created, card.project, [as_data(one) for one in card.detect]]
-        for alias, card in cards
-    ]
-    text = json.dumps([os.path.realpath(directory), is_available(), told], sort_keys=True)
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
-def _read(path: str, digest: str, directory: str) -> tuple[str, Counter[_Added]]:
-    """Return the commit up to which these patterns were counted and what was; "" for none.
-
-    Of what does not lead to HEAD nothing counts.
-    """
+    text = json.dumps([os.path.realpath(directory), is_available(), cards], sort_keys=True)
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+    path = os.path.join(state_dir(brain.layers[0].root), _KEPT)
+    reached, counts = "", Counter[_Added]()
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
         cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
-        rows = {
-            (str(alias), str(card), str(month), bool(since)): int(times)
-            for alias, card, month, since, times in cached["counts"]
-        }
+        rows = {(str(a), str(c), str(m), bool(s)): int(n) for a, c, m, s, n in cached["counts"]}
         if cached["digest"] == digest and leads_to_head(directory, cached["commit"]):
-            return str(cached["commit"]), Counter(rows)
-    return "", Counter()
+            reached, counts = str(cached["commit"]), Counter(rows)
+    if reached == head:
+        return counts
+    began = time.monotonic()
+    try:
+        for commit in read_history(directory, since=reached, most=_MAX_COMMITS):
+            added: Counter[_Added] = Counter()
+            for one in find_detected(brain, parse_diff(decode(commit.patch))):
+                since = one.card.created is not None and commit.date >= one.card.created
+                added[one.layer.alias, one.card.id, commit.date[:7], since] += len(one.matches)
+            counts.update(added)
+            reached = commit.id
+            if seconds is not None and time.monotonic() - began > seconds:
+                break
+        else:
+            reached = head  # a merge, or all of it was looked at
+    finally:  # an interrupt loses one commit
+        kept = [[*key, n] for key, n in sorted(counts.items())]
+        data = json.dumps({"digest": digest, "commit": reached, "counts": kept})
+        with contextlib.suppress(StorageError):  # counted anew next time
+            write_private(path, data.encode())
+    return counts
 
 
-def _write(path: str, digest: str, commit: str, counts: Mapping[_Added, int]) -> None:
-    rows = [[*key, n] for key, n in sorted(counts.items())]
-    data = {"digest": digest, "commit": commit, "counts": rows}
-    with contextlib.suppress(StorageError):  # counted anew next time
-        write_private(path, json.dumps(data).encode())
+def glance(brain: Layers) -> dict[tuple[str, str], Months]:
+    """Return (alias, card id) → months, as far as a few seconds suffice; none without git."""
+    try:
+        found = detect_history(brain, seconds=GLANCE_SECONDS)
+    except (GitError, StorageError):
+        return {}
+    return {(one.brain, one.card): one.months for one in found}

@@ -88,8 +88,7 @@ def look(
     parts = map(os.path.expanduser, environment.get(ENVIRONMENT, "").split(os.pathsep))
     named = {part: os.path.join(directory, part) for part in parts if part}
     missing = [full for full in named.values() if not os.path.isdir(full)]
-    around = locate.upwards(directory)
-    project = locate.find_work_tree(around) or around[0]
+    around, project = _find_project(directory)
     set_by_project = bool(named) and _is_set_around(around[0], project)
     above = [follow(root) for root in filter(locate.is_brain, around)]
     is_trusted = cache(trust.trusted_key)  # one answer for each folder, whatever names it
@@ -152,6 +151,12 @@ def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES)
     return look(directory, environment, in_agent=True)
 
 
+def _find_project(directory: str) -> tuple[list[str], str]:
+    """Return the folders around a directory, itself first, and the work tree or it."""
+    around = locate.upwards(directory)
+    return around, locate.find_work_tree(around) or around[0]
+
+
 def account_home() -> str:
     """Return the home of this account, whatever variables say."""
     try:
@@ -173,8 +178,7 @@ def is_settings_moved(directory: str) -> bool:
     A variable of the project's (XDG_CONFIG_HOME or HOME) says so: it may not name a program to
     run, or a server to send prompts to.
     """
-    around = locate.upwards(directory)
-    project = locate.find_work_tree(around) or around[0]
+    _around, project = _find_project(directory)
     return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
 
 
@@ -253,8 +257,7 @@ def tell_state_moved(root: str) -> str:
 
     That is where it is recorded in the project itself, which agents take for the project's doing.
     """
-    around = locate.upwards(root)
-    project = locate.find_work_tree(around) or around[0]
+    around, project = _find_project(root)
     state = locate.state_home()
     if not _is_moved(state, (project, *map(follow, filter(locate.is_brain, around)))):
         return ""
@@ -308,8 +311,7 @@ def tell_unclaimed(directory: str) -> str:
     """Say which brain does not hold here, or where a project has cards, "" if it has neither."""
     if hint := tell_below(directory):
         return hint
-    around = locate.upwards(directory)
-    top = locate.find_work_tree(around) or around[0]
+    around, top = _find_project(directory)
     counts = count_cards_below(top)
     told = [f"{counted(n, 'Markdown file')} in {name}" for name, n in counts.items()]
     if not told:

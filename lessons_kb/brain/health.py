@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.cluster import ClusterSearch
@@ -18,7 +19,6 @@ from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
@@ -28,7 +28,7 @@ from lessons_kb.store import file_watcher as cleanup
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.scan import goes_by_path, is_trusted, read_record
+from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
 from lessons_kb.store.settings import forget_failure, read_server_settings, read_settings
 from lessons_kb.store.trash import entries, find_beyond, prune
 from lessons_kb.store.user_state import (
@@ -105,33 +105,47 @@ def check_settings(layer: Layer) -> Iterator[Health]:
     yield Health("ok", "settings", detail)
 
 
-def check_index(layer: Layer) -> Iterator[Health]:
+def _or_fixed(found: Health, repair: Callable[[], object] | None, done: str) -> Health:
+    """Return what was found, or put it right and return what was done."""
+    if repair is None:
+        return found
+    repair()
+    return Health("fixed", found.what, done)
+
+
+def check_index(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     """See whether the index is fresh, whole and of this version; bring it up to date."""
-    known = layer.state is not None
+    before = layer.state
     done = layer.refresh()
     if done.stale:
-        fix = "run `lessons index`, which waits for it and indexes the rest"
-        yield Health("warning", "index", done.stale, fix)
+        advice = "run `lessons index`, which waits for it and indexes the rest"
+        yield Health("warning", "index", done.stale, advice)
     count = take_census(layer)
-    engine, state = layer.engine, layer.state
-    if engine is None or state is None:
+    state = layer.state
+    if layer.engine is None or state is None:
         return
-    size, expected = _measure_index(layer), state.cards + state.notes
-    if size != expected and not done.stale:
+    if fix and not done.stale and (before is None or before.generation != state.generation):
+        built = "built; the old one was missing or unusable" if before is None else "rebuilt"
+        yield Health("fixed", "index", built)
+    size = layer.read(lambda one: one.engine.size() if one.engine else 0)
+    if size != (expected := state.cards + state.notes) and not done.stale:
         detail = f"the index holds {size} of {expected} files"
-        yield Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
+        wrong = Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
+        rebuild = partial(layer.refresh, rebuild=True) if fix else None
+        yield _or_fixed(wrong, rebuild, f"rebuilt; it held {size} of {expected}")
+        state = layer.state or state
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
     room = size_of(cleanup.measure_folder(layer.cache))
-    when = when if known else "built just now"
+    when = when if before is not None else "built just now"
     yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
-    if left := cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
+    left = cleanup.find_old_generations(layer.cache, layer.engine_directory(state))
+    for folder in left if fix else ():
+        shutil.rmtree(folder)
+        yield Health("fixed", "index", f"removed {folder}")
+    if left and not fix:
         folders = counted(len(left), "folder of an old index", "folders of old indexes")
         yield Health("warning", "index", f"{folders} in {layer.cache}", f"{FIX} removes them")
-
-
-def _measure_index(layer: Layer) -> int:
-    return layer.read(lambda one: one.engine.size() if one.engine else 0)
 
 
 def check_cluster(layer: Layer) -> Iterator[Health]:
@@ -178,46 +192,61 @@ def check_files(layer: Layer) -> Iterator[Health]:
         yield Health("ok", "files", "all files are readable")
 
 
-def check_write_access(layer: Layer) -> Iterator[Health]:
+def _close(folder: str, what: str, *, fix: bool) -> Health:
+    """Tell of a folder that others may look into, or close it."""
+    if fix:
+        close_folder(folder)
+        return Health("fixed", "state", f"{folder} is private again")
+    return Health("warning", what, f"other users can read {folder}", f"{FIX} closes it")
+
+
+def check_write_access(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     """See whether cards, cache and state can be written, and by whom else."""
     if os.access(layer.root, os.W_OK):
         yield Health("ok", "write access", layer.root)
     else:
-        fix = "cards cannot be created or bumped here; get write access if you need to"
-        yield Health("warning", "write access", f"{layer.root} is read-only", fix)
+        advice = "cards cannot be created or bumped here; get write access if you need to"
+        yield Health("warning", "write access", f"{layer.root} is read-only", advice)
     for folder in (layer.cache, state_dir(layer.root)):
         if not os.access(folder, os.W_OK | os.X_OK):
-            fix = "give yourself write access to the folder"
-            yield Health("error", "write access", f"no write access to {folder}", fix)
+            advice = "give yourself write access to the folder"
+            yield Health("error", "write access", f"no write access to {folder}", advice)
     for folder in find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
-            detail = f"other users can read {folder}"
-            yield Health("warning", "write access", detail, f"{FIX} closes it")
+            yield _close(folder, "write access", fix=fix)
     for missing in cleanup.find_missing_ignores(layer.root, layer.cache):
         detail = f"{missing} is missing, so the cache could be committed"
-        yield Health("warning", "cache", detail, f"{FIX} writes it again")
+        wrong = Health("warning", "cache", detail, f"{FIX} writes it again")
+        yield _or_fixed(wrong, partial(write_ignore, missing) if fix else None, f"wrote {missing}")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
         yield Health("ok", "cache", f"stored in {layer.cache}")
 
 
-def check_journal(layer: Layer) -> Iterator[Health]:
+def check_journal(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     """See whether the journal can be written, how large it is, and whether it forgets."""
     journal = layer.journal
     journal.upkeep.write_test()
-    girth = journal.upkeep.measure()
+    size, rows, oldest = journal.upkeep.measure()
     retention = layer.settings.journal.retention_days
     days = counted(retention, "day")
-    detail = f"writable; {counted(girth.rows, 'event')}, {size_of(girth.size)}, kept for {days}"
-    if girth.oldest:
-        detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(girth.oldest))}"
+    detail = f"writable; {counted(rows, 'event')}, {size_of(size)}, kept for {days}"
+    if oldest:
+        detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(oldest))}"
     yield Health("ok", "journal", detail)
+    if fix and (ended := journal.runs.end_abandoned()):
+        commands = counted(ended, "command")
+        yield Health("fixed", "journal", f"ended {commands} whose process no longer exists")
+    if fix and (gone := journal.upkeep.prune(time.time() - retention * _DAY_SECONDS)):
+        yield Health("fixed", "journal", f"removed {counted(gone, 'row')} older than {days}")
     late = time.time() - (retention + _GRACE_DAYS) * _DAY_SECONDS
     if old := journal.upkeep.count_older(late):
         are = counted(old, "row is", "rows are")
         yield Health("warning", "journal", f"{are} older than {days}", f"{FIX} removes them")
     for damaged in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
-        fix = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
-        yield Health("warning", "journal", f"{damaged} is damaged", fix)
+        advice = (
+            "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
+        )
+        yield Health("warning", "journal", f"{damaged} is damaged", advice)
 
 
 def check_drafts(layer: Layer) -> Iterator[Health]:
@@ -227,7 +256,7 @@ def check_drafts(layer: Layer) -> Iterator[Health]:
     yield Health("ok", "drafts", wait, fix)
 
 
-def check_trash(layer: Layer) -> Iterator[Health]:
+def check_trash(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     """Tell how much lies in the trash, and how long it is kept."""
     settings = layer.settings.trash
     trashed = entries(layer.root)
@@ -236,9 +265,11 @@ def check_trash(layer: Layer) -> Iterator[Health]:
     detail = f"{held if trashed else 'empty'}; kept for {days}, up to {most}"
     yield Health("ok", "trash", detail)
     if beyond := find_beyond(trashed, settings):
-        fix = f"{FIX} removes them permanently; `lessons restore` brings one back"
-        detail = f"{counted(len(beyond), 'file')} beyond these limits"
-        yield Health("warning", "trash", detail, fix)
+        files = counted(len(beyond), "file")
+        advice = f"{FIX} removes them permanently; `lessons restore` brings one back"
+        wrong = Health("warning", "trash", f"{files} beyond these limits", advice)
+        repair = partial(prune, layer.root, settings) if fix else None
+        yield _or_fixed(wrong, repair, f"removed {files} beyond the limits")
 
 
 def check_git(layer: Layer) -> Iterator[Health]:
@@ -256,7 +287,7 @@ def check_git(layer: Layer) -> Iterator[Health]:
             yield Health("ok", "git", "merges cards as plain text", fix)
 
 
-BRAIN_CHECKS: tuple[Callable[[Layer], Iterator[Health]], ...] = (
+BRAIN_CHECKS = (
     check_trust,
     check_settings,
     check_index,
@@ -309,17 +340,17 @@ def check_hooks(_directory: str) -> Iterator[Health]:
         yield Health("ok", "hooks", f"{detail}, in {log}")
 
 
-def check_state(_directory: str) -> Iterator[Health]:
+def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
     """See whether the state folder can be written, and by this user alone."""
     home = state_home()
     for folder in find_open_folders():
-        yield Health("warning", "state", f"other users can read {folder}", f"{FIX} closes it")
+        yield _close(folder, "state", fix=fix)
     if os.path.lexists(home) and not os.path.isdir(home):
-        fix = "move it away; journal, drafts and trust need a folder there"
-        yield Health("error", "state", f"{home} is not a folder", fix)
+        advice = "move it away; journal, drafts and trust need a folder there"
+        yield Health("error", "state", f"{home} is not a folder", advice)
     elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
-        fix = "grant yourself write access; journal, drafts and trash are stored there"
-        yield Health("error", "state", f"{home} cannot be written", fix)
+        advice = "grant yourself write access; journal, drafts and trash are stored there"
+        yield Health("error", "state", f"{home} cannot be written", advice)
     else:
         yield Health("ok", "state", home)
 
@@ -375,7 +406,7 @@ def check_server(directory: str) -> Iterator[Health]:
         yield Health("ok", "server", detail)
 
 
-ENVIRONMENT_CHECKS: tuple[Callable[[str], Iterator[Health]], ...] = (
+ENVIRONMENT_CHECKS = (
     check_found_brains,
     check_hooks,
     check_state,
@@ -385,72 +416,8 @@ ENVIRONMENT_CHECKS: tuple[Callable[[str], Iterator[Health]], ...] = (
 )
 
 
-def fix_state(_about: object) -> Iterator[Health]:
-    """Close the state folders that others may look into."""
-    for folder in find_open_folders():
-        close_folder(folder)
-        yield Health("fixed", "state", f"{folder} is private again")
-
-
-def fix_folders(layer: Layer) -> Iterator[Health]:
-    """Close the state folders of a brain, and keep its cache out of git."""
-    for folder in find_open_folders(layer.root):
-        close_folder(folder)
-        yield Health("fixed", "state", f"{folder} is private again")
-    for path in cleanup.find_missing_ignores(layer.root, layer.cache):
-        write_ignore(path)
-        yield Health("fixed", "cache", f"wrote {path}")
-
-
-def fix_runs(layer: Layer) -> Iterator[Health]:
-    """End what killed processes left running."""
-    if ended := layer.journal.runs.end_abandoned():
-        detail = f"ended {counted(ended, 'command')} whose process no longer exists"
-        yield Health("fixed", "journal", detail)
-
-
-def fix_index(layer: Layer) -> Iterator[Health]:
-    """Rebuild an index that does not hold what the catalogue says; remove former ones."""
-    before = layer.state
-    done = layer.refresh()
-    state = layer.state
-    if state is None or done.stale:
-        return
-    if before is None:
-        yield Health("fixed", "index", "built; the old one was missing or unusable")
-    elif before.generation != state.generation:
-        yield Health("fixed", "index", "rebuilt")
-    size, expected = _measure_index(layer), state.cards + state.notes
-    if size != expected:
-        layer.refresh(rebuild=True)
-        yield Health("fixed", "index", f"rebuilt; it held {size} of {expected}")
-        state = layer.state or state
-    for folder in cleanup.find_old_generations(layer.cache, layer.engine_directory(state)):
-        shutil.rmtree(folder)
-        yield Health("fixed", "index", f"removed {folder}")
-
-
-def fix_journal(layer: Layer) -> Iterator[Health]:
-    """Forget what is older than the journal's retention."""
-    days = layer.settings.journal.retention_days
-    if gone := layer.journal.upkeep.prune(time.time() - days * _DAY_SECONDS):
-        detail = f"removed {counted(gone, 'row')} older than {counted(days, 'day')}"
-        yield Health("fixed", "journal", detail)
-
-
-def fix_trash(layer: Layer) -> Iterator[Health]:
-    """Remove deleted cards that are older or more than the settings keep."""
-    if gone := prune(layer.root, layer.settings.trash):
-        yield Health("fixed", "trash", f"removed {counted(len(gone), 'file')} beyond the limits")
-
-
-FIXES: tuple[Callable[[Layer], Iterator[Health]], ...] = (
-    fix_folders,
-    fix_runs,
-    fix_index,
-    fix_journal,
-    fix_trash,
-)
+FIXING = (check_write_access, check_index, check_journal, check_trash)
+"""Checks that put right, if asked to, what they find."""
 
 
 def check_health(brain: Layers | None, directory: str) -> list[Health]:
@@ -485,19 +452,21 @@ def apply_fixes(brain: Layers | None) -> list[Health]:
     Caches, permissions of state folders, the age of journal and trash. Never a card, never
     what a damaged journal left. Done twice, the second finds nothing to do.
     """
-    done = collect((fix_state,), None)
+    done = collect((check_state,), "", fix=True)
     for layer in brain.layers if brain is not None else ():
-        done += collect(FIXES, layer)
-    return done
+        done += collect(FIXING, layer, fix=True)
+    return [line for line in done if line.level == "fixed"]
 
 
-def collect(checks: Sequence[Callable[..., Iterator[Health]]], about: object) -> list[Health]:
+def collect(
+    checks: Sequence[Callable[..., Iterator[Health]]], about: object, **how: bool
+) -> list[Health]:
     """Return the lines of all checks; one that fails is itself a finding."""
     lines: list[Health] = []
     for check in checks:
-        what = check.__name__.removeprefix("check_").removeprefix("fix_").replace("_", " ")
+        what = check.__name__.removeprefix("check_").replace("_", " ")
         try:
-            lines += check(about)
+            lines += check(about, **how)
         except LessonsError as error:
             detail, _, fix = str(error).partition("; ")
             lines.append(Health("error", what, detail, fix))

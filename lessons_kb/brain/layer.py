@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.refresh import Refresh, Refreshing, refresh, scan_brain
+from lessons_kb.brain.refresh import Refresh, Refreshing, refresh
 from lessons_kb.brain.search_index import SearchIndex, T, digest_files
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import CatalogueEntry, is_network
-from lessons_kb.store.file_watcher import RESCAN, FolderWatch, Lease, drop_lease, is_leased
+from lessons_kb.store.file_watcher import RESCAN, Changes, FolderWatch, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
-from lessons_kb.store.scan import cache_dir, count_files, find_signature, tell_beyond
+from lessons_kb.store.scan import cache_dir, count_files, find_signature, scan_brain, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
 
@@ -55,12 +55,10 @@ class Layer(SearchIndex):
         self._journal: Journal | None = None
         self._session_journal: Journal | None = None
         self._meaning: Meaning | None = None
-        self.behind = ""
-        """Why searches see none of what changed since the last commit, "" while they do: a
-        watcher of this process has found too much of it, and has it indexed beside them."""
         self._touched = 0
         """Files that this process has written since the last refresh."""
-        self._find_edited: Callable[[], frozenset[str] | None] | None = None
+        self.watcher: _Watcher | None = None
+        """The thread of this process that keeps the index up to date."""
         self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
 
@@ -144,7 +142,15 @@ class Layer(SearchIndex):
                 done = Refresh(files=count_files(self._state.manifest), stale=str(error))
             self._touched = self._touched if done.stale else 0
             if (meaning := self.meaning) is not None:
-                done = self._encode_some(done, meaning, bounded=limit is not None)
+                most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
+                waiting, left = "", 0
+                try:
+                    left = meaning.refresh(limit=most)
+                except StorageError as error:
+                    waiting = str(error)
+                if left:
+                    waiting = f"{left} files are not encoded yet; run `lessons index`"
+                done = replace(done, stale=done.stale or waiting, left=done.left + left)
             self.stale = done.stale
             return done
 
@@ -163,25 +169,20 @@ class Layer(SearchIndex):
         """
         state = self.state
         indexed = state.manifest if state is not None else ""
-        if indexed and self.behind:
-            self.stale = self.behind
-            return Refresh(files=count_files(indexed), stale=self.behind)
+        if (watcher := self.watcher) is not None and watcher.changes.is_replaced:
+            indexed = ""  # it may have been read while the folder was being deleted
+        elif indexed and watcher is not None and watcher.is_behind:
+            self.stale = "what has just changed is being indexed"
+            return Refresh(files=count_files(indexed), stale=self.stale)
         patience = PATIENCE_SECONDS if indexed else FIRST_PATIENCE_SECONDS
         return self.show_edits() or self.refresh(
             limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
         )
 
-    def follow_edits(self, find: Callable[[], frozenset[str] | None] | None) -> None:
-        """Let ``find`` tell which files were edited since the last commit, None if it is unsure.
-
-        It belongs to a watcher of this process, which commits them; None: there is none any more.
-        """
-        self._find_edited = find
-
     @property
     def is_watched(self) -> bool:
         """Whether a thread of this process keeps the index up to date."""
-        return self._find_edited is not None
+        return self.watcher is not None
 
     def follow(self) -> None:
         """Take over the last commit now, so that the next search need not."""
@@ -192,7 +193,7 @@ class Layer(SearchIndex):
 
         A new card, and that one is gone, is seen when the watcher commits it, a moment later.
         """
-        edited = self._find_edited() if self._find_edited is not None else None
+        edited = self.watcher.changes.files if self.watcher is not None else None
         with self.lock:
             shown = self._rebuilding(partial(self._read_edited, edited)) if edited else None
             if shown is None and self._edited:
@@ -233,14 +234,6 @@ class Layer(SearchIndex):
             return ""
         finding = tell_beyond(state.beyond[0], limit)
         return f"{self.root}: {finding.message}; {finding.fix}"
-
-    def _encode_some(self, done: Refresh, meaning: Meaning, *, bounded: bool) -> Refresh:
-        try:
-            left = meaning.refresh(limit=ENCODED_ON_THE_WAY if bounded else ENCODED_AT_ONCE)
-        except StorageError as error:
-            return replace(done, stale=done.stale or str(error))
-        waiting = f"{left} files are not encoded yet; run `lessons index`" if left else ""
-        return replace(done, stale=done.stale or waiting, left=done.left + left)
 
     def read(self, work: Callable[[Layer], T]) -> T:
         """Return ``work(self)``, done while no other thread uses catalogue or engine.
@@ -306,8 +299,6 @@ inside the brain points to, or what the system dropped."""
 _SHARE = 1_000
 """A scan is followed by so many times its duration without one: nobody sees it in ``top``."""
 _LONGEST_QUIET = 300.0
-_RENEWAL = 1.0
-"""Seconds between two renewals of a lease that other processes believe."""
 _READ_AT_ONCE = 4
 """Edited files that are read as soon as they are seen: more at once are no person's edits."""
 _MANY = 16
@@ -322,8 +313,8 @@ class Watching:
     """Refreshes each brain whenever its files change, from a thread of its own, until ``stop``.
 
     ``say`` is told each refresh that changed something, in one line. While nothing waits, searches
-    of this process are spared the scan, and if ``shared`` those of others: see
-    ``store.file_watcher.Lease``.
+    of this process are spared the scan. Every ``tick`` seconds it looks whether another folder has
+    taken the place of the brain's.
     """
 
     def __init__(
@@ -331,9 +322,9 @@ class Watching:
         layers: Sequence[Layer],
         *,
         say: Callable[[str], None] = lambda _line: None,
-        shared: bool = False,
+        tick: float = LOOK_AGAIN,
     ) -> None:
-        self._watchers = [_Watcher(layer, say, shared=shared) for layer in layers]
+        self._watchers = [_Watcher(layer, say, tick=tick) for layer in layers]
         for watcher in self._watchers:
             threading.Thread(target=watcher.run, daemon=True).start()
 
@@ -344,10 +335,10 @@ class Watching:
                 pass
 
     def stop(self, *, wait: bool = False) -> None:
-        """Take all leases away and end the watches soon, or ``wait`` until they have ended."""
+        """End the watches soon, or ``wait`` until they have ended."""
         for watcher in self._watchers:
             watcher.watch.stop()
-            watcher.lease.end()  # the process may end before the thread does
+            watcher.changes.end()
         until = time.monotonic() + _LAST_WORDS
         for watcher in self._watchers if wait else ():
             # Not by join: Python 3.11 takes a thread for ended once a join was interrupted.
@@ -357,125 +348,79 @@ class Watching:
 class _Watcher:
     """One brain's watch."""
 
-    def __init__(self, layer: Layer, say: Callable[[str], None], *, shared: bool) -> None:
+    def __init__(self, layer: Layer, say: Callable[[str], None], *, tick: float) -> None:
         self.layer = layer
         # Another opening of the same brain: what it commits holds up no search of the first.
         self.writer = Layer(layer.root, alias=layer.alias, cache=layer.cache)
         self.say = say
-        self.shared = shared
-        self.lease = Lease(layer.cache, layer.root)
+        self.changes = Changes(layer.cache, layer.root)
         self.leasing = not is_network(layer.root)
         self.refreshed = 0.0
         self.quiet = LOOK_AGAIN
-        self.ended = threading.Event()
-        self.guard = threading.Lock()
-        self.edited: dict[str, int] = {}
-        """Changed files that are not committed yet, each with the number of its last sign."""
-        self.signs = 0
         self.indexing = False
-        """A process of its own reads them."""
-        self.sure = False
-        """They are all that changed since the last commit."""
-        self.unsure = 0
-        """The last sign after which that was not so."""
+        """A process of its own reads what changed."""
+        self.ended = threading.Event()
         self.watch = FolderWatch(
-            layer.root,
-            self.refresh,
-            on_sign=self.sign,
-            on_idle=self.idle,
-            tick=_RENEWAL if shared else LOOK_AGAIN,
+            layer.root, self.refresh, on_sign=self.sign, on_idle=self.idle, tick=tick
         )
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether more has changed than a search can read on its way."""
+        return self.indexing or self.changes.count > _MANY
 
     def sign(self, paths: set[str]) -> None:
         """Note a change at once; called from the thread that sees it."""
-        with self.guard:
-            self.signs += 1
-            self.edited |= dict.fromkeys(paths, self.signs)
-            if RESCAN in paths or self.lease.is_taken():
-                self.sure, self.unsure = False, self.signs
-            few = self.sure and len(self.edited) <= _READ_AT_ONCE
-            self.tell_behind()
-        self.lease.drop()
-        if few:  # read by the time that a hook, which starts a process first, asks for it
+        self.changes.note(paths)
+        if 0 < len(self.changes.files or ()) <= _READ_AT_ONCE:
+            # Read by the time that a hook, which starts a process first, asks for it.
             with contextlib.suppress(LessonsError):
                 self.layer.show_edits()
 
-    def tell_behind(self) -> None:
-        """Keep searches from looking at what changed where that is too much to read on the way."""
-        many = len(self.edited) > _MANY or self.indexing
-        self.layer.behind = "what has just changed is being indexed" if many else ""
-
-    def find_edited(self) -> frozenset[str] | None:
-        """Return the changed files that are not committed yet, None unless all are known."""
-        with self.guard:
-            return frozenset(self.edited) if self.sure and not self.lease.is_taken() else None
-
     def run(self) -> None:
-        self.layer.follow_edits(self.find_edited)
+        self.layer.watcher = self
         try:
             self.watch.run()
         except LessonsError as error:
             self.say(f"{self.layer.alias}: {error}")
         finally:
-            with self.guard:
-                self.sure = False
-            self.layer.follow_edits(None)
-            self.layer.behind = ""
-            self.lease.drop()
+            self.layer.watcher = None
+            self.changes.end()
             self.writer.close()
             self.ended.set()
 
-    def refresh(self, paths: set[str]) -> None:
+    def refresh(self, _paths: Collection[str] = ()) -> None:
         first = not self.refreshed
-        with self.guard:
-            signs = self.signs
-            known = paths and RESCAN not in paths and self.sure and not self.lease.is_taken()
-            only = frozenset(self.edited) if known and self.edited else None
-        self.lease.settle()
-        if only is None:
-            self.refreshed = time.monotonic()
+        begun = self.changes.begin()
+        self.refreshed = time.monotonic()
         try:
-            done = self.writer.refresh(
-                leased=False, only=only, limit=REFRESHED_FILES, first=FIRST_FILES
-            )
+            done = self.writer.refresh(leased=False, limit=REFRESHED_FILES, first=FIRST_FILES)
             beside = done.left > 0
             if beside:
                 done = self.index_beside()
         except LessonsError as error:
-            with self.guard:
-                self.sure = False
-                self.tell_behind()
-            self.lease.drop()
+            self.changes.note({RESCAN})
             self.say(f"{self.layer.alias}: {error}")
             return
-        if only is None and not (first or done.changed or done.removed):
+        some = done.changed > 0 or done.removed > 0
+        if not (first or some):
             spent = time.monotonic() - self.refreshed
             self.quiet = min(max(LOOK_AGAIN, _SHARE * spent), _LONGEST_QUIET)
-        with self.guard:
-            if done.stale:
-                self.sure = False
-            else:
-                self.edited = {path: sign for path, sign in self.edited.items() if sign > signs}
-                if only is None:
-                    self.sure = self.leasing and self.unsure <= signs
-            self.tell_behind()
         if done.stale:
-            self.lease.drop()
-        elif self.leasing and not self.watch.stopped:
-            self.lease.renew()
-        if done.changed or done.removed:
+            self.changes.note({RESCAN})
+        else:
+            self.changes.finish(begun, vouch=self.leasing)
+        if some:
             with contextlib.suppress(LessonsError):
                 self.layer.follow()
         if first or beside:
             self.say(f"{self.layer.alias}: {counted(done.files, 'file')}, up to date")
-        elif done.changed or done.removed:
+        elif some:
             self.say(f"{self.layer.alias}: {done.changed} changed, {done.removed} removed")
 
     def index_beside(self) -> Refresh:
         """Leave many files to a process of its own: this one has to answer meanwhile."""
-        with self.guard:
-            self.indexing = True
-            self.tell_behind()
+        self.indexing = True
         failed: int | None = 1
         with contextlib.suppress(OSError):  # no process can be started: it is done here
             process = begin_index(self.layer.root)
@@ -485,16 +430,13 @@ class _Watcher:
                     self.layer.follow()
             failed = process.returncode
             threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
-        with self.guard:
-            self.indexing = False
+        self.indexing = False
         return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
 
     def idle(self) -> None:
-        lost = self.leasing and not self.lease.holds()
+        lost = self.leasing and self.changes.files != frozenset()
         if lost or time.monotonic() - self.refreshed >= self.quiet:
-            self.refresh(set())
-        elif self.shared:
-            self.lease.renew()
+            self.refresh()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -60,10 +60,7 @@ class Layers:
 
     @classmethod
     def discover(
-        cls,
-        directory: str | os.PathLike[str] | None = None,
-        *,
-        project: str | None = None,
+        cls, directory: str | os.PathLike[str] | None = None, *, project: str | None = None
     ) -> Self:
         """Open the trusted brains that hold for a working directory.
 

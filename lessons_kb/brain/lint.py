@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from lessons_kb.brain.detection import find_in_tree
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
@@ -23,6 +22,7 @@ from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
+from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import CONFIG_NAME, git_top
 from lessons_kb.text.patterns import compile_globs

@@ -16,13 +16,13 @@ from lessons_kb.brain.discovery import (
     untrusted_hint,
 )
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.refresh import scan_brain
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.store import scan as trusts
 from lessons_kb.store.card_files import read_template
+from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import (
     CACHE_NAME,

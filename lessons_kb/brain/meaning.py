@@ -14,7 +14,7 @@ import numpy as np
 from lessons_kb.brain.search_index import SearchIndex, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
-from lessons_kb.model import NOTE, Document, Hit
+from lessons_kb.model import NOTE, Hit
 from lessons_kb.search.embedding_model import DOCUMENT, QUERY, Floats, Model, find_model, open_model
 from lessons_kb.search.embeddings import (
     FARTHEST,
@@ -163,7 +163,7 @@ class Meaning:
             self._ready[1].close()
 
     def _encode(self, model: Model, vectors: Vectors, paths: dict[str, str]) -> None:
-        passages = {digest: self._passages(path, digest) for digest, path in paths.items()}
+        passages = {digest: self._read_passages(path, digest) for digest, path in paths.items()}
         rows = model.encode([text for texts in passages.values() for text in texts])
         found, place = [], 0
         for digest, texts in passages.items():
@@ -173,17 +173,24 @@ class Meaning:
             place += len(texts)
         vectors.add(found)
 
-    def _passages(self, path: str, digest: str) -> list[str]:
+    def _read_passages(self, path: str, digest: str) -> list[str]:
+        """Return the texts whose vectors stand for a file; none of one that has changed.
+
+        Its title comes first: near-duplicates are looked for by titles alone. A symptom is worded
+        as a task would be, and is nearer to one than any whole card.
+        """
         settings = self._index.settings
+        limit = settings.index.max_file_bytes
         try:
-            data, document = read_document(
-                self._index.root, path, settings.folders, settings.index.max_file_bytes
-            )
+            data, document = read_document(self._index.root, path, settings.folders, limit)
         except StorageError:
             return []
-        if hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
-            return []  # it changed a moment ago: its new digest will be asked for
-        return passages_of(document)
+        card = document.card
+        # If it changed a moment ago, its new digest will be asked for.
+        if card is None or hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
+            return []
+        symptoms = () if card.kind == NOTE else card.symptoms[:_MAX_SYMPTOMS]
+        return [card.title, document.fields.get("body", card.title), *filter(str.strip, symptoms)]
 
     def _load(self, vectors: Vectors) -> Loaded:
         known = list(self._index.catalogue.numbers().values())
@@ -197,16 +204,3 @@ class Meaning:
             starts=[first - place for place, first in enumerate(firsts)],
             rows=np.delete(rows, firsts, axis=0),
         )
-
-
-def passages_of(document: Document) -> list[str]:
-    """Return the texts whose vectors stand for a document.
-
-    Its title comes first: near-duplicates are looked for by titles alone. A symptom is worded as a
-    task would be, and is nearer to one than any whole card.
-    """
-    card = document.card
-    if card is None:
-        return []
-    symptoms = () if card.kind == NOTE else card.symptoms[:_MAX_SYMPTOMS]
-    return [card.title, document.fields.get("body", card.title), *filter(str.strip, symptoms)]

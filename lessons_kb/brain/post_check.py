@@ -6,7 +6,7 @@ A card that comes with its fix would else be found by its own words and be its o
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -41,11 +41,10 @@ from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME, state_home
 def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float) -> None:
     """Count for each card how many of its items were visible in the answer, and how many not."""
     for layer, card in given:
-        states = [item.state == SHOWN for item in check.items if item.card is card]
-        seen = {UNADDRESSED: states.count(False), ADDRESSED: states.count(True)}
+        shown = [item.state == SHOWN for item in check.items if item.card is card]
         with layer.session_journal.transaction():
-            for what, times in seen.items():
-                if times > 0:
+            for what, is_shown in ((UNADDRESSED, False), (ADDRESSED, True)):
+                if times := shown.count(is_shown):
                     layer.session_journal.count(card.id, what, at=at, times=times)
 
 
@@ -70,9 +69,8 @@ def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0)
         if not settings.command.strip():
             return check
         seconds = min(settings.seconds, within) if within else settings.seconds
-        output = run_filter(
-            settings.command, format_request(check, answer, evidence), seconds=seconds
-        )
+        request = format_request(check, answer, evidence)
+        output = run_filter(settings.command, request, seconds=seconds)
         return read_verdicts(check, output, answer)
     except (ConfigError, InputError) as error:
         return replace(check, trouble=f"check.command had no say: {error}")
@@ -107,16 +105,24 @@ def find_evidence(
     for is_earlier, some in ((True, earlier), (False, events)):
         calls: dict[str, list[Event]] = {}
         for number, event in enumerate(some):
-            calls.setdefault(event.id or str(number), []).append(event)
+            calls.setdefault(event.id or f"#{number}", []).append(event)
             if event.kind == "tool" and event.outcome in DONE and not is_harmless(event.tool):
                 complete = False
-        for event in (each for call in calls.values() for each in call):
-            if _writes_own_files(calls[event.id] if event.id else [event], layers):
+        for call in calls.values():
+            written = [
+                os.path.normpath(os.path.join(event.scope, target))
+                for event in call
+                if event.kind in CHANGES
+                for target in event.targets
+            ]
+            if written and all(any(_is_own(p, one.root) for one in layers) for p in written):
                 continue
-            edits += (replace(edit, earlier=is_earlier) for edit in _edits_of(event))
-            if event.kind in RUNS and event.text and event.outcome in (*DONE, "exec_error"):
-                done = read_command(event.text, failed=event.outcome == "exec_error")
-                commands.append(replace(done, earlier=is_earlier))
+            for event in call:
+                if event.kind in CHANGES and event.outcome in DONE:
+                    edits += (replace(edit, earlier=is_earlier) for edit in _edits_of(event))
+                elif event.kind in RUNS and event.text and event.outcome in (*DONE, "exec_error"):
+                    done = read_command(event.text, failed=event.outcome == "exec_error")
+                    commands.append(replace(done, earlier=is_earlier))
     return Evidence(edits=tuple(edits), commands=tuple(commands), complete=complete)
 
 
@@ -158,30 +164,16 @@ def is_change(evidence: Evidence) -> bool:
     )
 
 
-def _edits_of(event: Event) -> Iterator[Edit]:
-    if event.kind not in CHANGES or event.outcome not in DONE:
-        return
-    told: list[Edit] = []
+def _edits_of(event: Event) -> list[Edit]:
+    edits: list[Edit] = []
     if event.kind != "remove" and event.output:
         path = event.targets[0] if event.targets else ""
-        told = read_patch(event.output, path=path) if is_patch(event.output) else []
-        told = told or [Edit(path=path, text=event.output)]
+        edits = read_patch(event.output, path=path) if is_patch(event.output) else []
+        edits = edits or [Edit(path=path, text=event.output)]
         # opencode's diffs name files in full.
-        told = [replace(edit, path=relative_path(edit.path, event.scope)) for edit in told]
-    yield from told
-    named = {edit.path for edit in told}
-    yield from (Edit(path=path) for path in event.targets if path not in named)
-
-
-def _writes_own_files(call: Iterable[Event], layers: Sequence[Layer]) -> bool:
-    """Tell whether all files that a call wrote belong to a brain; not, if it wrote none."""
-    written = [
-        os.path.normpath(os.path.join(event.scope, target))
-        for event in call
-        if event.kind in CHANGES
-        for target in event.targets
-    ]
-    return bool(written) and all(any(_is_own(p, one.root) for one in layers) for p in written)
+        edits = [replace(edit, path=relative_path(edit.path, event.scope)) for edit in edits]
+    named = {edit.path for edit in edits}
+    return edits + [Edit(path=path) for path in event.targets if path not in named]
 
 
 def _is_own(path: str, root: str) -> bool:
@@ -216,6 +208,24 @@ def note_checked(
     journal.events.tell(answer, _CHECKED, [*local, *served])
 
 
+def check_answer(
+    brain: Layers,
+    text: str,
+    cards: Sequence[Card],
+    evidence: Evidence,
+    numbered: Mapping[int, str],
+    *,
+    look: bool = True,
+) -> Check:
+    """Return the check of an answer in an agent, before the user's program has its say.
+
+    ``numbered`` maps numbers in the block to ids; unless we may ``look``, no file is read.
+    """
+    closings = read_closings(text, numbered, {card.id: card.checklist for card in cards})
+    detected = find_in_evidence(brain, evidence, look=look)
+    return check_items(cards, text, evidence, detected, closings=closings)
+
+
 def check_last(brain: Layers, session: str | None = None) -> Check:
     """Return the check of the latest answer that lessons were given for, in a session or in any.
 
@@ -223,32 +233,27 @@ def check_last(brain: Layers, session: str | None = None) -> Check:
     such answer is known.
     """
     layers = brain.layers
-    journal = layers[0].journal
-    answers = journal.events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
-    checked = [
-        (number, answer, told)
-        for number, answer in answers
-        if isinstance(told := answer.record.get(_CHECKED), list)
-    ]
+    events = layers[0].journal.events
+    answers = events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
+    checked = [(n, one) for n, one in answers if isinstance(one.record.get(_CHECKED), list)]
     if not checked:
         raise InputError("no answer with lessons yet; run a task in an agent, or pass an answer")
-    number, answer, given = checked[-1]
-    prompts = journal.events.numbered(session=answer.session, kinds=("prompt",))
+    number, answer = checked[-1]
+    given: Any = answer.record[_CHECKED]
+    prompts = events.numbered(session=answer.session, kinds=("prompt",))
     after = max((at for at, _event in prompts if at < number), default=-1)
-    evidence = find_session_evidence(journal, answer.session, layers, after=after, until=number)
-    told = [one for one in given if isinstance(one, list) and len(one) == _FIELDS]
+    evidence = find_session_evidence(
+        layers[0].journal, answer.session, layers, after=after, until=number
+    )
+    local = [one for one in given if isinstance(one, list) and len(one) == _FIELDS]
     cards = [read_card(one) for one in given if isinstance(one, dict)]
     for layer in reversed(layers):
-        ids = {str(name) for root, name, _rank in told if root == layer.root}
+        ids = {str(name) for root, name, _rank in local if root == layer.root}
         cards = [*find_cards(layer, ids), *cards]
-    numbered = {int(rank): str(name) for _root, name, rank in told if rank}
-    closings = read_closings(answer.text, numbered, {card.id: card.checklist for card in cards})
-    detected = find_in_evidence(brain, evidence)
-    check = check_items(cards, answer.text, evidence, detected, closings=closings)
+    numbered = {int(rank): str(name) for _root, name, rank in local if rank}
+    check = check_answer(brain, answer.text, cards, evidence, numbered)
     check = judge(check, answer.text, evidence)
-    return replace(
-        check, items=tuple(_locate(item, answer.scope, evidence) for item in check.items)
-    )
+    return replace(check, items=tuple(_locate(x, answer.scope, evidence) for x in check.items))
 
 
 def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
@@ -260,6 +265,5 @@ def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
         lines = read_inside(root, name, limit=_MAX_FILE).decode("utf-8", "replace").splitlines()
     except (StorageError, OSError):
         return item
-    found = (number for number, line in enumerate(lines, 1) if line.strip() == item.quote)
-    number = next(found, 0)
+    number = next((n for n, line in enumerate(lines, 1) if line.strip() == item.quote), 0)
     return replace(item, where=f"{item.where}:{number}") if number else item

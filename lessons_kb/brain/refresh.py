@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -24,7 +24,7 @@ from lessons_kb.store import scan as scans
 from lessons_kb.store.catalogue import CatalogueEntry, State, remove_any
 from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations
 from lessons_kb.store.locks import hold_writer
-from lessons_kb.store.scan import Scan
+from lessons_kb.store.scan import Scan, scan_brain
 from lessons_kb.store.settings import read_ignored, read_settings
 
 BATCH = 2_000
@@ -59,7 +59,6 @@ class Refreshing(TypedDict, total=False):
     progress: Callable[[int, int], None] | None
     rebuild: bool
     first: int | None
-    only: Collection[str] | None
     waiting: Callable[[str], None] | None
 
 
@@ -72,21 +71,19 @@ def refresh(
     progress: Callable[[int, int], None] | None = None,
     rebuild: bool = False,
     first: int | None = None,
-    only: Collection[str] | None = None,
     waiting: Callable[[str], None] | None = None,
 ) -> Refresh:
     """Bring the index up to date with the files.
 
     ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
     ``patience`` the seconds waited for another writer, and ``waiting`` is told which; where either
-    bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do). ``only`` names
-    all files that changed, where a watcher knows them.
+    bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
     began = time.monotonic()
     state = index.state
     if state is None or not index.current:
         limit = limit if first is None else first
-    elif not rebuild and only is None:
+    elif not rebuild:
         settings = settings_from_dict(state.settings)
         seen = scan_brain(index.root, settings, state.ignored, last=state)
         index.silent = seen.silent
@@ -99,41 +96,19 @@ def refresh(
             raise IndexBusy(refused)
         if refused:
             return Refresh(files=0, stale=refused)
-        run = _Run(index, limit=limit, workers=workers, progress=progress)
-        some = None if only is None or rebuild else run.run_on(only)
-        done = some or run.run(rebuild=rebuild)
+        run = _Run(index, limit, workers, progress or (lambda _done, _all: None))
+        done = run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
 
 
-def scan_brain(
-    root: str, settings: Settings, ignored: Iterable[tuple[str, bool]], *, last: State | None = None
-) -> Scan:
-    """Scan ``root`` as its settings say; ``last``: what was indexed of it."""
-    return scans.scan(
-        root,
-        folders=settings.folders,
-        ignored=ignored,
-        max_files=settings.index.max_files,
-        max_file_bytes=settings.index.max_file_bytes,
-        last=(last.manifest, last.beyond) if last is not None else ("", (0, 0)),
-    )
-
-
+@dataclass(frozen=True, slots=True)
 class _Run:
     """One run of the writer. Whoever makes one holds the writer lock."""
 
-    def __init__(
-        self,
-        index: SearchIndex,
-        *,
-        limit: int | None,
-        workers: int,
-        progress: Callable[[int, int], None] | None,
-    ) -> None:
-        self.index = index
-        self.limit = limit
-        self.workers = workers
-        self.progress = progress or (lambda _done, _all: None)
+    index: SearchIndex
+    limit: int | None
+    workers: int
+    progress: Callable[[int, int], None]
 
     def run(self, *, rebuild: bool) -> Refresh:
         """Do the work; batches already committed stay when a later one fails."""
@@ -158,35 +133,11 @@ class _Run:
             started = 0  # settings changed while we looked: vouch for nothing
         return self._apply(state, seen, settings, started, named=named)
 
-    def run_on(self, paths: Collection[str]) -> Refresh | None:
-        """Do the work for files that are known and still there, None if that is not all to do."""
-        state, root = self.index.state, self.index.root
-        head = scans.settings_signature(root)
-        if state is None or not self.index.current or not state.manifest.startswith(head):
-            return None
-        settings = settings_from_dict(state.settings)
-        self.index.verify_catalogue()
-        started = time.time_ns()
-        files = scans.parse_manifest(state.manifest)
-        for path in paths:
-            signature = scans.find_signature(root, path)
-            size = int(signature.rpartition(".")[2]) if signature else 0
-            if path not in files or signature is None or size > settings.index.max_file_bytes:
-                return None
-            files[path] = signature
-        manifest = scans.format_manifest(files, like=state.manifest)
-        seen = Scan(files=files, manifest=manifest, findings=(), silent=state.silent)
-        return self._apply(state, seen, settings, started, named=True, only=paths)
-
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
-        fresh = State(
-            versions=versions(settings.index.engine),
-            generation=generation,
-            manifest="",
-            settings=as_data(settings),
-        )
+        now, kept = versions(settings.index.engine), as_data(settings)
+        fresh = State(versions=now, generation=generation, manifest="", settings=kept)
         directory = self.index.engine_directory(fresh)
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(remove_any, directory)
@@ -206,18 +157,11 @@ class _Run:
         return fresh
 
     def _apply(
-        self,
-        state: State,
-        seen: Scan,
-        settings: Settings,
-        started: int,
-        *,
-        named: bool,
-        only: Collection[str] | None = None,
+        self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
     ) -> Refresh:
         catalogue = self.index.catalogue
         known = scans.parse_manifest(state.manifest) if state.manifest else {}
-        numbers = catalogue.numbers() if only is None else catalogue.numbers(*only)
+        numbers = catalogue.numbers()
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
         todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
         done = {path: sig for path, sig in known.items() if path in seen.files}
@@ -238,10 +182,8 @@ class _Run:
             entries: list[tuple[int, CatalogueEntry]] = []
             replaced = list(gone.values())
             uncommitted = 0
-            jobs = [
-                (self.index.root, todo[start : start + _JOB], settings)
-                for start in range(0, len(todo), _JOB)
-            ]
+            parts = (todo[start : start + _JOB] for start in range(0, len(todo), _JOB))
+            jobs = [(self.index.root, part, settings) for part in parts]
             workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
             for batch in map_batches(digest_files, jobs, workers=workers):
                 for entry in batch:
@@ -267,12 +209,9 @@ class _Run:
                         engine.compact()
                         state = catalogue.commit(replace(state, engine=engine.stamp()))
                         self.index.accept(state)
+        changed, removed = len(todo), len(gone)
         return Refresh(
-            files=len(seen.files),
-            changed=len(todo),
-            removed=len(gone),
-            stale=stale,
-            left=waiting,
+            files=len(seen.files), changed=changed, removed=removed, stale=stale, left=waiting
         )
 
     def _commit(

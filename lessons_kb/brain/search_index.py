@@ -70,16 +70,6 @@ def check_globs(document: Document) -> list[Finding]:
     return []
 
 
-def build_detectors(card: Card) -> tuple[Detector, ...]:
-    """Return what is looked for on behalf of a card: nothing unless it is active."""
-    if card.status != "active":
-        return ()
-    return tuple(
-        Detector(pattern=one, globs=compile_globs(one.files), size=measure(one))
-        for one in card.detect
-    )
-
-
 def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
@@ -101,7 +91,10 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
         findings=findings,
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=() if bad else compile_globs(card.paths),
-        detectors=build_detectors(card),
+        detectors=tuple(
+            Detector(pattern=one, globs=compile_globs(one.files), size=measure(one))
+            for one in (card.detect if card.status == "active" else ())
+        ),
         background=measure_background(terms.get("body", ())),
     )
 

@@ -6,9 +6,9 @@ import os
 import shlex
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.injected import session_of
@@ -18,7 +18,7 @@ from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.learn.signs import find_test_command
 from lessons_kb.model import EVENTS, Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
-from lessons_kb.store.journal import Journal
+from lessons_kb.store.journal import EventFilters, Journal
 from lessons_kb.text.sanitize import plain
 
 POLL_SECONDS = 0.5
@@ -48,47 +48,30 @@ class SessionJournal:
         self._file.prune_daily(self._retention_days, now=time.time())
         return written
 
-    def events(
-        self,
-        *,
-        session: str | None = None,
-        kinds: Collection[str] = (),
-        tools: Collection[str] = (),
-        since: float | None = None,
-        limit: int | None = None,
-    ) -> list[Event]:
+    def events(self, **chosen: Unpack[EventFilters]) -> list[Event]:
         """Return the newest ``limit`` events that fit, oldest first.
 
-        ``since`` in seconds since the epoch; an empty collection lets everything through. What a
-        killed process left running is ended first.
+        What a killed process left running is ended first.
         """
         self._file.runs.end_abandoned()
-        return self._file.events.find(
-            session=session, kinds=kinds, tools=tools, since=since, limit=limit
-        )
+        return self._file.events.find(**chosen)
 
     def follow(
-        self,
-        *,
-        session: str | None = None,
-        kinds: Collection[str] = (),
-        tools: Collection[str] = (),
-        since: float | None = None,
-        limit: int | None = None,
-        stop: threading.Event | None = None,
+        self, *, stop: threading.Event | None = None, **chosen: Unpack[EventFilters]
     ) -> Iterator[Event]:
         """Yield what ``events`` returns, then each new event as it is written, until ``stop``."""
         table = self._file.events
         last = table.last_number()
-        chosen = table.numbered(session=session, kinds=kinds, tools=tools, since=since, limit=limit)
+        found = table.numbered(**chosen)
         stop = stop or threading.Event()
         while True:
-            for number, event in chosen:
+            for number, event in found:
                 last = max(last, number)
                 yield event
             if stop.wait(POLL_SECONDS):
                 return
-            chosen = table.numbered(session=session, kinds=kinds, tools=tools, after=last)
+            chosen["since"], chosen["limit"], chosen["after"] = None, None, last
+            found = table.numbered(**chosen)
 
     def record_stage_failure(self, stage: str, reason: str, *, session: str | None = None) -> None:
         """Note that a stage of a workflow failed, and why."""
@@ -114,15 +97,8 @@ class SessionJournal:
         session: str | None = None,
     ) -> None:
         """Note that the user denied an action (a command line, an edit), and why."""
-        self._note(
-            "rejection",
-            session,
-            tool=tool,
-            text=action,
-            output=reason,
-            targets=tuple(files),
-            outcome="permission_denied",
-        )
+        call = {"tool": tool, "text": action, "output": reason, "targets": tuple(files)}
+        self._note("rejection", session, outcome="permission_denied", **call)
 
     def count(self, card: str, what: str, *, times: int = 1, at: float | None = None) -> None:
         """Add to today's count of a card: ``addressed``, ``bumped`` and the like.

@@ -100,13 +100,9 @@ def read_hit(told: Told) -> Hit:
     score, confidence = float(told["score"]), float(told["confidence"])
     if not (math.isfinite(score) and score >= 0 and 0 <= confidence <= 1):
         raise ValueError("no score")
+    card, reason = read_card(told), "the server gives it"
     return Hit(
-        card=read_card(told),
-        score=score,
-        bm25=score,
-        confidence=confidence,
-        passed=True,
-        reason="the server gives it",
+        card=card, score=score, bm25=score, confidence=confidence, passed=True, reason=reason
     )
 
 
@@ -182,13 +178,7 @@ class Asking:
     """A question to a server that is being answered. Never raises: ``trouble`` says what failed."""
 
     def __init__(
-        self,
-        settings: ServerSettings,
-        prompt: str,
-        project: str,
-        seconds: float,
-        *,
-        trouble: str = "",
+        self, settings: ServerSettings, asked: tuple[str, str], seconds: float, trouble: str = ""
     ) -> None:
         self._settings = settings
         self._seconds = seconds
@@ -202,7 +192,6 @@ class Asking:
         self.is_new = not backoff
         """Whether ``trouble`` came up just now."""
         if not self.trouble:
-            asked = (prompt, project)
             work = threading.Thread(target=self._work, args=asked, name="server", daemon=True)
             try:
                 work.start()
@@ -256,16 +245,13 @@ def ask_server(
     """
     try:
         settings = read_server_settings()
-        if (
-            not (settings.url and prompt.strip())
-            or not _is_meant(settings, directory)
-            or is_settings_moved(directory)
-        ):
+        asked = settings.url and prompt.strip() and _is_meant(settings, directory)
+        if not asked or is_settings_moved(directory):
             return None
         name_server(settings.url)
     except (ConfigError, InputError) as error:
-        return Asking(ServerSettings(), "", "", 0, trouble=str(error))
-    return Asking(settings, prompt, project or "", min(settings.seconds, seconds))
+        return Asking(ServerSettings(), ("", ""), 0, str(error))
+    return Asking(settings, (prompt, project or ""), min(settings.seconds, seconds))
 
 
 def name_server(url: str) -> str:
@@ -315,12 +301,9 @@ def _ask(
             trust = _trust(settings.ca_file)
             connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=trust)
         connections.append(connection)
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": f"lessons-kb/{__version__}",
-            "Connection": "close",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        }
+        headers = {"Content-Type": "application/json", "Connection": "close"}
+        headers |= {"User-Agent": f"lessons-kb/{__version__}"}
+        headers |= {"Authorization": f"Bearer {key}"} if key else {}
         body = json.dumps({"prompt": prompt, "directory": f"/{project}"}).encode()
         with closing(connection):
             connection.request("POST", f"{parts.path.rstrip('/')}/match", body, headers)

@@ -6,9 +6,8 @@ import contextlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
@@ -102,24 +101,25 @@ def explain_prompt(
     block = brain.preflight(
         prompt, session=session, paths=paths, stage=stage, context=False, remember=False
     )
-    given = [(hit, True) for hit in block.lessons]
-    hits = [*given, *((hit, False) for hit in (*block.offered, *block.withheld))][:MAX_OUTCOME]
+    held = (*block.offered, *block.withheld)
+    hits = [*((hit, True) for hit in block.lessons), *((hit, False) for hit in held)]
+    verdicts = (
+        Verdict(
+            id=shown_name(hit),
+            title=hit.card.title,
+            given=given,
+            reason=hit.reason,
+            rule="" if given else find_rule(hit.reason),
+            confidence=round(hit.confidence, 4),
+        )
+        for hit, given in hits[:MAX_OUTCOME]
+    )
     return Why(
         source=DRY,
         session=session or "",
         prompt=prompt,
         tokens=block.tokens,
-        verdicts=tuple(
-            Verdict(
-                id=shown_name(hit),
-                title=hit.card.title,
-                given=was_given,
-                reason=hit.reason,
-                rule="" if was_given else find_rule(hit.reason),
-                confidence=round(hit.confidence, 4),
-            )
-            for hit, was_given in hits
-        ),
+        verdicts=tuple(verdicts),
     )
 
 
@@ -129,52 +129,68 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     None when the journal knows of no prompt and of no lesson given.
     """
     brain.refresh()
-    events = brain.layers[0].journal.events
+    layers, events = brain.layers, brain.layers[0].journal.events
     if session is None:
-        known = [(one.at, one.session) for one in events.find(kinds=ASKED, limit=1)]
-        newest = [layer.journal.injections.newest() for layer in brain.layers]
-        known += [(float(one[1]), one[0]) for one in newest if one is not None]
+        newest = [layer.journal.injections.newest() for layer in layers]
+        known = [(float(one[1]), one[0]) for one in newest if one is not None]
+        known += [(one.at, one.session) for one in events.find(kinds=ASKED, limit=1)]
         if not known:
             return None
         session = max(known)[1]
     asked = next(iter(events.find(session=session, kinds=ASKED, limit=1)), None)
-    rows = [(layer, row) for layer in brain.layers for row in layer.journal.injections.of(session)]
+    rows = [(layer, row) for layer in layers for row in layer.journal.injections.of(session)]
     if asked is None and not rows:
         return None
     since = asked.at if asked else float(max(row.at for _layer, row in rows))
-    turns = {layer: layer.journal.injections.turn(session) for layer in brain.layers}
+    turns = {layer: layer.journal.injections.turn(session) for layer in layers}
     # Prompts of no session have no number: there the time must do.
     now = [(x, r) for x, r in rows if (r.turn == turns[x] if turns[x] else r.at >= int(since))]
     before = [(x, r) for x, r in rows if r.in_context and (x, r) not in now] if session else []
     compactions = events.find(session=session, kinds=("compaction",), since=since)
     moments = {int(event.at) for event in compactions}
     noted = _read_noted(asked) if asked else None
-    ids = {str(one.get("id", "")).rpartition(":")[2] for one in noted or ()}
-    names = _NamedCards(brain, ids.union(row.card for _layer, row in rows))
+    ids = {verdict.id.rpartition(":")[2] for verdict in noted or ()}
+    ids |= {row.card for _layer, row in rows}
+    cards = {layer: {card.id: card for card in find_cards(layer, ids)} for layer in layers}
+
+    def tell(layer: Layer, row: Injection, how: str = "prompt", reason: str = "") -> Verdict:
+        card = cards[layer].get(row.card)
+        clashes = sum(row.card in known for known in cards.values()) > 1
+        return Verdict(
+            id=f"{layer.alias}:{row.card}" if clashes else row.card,
+            title=card.title if card else "",
+            given=True,
+            how=how,
+            at=float(row.at),
+            reason=reason,
+            changed=card is not None and card_digest(card) != row.digest,
+        )
+
+    def find_title(name: str) -> str:
+        alias, _, card_id = name.rpartition(":")
+        homes = [x for x in layers if alias in ("", x.alias)] or layers
+        return next((cards[x][card_id].title for x in homes if card_id in cards[x]), "")
+
     if noted is not None:
-        verdicts = [replace(_read_verdict(one), title=names.title_of(one)) for one in noted]
+        verdicts = [replace(one, title=find_title(one.id)) for one in noted]
     else:
-        verdicts = [
-            names.given(x, r)
-            for x, r in now
-            if r.at <= since + _SOON_SECONDS and r.at not in moments
-        ]
+        soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
+        verdicts = [tell(*one) for one in soon]
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    shown = _read_shown(brain.layers[0].journal, session)
+    shown = _read_shown(layers[0].journal, session)
     tokens, later = 0, []
     for layer, row in now:
-        given = names.given(layer, row)
-        if given.id in waiting:
-            waiting.remove(given.id)
+        prefix = f"{layer.alias}:{row.card}:"
+        files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
+        if (name := tell(layer, row).id) in waiting:
+            waiting.remove(name)
             tokens += row.tokens
         elif row.at in moments:
             reason = "active before the context was compacted"
-            later.append(replace(given, how="compaction", reason=reason))
+            later.append(tell(layer, row, "compaction", reason))
         else:
-            prefix = f"{layer.alias}:{row.card}:"
-            files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
             reason = f"guards {', '.join(files[:_MAX_FILES]) or 'a file at hand'}"
-            later.append(replace(given, how="file", reason=reason))
+            later.append(tell(layer, row, "file", reason))
     return Why(
         source=UNNOTED if noted is None else NOTED,
         session=session,
@@ -184,7 +200,7 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         tokens=tokens,
         verdicts=tuple(verdicts),
         later=tuple(later),
-        earlier=tuple(names.given(layer, row) for layer, row in before),
+        earlier=tuple(tell(layer, row) for layer, row in before),
     )
 
 
@@ -195,72 +211,45 @@ def find_rule(reason: str) -> str:
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 
-class _NamedCards:
-    """The cards of some ids, by the names that blocks give them."""
-
-    def __init__(self, brain: Layers, ids: set[str]) -> None:
-        self._layers = brain.layers
-        self._cards: dict[Layer, dict[str, Card]] = {
-            layer: {card.id: card for card in find_cards(layer, ids)} for layer in brain.layers
-        }
-
-    def given(self, layer: Layer, row: Injection) -> Verdict:
-        """Return what is known of an injection."""
-        homes = [one for one in self._layers if row.card in self._cards[one]]
-        card = self._cards[layer].get(row.card)
-        return Verdict(
-            id=f"{layer.alias}:{row.card}" if len(homes) > 1 else row.card,
-            title=card.title if card else "",
-            given=True,
-            at=float(row.at),
-            changed=card is not None and card_digest(card) != row.digest,
-        )
-
-    def title_of(self, noted: Mapping[str, Any]) -> str:
-        """Return the title of the card that an event's record names, "" if it is gone."""
-        alias, _, card_id = str(noted.get("id", "")).rpartition(":")
-        homes = [x for x in self._layers if alias in ("", x.alias)] or self._layers
-        cards = (self._cards[layer].get(card_id) for layer in homes)
-        return next((card.title for card in cards if card), "")
-
-
-def _read_noted(event: Event) -> list[dict[str, Any]] | None:
+def _read_noted(event: Event) -> list[Verdict] | None:
     """Return what an event's record says of each card, None where nothing was noted."""
     noted = event.record.get(OUTCOME)
-    return [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else None
-
-
-def _read_verdict(noted: Mapping[str, Any]) -> Verdict:
-    given, confidence = noted.get("given") is True, noted.get("confidence")
-    reason = str(noted.get("reason", ""))
-    return Verdict(
-        id=str(noted.get("id", "")),
-        given=given,
-        reason=reason,
-        rule="" if given else find_rule(reason),
-        confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
-    )
+    if not isinstance(noted, list):
+        return None
+    verdicts = []
+    for one in noted:
+        if isinstance(one, dict):
+            given, confidence = one.get("given") is True, one.get("confidence")
+            reason = str(one.get("reason", ""))
+            verdicts.append(
+                Verdict(
+                    id=str(one.get("id", "")),
+                    given=given,
+                    reason=reason,
+                    rule="" if given else find_rule(reason),
+                    confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+                )
+            )
+    return verdicts
 
 
 def _read_shown(journal: Journal, session: str) -> list[str]:
     """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
     try:
         state = json.loads(journal.guard_state(session, SESSION_STATE) or "{}")
-    except ValueError:
+        return [str(one[1]) for one in state["shown"] if len(one) > 1]
+    except (ValueError, TypeError, KeyError):
         return []
-    shown = state.get("shown") if isinstance(state, dict) else None
-    known = shown if isinstance(shown, list) else []
-    return [str(one[1]) for one in known if isinstance(one, list) and len(one) > 1]
 
 
 def find_prompt(brain: Layers, card: Card) -> str:
     """Return the latest prompt that was given a card, "" if none is remembered."""
     names = {card.id, *(f"{layer.alias}:{card.id}" for layer in brain.layers)}
     asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
-    for event in reversed(asked):
-        if any(o.get("given") is True and o.get("id") in names for o in _read_noted(event) or ()):
-            return event.text
-    return ""
+    given = (
+        one for one in reversed(asked) for x in _read_noted(one) or () if x.given and x.id in names
+    )
+    return next((one.text for one in given), "")
 
 
 LEAST = 0.15
@@ -290,8 +279,8 @@ def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
     held = [
         NearMiss(card=one.id, prompt=prompt, confidence=one.confidence)
         for one in verdicts
-        if one.rule == _GATE and one.confidence is not None and one.confidence >= LEAST
-        if "not-for" not in one.reason
+        if one.rule == _GATE and (one.confidence or 0) >= LEAST and "not-for" not in one.reason
+        if one.confidence is not None
     ]
     return max(held, key=lambda one: one.confidence, default=None)
 
@@ -306,14 +295,15 @@ def find_near_misses(brain: Brain, *, now: float | None = None) -> list[NearMiss
     asked = journal.events.find(kinds=ASKED, since=since, limit=_MISSES_LOOKED_AT)
     found: dict[tuple[str, str], NearMiss] = {}
     for event in reversed(asked):
-        one = nearest(event.text, [_read_verdict(noted) for noted in _read_noted(event) or ()])
-        if one is None or journal.outcomes.is_noted(_key(one), one.card, _OFFERED):
-            continue
-        with contextlib.suppress(LessonsError):
-            brain.cards.get(one.card)
-            found.setdefault((one.card, one.prompt), one)
-        if len(found) == _MOST:
-            break
+        one = nearest(event.text, _read_noted(event) or ())
+        if (
+            one
+            and len(found) < _MOST
+            and not journal.outcomes.is_noted(_key(one), one.card, _OFFERED)
+        ):
+            with contextlib.suppress(LessonsError):
+                brain.cards.get(one.card)
+                found.setdefault((one.card, one.prompt), one)
     return list(found.values())
 
 
@@ -331,12 +321,8 @@ _LARGEST = 1 << 20
 
 def is_too_small(block: Preflight) -> bool:
     """Return whether a block holds no lesson for the budget's sake alone."""
-    crowded = (
-        h
-        for h in block.withheld
-        if find_rule(h.reason) == "preflight.budget" and h.card.kind != NOTE
-    )
-    return not block.lessons and any(crowded)
+    crowded = (find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE)
+    return not block.lessons and "preflight.budget" in crowded
 
 
 def find_least_budget(attempt: Callable[[int], Preflight]) -> int | None:

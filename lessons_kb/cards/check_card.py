@@ -67,9 +67,8 @@ def check_card(document: Document) -> tuple[Finding, ...]:
 def is_vague(item: str) -> bool:
     """Return whether an item asks for an attitude ("be careful") instead of a check."""
     text = item.strip()
-    if _VAGUE_KOREAN.match(text):
-        return True
-    return bool(_VAGUE.match(text)) and len(text.split()) <= MAX_VAGUE_WORDS
+    is_short = len(text.split()) <= MAX_VAGUE_WORDS
+    return bool(_VAGUE_KOREAN.match(text) or (is_short and _VAGUE.match(text)))
 
 
 _FIXES = {
@@ -109,10 +108,9 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
 
         A heading of the last of several tiers means something else besides.
         """
-        last = len(HEADINGS[role]) - 1
-        own = (part for part in sections.parts if part.role == role)
-        lines = (part.line for part in own if part.tier == 0 or part.tier < last)
-        return next((document.body_line + line - 1 for line in lines), 0)
+        tiers = (0, *range(len(HEADINGS[role]) - 1))
+        own = (part for part in sections.parts if part.role == role and part.tier in tiers)
+        return next((document.body_line + part.line - 1 for part in own), 0)
 
     in_body = document.body_line + sections.title_line if sections.title else 0
     title_line = keys.get("title") or in_body
@@ -123,11 +121,10 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = f"the title is a placeholder: {card.title[:60]}"
         yield _advise(card, "placeholder", message, title_line)
     if origin != "prevention":
-        message = "the card has no checklist; one line of its text is used instead"
-        if card.template:
+        used = "the items of its fix are" if origin == "fix" else "one line of its text is"
+        message = f"the card has no checklist; {used} used instead"
+        if card.template and origin != "fix":
             message = "the card is still the template, so it is not injected: it has no checklist"
-        if origin == "fix":
-            message = "the card has no checklist; the items of its fix are used instead"
         level = "info" if origin == "fix" else "warning"
         yield _advise(card, "no-checklist", message, heading_of(PREVENTION), level)
     if not card.why:
@@ -230,9 +227,9 @@ class _Text:
 
     def range(self, span: Span) -> tuple[int, int]:
         """Return where a place in the header lies in the text."""
-        starts = self.starts[max(self.first - 1, 0) :]
         line, column, last, end = span
-        return starts[line] + column, starts[last] + end
+        first = self.first - 1
+        return self.starts[first + line] + column, self.starts[first + last] + end
 
     def lines(self, entry: HeaderEntry) -> tuple[int, int]:
         """Return where an entry's lines lie in the text."""
@@ -268,9 +265,9 @@ def _correct_value(known: _Text, finding: Finding) -> Iterator[_Fix]:
 
 def _quote_item(known: _Text, finding: Finding) -> Iterator[_Fix]:
     for entry in known.entries:
-        for span, style in zip(entry.spans, entry.styles, strict=False):
-            if style == "m" and known.first + span[0] == finding.line:
-                start, end = known.range(span)
+        for value in entry.values:
+            if value.style == "m" and known.first + value.span[0] == finding.line:
+                start, end = known.range(value.span)
                 quoted = format_scalar(known.text[start:end].strip(), style='"')
                 yield "Put the item in double quotes", start, end, quoted
 
@@ -293,10 +290,10 @@ def _close_header(known: _Text, finding: Finding) -> Iterator[_Fix]:
 
 def _correct_path(known: _Text, finding: Finding) -> Iterator[_Fix]:
     entry = known.entry(finding.line)
-    for text, span in zip(entry.texts, entry.spans, strict=False) if entry else ():
-        if text and "\\" in text:
-            better = format_scalar(text.replace("\\", "/"), flow=entry is not None and entry.flow)
-            yield "Write slashes", *known.range(span), better
+    for value in entry.values if entry else ():
+        if entry and "\\" in (value.text or ""):
+            better = format_scalar((value.text or "").replace("\\", "/"), flow=entry.flow)
+            yield "Write slashes", *known.range(value.span), better
 
 
 def _remove_line(known: _Text, finding: Finding) -> Iterator[_Fix]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 from lessons_kb.cards.keys import (
@@ -53,27 +52,19 @@ def format_scalar(
     without quotes unless its predecessor had some; ``flow`` a place inside brackets.
     """
     text = str(value)
+    is_plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS_WITH_MEANING
+    is_plain = is_plain and not (flow and _IN_FLOW.search(text))
     if style == "'" and not _UNPRINTABLE.search(text.replace('"', "").replace("\\", "")):
         return "'" + text.replace("'", "''") + "'"
-    if style != '"' and ((typed and _TYPED.fullmatch(text)) or _is_plain(text, flow=flow)):
+    if style != '"' and (is_plain or (typed and _TYPED.fullmatch(text))):
         return text
-    return '"' + _UNPRINTABLE.sub(_escaped, text) + '"'
+    escaped = _UNPRINTABLE.sub(lambda c: _ESCAPES.get(c[0]) or f"\\u{ord(c[0]):04x}", text)
+    return f'"{escaped}"'
 
 
 def format_flow(values: Iterable[str]) -> str:
     """Return a list on one line: ``[telegram, "a, b"]``."""
     return "[" + ", ".join(format_scalar(value, flow=True) for value in values) + "]"
-
-
-def _is_plain(text: str, *, flow: bool) -> bool:
-    if not _PLAIN.fullmatch(text) or text.casefold() in _WORDS_WITH_MEANING:
-        return False
-    return not (flow and _IN_FLOW.search(text))
-
-
-def _escaped(match: re.Match[str]) -> str:
-    char = match[0]
-    return _ESCAPES.get(char) or f"\\u{ord(char):04x}"
 
 
 Change = str | int | tuple[str, ...] | None
@@ -118,20 +109,24 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if reading.reader == "none":
         problem = reading.problems[0]
         raise EditRefused(f"{problem.message}; {problem.fix}, then try again")
-    before = _meaning(reading.entries)
+    meaning = _meaning(reading.entries)
     needed: dict[str, Change] = {}
     for name, value in changes.items():
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")
         key = canonical(name)
-        is_set = key not in before if value is None else before.get(key, ...) == _intended(value)
+        is_set = key not in meaning if value is None else meaning.get(key, ...) == _intended(value)
         if not is_set:
             needed[key if key in KEYS else name] = value
     if not needed:
         return text
     if split.header is None:
         _check_unseen(text, needed)
-        result = _with_new_header(text, needed)
+        found = re.search(r"\r\n|\r|\n", text)
+        lines = [line for name, value in needed.items() for line in _new_lines(name, value, "")]
+        header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
+        at = int(text.startswith("\ufeff"))
+        result = text[:at] + header + text[at:]
     else:
         for name, value in needed.items():
             if value is not None:
@@ -141,8 +136,21 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
         splices.sort(key=lambda splice: (splice.start, splice.end))
         for splice in reversed(splices):  # of two at one place the first given stands first
             result = splice.apply(result)
-    _verify(text, result, needed, reading)
+    for name, value in needed.items():
+        meaning.pop(canonical(name), None)
+        if value is not None:
+            meaning[canonical(name)] = _intended(value)
+    _verify((text, split, reading), result, needed, meaning)
     return result
+
+
+_Version = tuple[str, Split, HeaderReading]
+"""A file's text, its parts and what its header says."""
+
+
+def _named(entries: Iterable[HeaderEntry], name: str) -> list[HeaderEntry]:
+    key = canonical(name)
+    return [entry for entry in entries if canonical(entry.key) == key]
 
 
 def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change) -> None:
@@ -150,7 +158,7 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
 
     What stands there was written by somebody who meant something by it.
     """
-    own = [entry for entry in reading.entries if canonical(entry.key) == key]
+    own = _named(reading.entries, key)
     name = re.escape(key).replace("\\-", "[-_ ]")
     opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
     like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
@@ -190,7 +198,7 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
         except ValueError as error:
             return f"is {error}; write {valid}"
     if entry.shape == "scalar" and form in _ALONE and is_one_line:
-        said = _fold(entry.texts[0] or "")
+        said = " ".join((entry.texts[0] or "").split())
         if said and not _ALONE[form].fullmatch(said):
             return f"is {said[:40]!r}; write {valid}"
     if entry.shape == "nested":
@@ -246,14 +254,6 @@ def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: in
     return found
 
 
-def _with_new_header(text: str, changes: Mapping[str, Change]) -> str:
-    found = re.search(r"\r\n|\r|\n", text)
-    mark = text[: text.startswith("\ufeff")]
-    lines = [line for name, value in changes.items() for line in _new_lines(name, value, "")]
-    header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
-    return mark + header + text[len(mark) :]
-
-
 def _new_lines(name: str, value: Change, indent: str) -> list[str]:
     """Return the lines of a key that was not there before."""
     if value is None:
@@ -272,7 +272,6 @@ class _Editor:
     """Finds what to splice in one text; all places are offsets in it."""
 
     def __init__(self, text: str, header: Header, entries: Sequence[HeaderEntry]) -> None:
-        self._text = text
         self._header = header
         self._entries = entries
         inside = text[header.start : header.end]
@@ -284,8 +283,8 @@ class _Editor:
         added: list[str] = []
         indent = " " * (self._entries[0].column if self._entries else 0)
         for name, value in changes.items():
-            same = [e for e in self._entries if canonical(e.key) == canonical(name)]
-            if any("?" in self._before((one.line, one.column)) for one in same):
+            same = _named(self._entries, name)
+            if any("?" in self._header.lines[one.line][: one.column] for one in same):
                 raise EditRefused(f"{name} is written as `? {name}`; edit the file by hand")
             if value is None:
                 found += [self._lines(entry.line, entry.end) for entry in same]
@@ -302,11 +301,6 @@ class _Editor:
             found.append(Splice(start=self._header.end, end=self._header.end, text=text))
         return found
 
-    def _before(self, place: tuple[int, int]) -> str:
-        """Return what stands before a place in its line."""
-        start = self._starts[place[0]]
-        return self._text[start : start + place[1]]
-
     def _span(self, begin: tuple[int, int], end: tuple[int, int], text: str) -> Splice:
         start, stop = (self._starts[line] + column for line, column in (begin, end))
         return Splice(start=start, end=stop, text=text)
@@ -320,7 +314,7 @@ class _Editor:
         begin, end = entry.span[:2], entry.span[2:]
         if entry.shape == "scalar" or begin[0] == entry.line:
             return [self._span(begin, end, written if begin < end else f" {written}")]
-        key_line = self._text[self._starts[entry.line] : self._starts[entry.line + 1]]
+        key_line = self._header.lines[entry.line]
         colon = (entry.line, key_line.index(":", entry.column + len(entry.key)) + 1)
         below = self._lines(entry.line + 1, entry.end)
         return [self._span(colon, colon, f" {written}"), below]
@@ -329,7 +323,7 @@ class _Editor:
         values = tuple(value for value in values if one_line(value))
         if not values:
             return self._in_place(entry, "[]")
-        if entry.shape == "list" and entry.texts:
+        if entry.shape == "list" and entry.values:
             dropped = _dropped(entry, values)
             added = values[len(_items_of(entry.texts[dropped:])) :]
             change = self._flow_items if entry.flow else self._block_items
@@ -341,13 +335,13 @@ class _Editor:
     def _items(self, entry: HeaderEntry, values: Iterable[str]) -> str:
         """Return list items, one a line, in the style of those the list has."""
         indent, dash = self._item_style(entry)
-        lines = (f"{indent}{dash}{format_scalar(value)}{self._header.eol}" for value in values)
-        return "".join(lines)
+        eol = self._header.eol
+        return "".join(f"{indent}{dash}{format_scalar(value)}{eol}" for value in values)
 
     def _item_style(self, entry: HeaderEntry) -> tuple[str, str]:
         """Return the indentation and the dash, with its spaces, that a block list uses."""
-        before = self._before(entry.spans[-1][:2]) if entry.shape == "list" and entry.spans else ""
-        found = re.fullmatch(r"([ \t]*)(-[ \t]+)", before)
+        line, column = entry.values[-1].span[:2] if entry.values else (0, 0)
+        found = re.fullmatch(r"([ \t]*)(-[ \t]+)", self._header.lines[line][:column])
         return (found[1], found[2]) if found else (" " * (entry.column + 2), "- ")
 
     def _block_items(
@@ -405,69 +399,51 @@ def _meaning(entries: Iterable[HeaderEntry]) -> Meaning:
 def _intended(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] | None:
     if isinstance(value, tuple):
         return _items_of(value)
-    return None if value is None else _fold(str(value))
+    # Where lines break in a header has no meaning.
+    return None if value is None else " ".join(str(value).split())
 
 
-def _fold(text: str) -> str:
-    """Return a text on one line: where lines break in a header has no meaning."""
-    return " ".join(text.split())
-
-
-def _verify(old: str, new: str, changes: Mapping[str, Change], reading: HeaderReading) -> None:
+def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: Meaning) -> None:
     """Refuse a result that says anything but what was intended, or touched another line."""
-    before, after = split_header(old), split_header(new)
-    again = read_header(after)
-    usable = again.reader != "none" and new.isascii()
-    if again.reader != "none" and not usable:
-        with suppress(UnicodeEncodeError):
-            usable = bool(new.encode("utf-8"))
-    if reading.reader == "lenient" and after.header is not None:
-        again = HeaderReading(entries=read_leniently(after.header.lines)[0], reader="lenient")
-    intended = _meaning(reading.entries)
-    for name, value in changes.items():
-        intended.pop(canonical(name), None)
-        if value is not None:
-            intended[canonical(name)] = _intended(value)
-    if not usable or again.reader != reading.reader or _meaning(again.entries) != intended:
+    split, reader = split_header(text), old[2].reader
+    reading = read_header(split)
+    usable = reading.reader != "none" and not re.search("[\ud800-\udfff]", text)
+    if usable and reading.reader != reader == "lenient" and split.header is not None:
+        reading = HeaderReading(entries=read_leniently(split.header.lines)[0], reader=reader)
+    if not usable or reading.reader != reader or _meaning(reading.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
+    new = (text, split, reading)
     for name in changes:
-        was, now = (
-            _comments_of(
-                split.header.lines if split.header else (),
-                [one for one in entries if canonical(one.key) == canonical(name)],
-            )
-            for split, entries in ((before, reading.entries), (after, again.entries))
-        )
-        if lost := Counter(was) - Counter(now):
+        if lost := Counter(_comments_at(name, old)) - Counter(_comments_at(name, new)):
             raise EditRefused(
                 f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
                 "move it above the key, then try again"
             )
-    if before.header is None:
-        mark = "\ufeff" * old.startswith("\ufeff")
-        same = mark + after.body == old and new.startswith(mark or new[:1])
+    if old[1].header is None:
+        mark = "\ufeff" * old[0].startswith("\ufeff")
+        same = mark + split.body == old[0] and text.startswith(mark or text[:1])
     else:
-        kept = _other_lines(before, old, reading, changes)
-        same = kept == _other_lines(after, new, again, changes)
+        same = _other_lines(old, changes) == _other_lines(new, changes)
     if not same:
         raise EditRefused("this change would alter other lines of the header; edit it by hand")
 
 
-def _other_lines(
-    split: Split, text: str, reading: HeaderReading, changes: Mapping[str, Change]
-) -> list[str]:
+def _comments_at(name: str, version: _Version) -> list[str]:
+    _text, split, reading = version
+    lines = split.header.lines if split.header else ()
+    return _comments_of(lines, _named(reading.entries, name))
+
+
+def _other_lines(version: _Version, changes: Mapping[str, Change]) -> list[str]:
     """Return every line, with its end, that belongs to no changed key."""
+    text, split, reading = version
     if split.header is None:
         return []
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)", text[split.header.start : split.header.end])
-    changed = {canonical(name): value for name, value in changes.items()}
-    last = {canonical(entry.key): entry for entry in reading.entries}
-    for entry in reading.entries:
-        name = canonical(entry.key)
-        if name in changed and (changed[name] is None or last[name] is entry):
+    for name, value in changes.items():
+        for entry in _named(reading.entries, name)[0 if value is None else -1 :]:
             lines[entry.line : entry.end] = [""] * (entry.end - entry.line)
-    head = text[: split.header.start]
-    return [head, *(line for line in lines if line), text[split.header.end :]]
+    return [text[: split.header.start], *filter(None, lines), text[split.header.end :]]
 
 
 def new_card(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
 from lessons_kb.data import read_table
@@ -33,6 +33,7 @@ from lessons_kb.model import (
     SEVERITIES,
     SOURCES,
     STATUSES,
+    Finding,
     Pattern,
 )
 from lessons_kb.text.patterns import compile_globs
@@ -44,7 +45,7 @@ MAX_HEADER = 64_000
 _OPEN = re.compile(r"(\ufeff?)((?:[ \t]*(?:\r\n|\r|\n)){0,20})---[ \t]*(\r\n|\r|\n)")
 _CLOSE = re.compile(r"---(?<=[\r\n]---)[ \t]*(?:\r\n|\r|\n|\Z)")
 _EOL = re.compile(r"\r\n|\r|\n")
-_KEY_FIRST = re.compile(
+KEY_FIRST = re.compile(
     r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*[ \t]*[{\"']?[^\W\d_][\w .-]*[\"']?[ \t]*:"
 )
 
@@ -52,6 +53,22 @@ NestedMapping = tuple[tuple[str, "str | tuple[str, ...] | None"], ...]
 """The keys of a nested mapping with their texts; None is YAML's null, or deeper still."""
 Span = tuple[int, int, int, int]
 """First line and column, last line and column after the last character; from 0."""
+
+
+class Value(NamedTuple):
+    """A scalar or an item of a header."""
+
+    text: str | None
+    """None is YAML's null or something nested."""
+    style: str
+    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML takes
+    for a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    span: Span
+    """Its place, quotes included."""
+    holds: NestedMapping | None = None
+    """What a nested mapping holds."""
+    items: tuple[Value, ...] | None = None
+    """What a nested list holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,13 +79,8 @@ class HeaderEntry:
     """As written, without quotes."""
     shape: str
     """``scalar``, ``list`` or ``nested`` (anything deeper)."""
-    texts: tuple[str | None, ...]
-    """The text of the scalar, or of each item; None is YAML's null or a nested item."""
-    spans: tuple[Span, ...]
-    """The place of each text, quotes included."""
-    styles: str
-    r"""One letter a text: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML
-    takes for a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    values: tuple[Value, ...]
+    """The scalar, or each item."""
     line: int
     end: int
     """The entry's own lines are ``line`` up to but not including ``end``."""
@@ -78,8 +90,21 @@ class HeaderEntry:
     """The whole value."""
     flow: bool = False
     """The value stands in brackets."""
-    mappings: tuple[NestedMapping | None, ...] = ()
-    """Beside each text what a nested mapping holds; empty where nothing is nested."""
+
+    @property
+    def texts(self) -> tuple[str | None, ...]:
+        """The text of each value."""
+        return tuple([value.text for value in self.values])
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The place of each value."""
+        return tuple([value.span for value in self.values])
+
+    @property
+    def styles(self) -> str:
+        """The letter of each value."""
+        return "".join([value.style for value in self.values])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,26 +146,18 @@ def split_header(text: str) -> Split:
     if not opening:
         return plain
     start = opening.end()
-    above = 1 + len(_EOL.findall(opening[0]))
     closing = _CLOSE.search(text, start, start + MAX_HEADER)
-    cut = closing is not None and closing.end() == start + MAX_HEADER < len(text)
-    begins_with_key = _KEY_FIRST.match(text, start) is not None
-    if closing is None or cut:
-        closes = _CLOSE.search(text, start) is not None
-        problem = ("too-large" if closes else "unclosed") if begins_with_key else ""
-        return replace(plain, problem=problem)
+    begins_with_key = KEY_FIRST.match(text, start) is not None
+    if closing is None or closing.end() == start + MAX_HEADER < len(text):
+        problem = "too-large" if _CLOSE.search(text, start) else "unclosed"
+        return replace(plain, problem=problem if begins_with_key else "")
     if opening[2] and not begins_with_key:
         return plain
+    above = 1 + len(_EOL.findall(opening[0]))
     inside = text[start : closing.start()]
     lines = tuple(_EOL.split(inside)[:-1]) if inside else ()
     header = Header(lines=lines, start=start, end=closing.start(), line=above, eol=opening[3])
     return Split(header=header, body=text[closing.end() :], body_line=above + len(lines) + 1)
-
-
-def looks_like_keys(header: Header) -> bool:
-    """Return whether a header begins with a key, or holds nothing at all."""
-    inside = "\n".join((*header.lines, ""))
-    return not inside.strip() or _KEY_FIRST.match(inside) is not None
 
 
 def line_starts(text: str) -> list[int]:
@@ -148,21 +165,15 @@ def line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in _EOL.finditer(text))]
 
 
+@lru_cache(maxsize=1024)
 def canonical(key: str) -> str:
     """Return the one spelling under which a key is known: ``Last_Seen`` → ``last-seen``."""
     return key.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
-    """A finding about a header before its place in a file is known."""
-
-    line: int
-    """From 0, in the header."""
-    rule: str
-    message: str
-    fix: str
-    level: str = "warning"
+def find(line: int, rule: str, message: str, fix: str, level: str = "warning") -> Finding:
+    """Return a finding about a line of the header, from 0, before its file is known."""
+    return Finding(path="", line=line, rule=rule, message=message, fix=fix, level=level)
 
 
 _OPTIONS = ("files", "language", "unless")
@@ -170,25 +181,25 @@ _LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
 _EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
 
 
-def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Problem, ...]]:
+def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Finding, ...]]:
     """Return the usable patterns of an entry, and what is wrong with the others."""
     patterns: list[Pattern] = []
-    problems: list[Problem] = []
-    mappings: Sequence[NestedMapping | None] = entry.mappings or [None] * len(entry.texts)
-    for mapping, text, span in zip(mappings, entry.texts, entry.spans, strict=True):
-        if mapping is None and not text and entry.shape == "scalar":
+    problems: list[Finding] = []
+    for value in entry.values:
+        if value.holds is None and not value.text and entry.shape == "scalar":
             continue
         is_last = len(patterns) == MAX_PATTERNS
         try:
             if is_last:
                 what = f"more than {MAX_PATTERNS} patterns; remove the least specific"
                 raise InputError(what)  # noqa: TRY301
-            patterns.append(_read_pattern(mapping, text or ""))
+            patterns.append(_read_pattern(value.holds, value.text or ""))
         except InputError as error:
             why, _, fix = str(error).partition("; ")
             ignored = "; from here on they are" if is_last else ", so this pattern is"
             message = f"detect: {why}{ignored} ignored"
-            problems.append(Problem(line=span[0], rule="bad-pattern", message=message, fix=fix))
+            line = value.span[0]
+            problems.append(find(line, "bad-pattern", message, fix))
         if is_last:
             break
     return tuple(patterns), tuple(problems)
@@ -199,22 +210,22 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
 
     Raises InputError, which says what is wrong.
     """
-    values: list[tuple[str, str | tuple[str, ...] | None]] = []
-    for name, value in data.items():
+
+    def read(value: object) -> str | tuple[str, ...] | None:
         if isinstance(value, (list, tuple)):
-            values.append((str(name), tuple(map(str, value))))
-        else:
-            values.append((str(name), value if isinstance(value, str) else None))
-    pattern = _read_pattern(tuple(values), "")
+            return tuple(map(str, value))
+        return value if isinstance(value, str) else None
+
+    pattern = _read_pattern(tuple((str(name), read(value)) for name, value in data.items()), "")
     if "\n" in pattern.text + pattern.unless:
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
     return pattern
 
 
 def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
-    if mapping is None and canonical(text.partition(":")[0]) in PATTERNS:
-        raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
     if mapping is None:
+        if canonical(text.partition(":")[0]) in PATTERNS:
+            raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
         raise InputError(f"not a pattern; {_EXAMPLE}")
     values = {canonical(name): value for name, value in mapping}
     known = (*PATTERNS, *_OPTIONS)
@@ -275,11 +286,6 @@ class CardKey:
     """What it says of a card and its default, in Markdown; "" for a key of another system."""
 
 
-def _read_key(field: str, form: str, *foreign: str, meaning: str) -> CardKey:
-    choices = _CHOICES.get(field, ())
-    return CardKey(field=field, form=form, choices=choices, foreign=bool(foreign), meaning=meaning)
-
-
 _CHOICES = {
     "kind": KINDS,
     "severity": SEVERITIES,
@@ -289,9 +295,15 @@ _CHOICES = {
     "evidence": EVIDENCE,
 }
 KEYS: Mapping[str, CardKey] = {
-    name: _read_key(*how, meaning=" ".join(lines))
+    name: CardKey(
+        field=field,
+        form=form,
+        choices=_CHOICES.get(field, ()),
+        foreign=bool(foreign),
+        meaning=" ".join(lines),
+    )
     for head, lines in read_table("card_keys.txt")["keys"]
-    for name, *how in [head.split(" | ")]
+    for name, field, form, *foreign in [head.split(" | ")]
 }
 """Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
 keys fill one field, lists are joined in this order and of single values the first counts."""
@@ -311,35 +323,27 @@ _EXPECTED = {
     "patterns": "a list of patterns such as `- regex: 'shell=True'`",
 }
 _ITEM_PROBLEMS = {
-    "n": Problem(
-        line=0,
-        rule="wrong-value",
-        message="an item of {} is nested and ignored",
-        fix="write each item as one line of text",
-    ),
-    "m": Problem(
-        line=0,
-        rule="unquoted-colon",
-        message="an item of {} contains a colon, so YAML reads it as a mapping",
-        fix="put the item in double quotes",
-        level="info",
+    "n": ("wrong-value", "is nested and ignored", "write each item as one line of text", "warning"),
+    "m": (
+        *("unquoted-colon", "contains a colon, so YAML reads it as a mapping"),
+        *("put the item in double quotes", "info"),
     ),
 }
-"""Style of an item → what is wrong with it."""
+"""Style of an item → rule, what is wrong with it, fix and level."""
 
 
 def read_keys(
     entries: Sequence[HeaderEntry], folder: str = ""
-) -> tuple[dict[str, Any], list[Problem], dict[str, int]]:
+) -> tuple[dict[str, Any], list[Finding], dict[str, int]]:
     """Return the fields that a header sets, what is wrong with it, and each key's line.
 
     ``folder`` is the one in which the file lies, relative to the brain. Fields that are absent,
     empty or wrong are left out: their defaults are Card's.
     """
-    problems: list[Problem] = []
+    problems: list[Finding] = []
 
-    def warn(line: int, rule: str, message: str, fix: str, level: str = "warning") -> None:
-        problems.append(Problem(line=line, rule=rule, message=message, fix=fix, level=level))
+    def warn(*what: Any) -> None:
+        problems.append(find(*what))
 
     winning: dict[str, HeaderEntry] = {}
     for entry in entries:
@@ -366,10 +370,10 @@ def read_keys(
             continue
         problems += faults
         if not is_patterns and not key.foreign:
-            for span, style in zip(found.spans, found.styles, strict=True):
-                if problem := _ITEM_PROBLEMS.get(style):
-                    message = problem.message.format(name)
-                    problems.append(replace(problem, line=span[0], message=message))
+            for item in found.values:
+                if item.style in _ITEM_PROBLEMS:
+                    rule, what, *how = _ITEM_PROBLEMS[item.style]
+                    warn(item.span[0], rule, f"an item of {name} {what}", *how)
         if isinstance(value, tuple):
             fields[key.field] = (*fields.get(key.field, ()), *value)
         elif value is not None:
@@ -391,10 +395,19 @@ def read_value(entry: HeaderEntry) -> Read:
     key = KEYS[name]
     if key.form == "patterns":
         return read_patterns(entry)[0]
-    if key.form in ("texts", "globs", "tags"):
-        return _read_texts(entry, key.form)
-    if entry.shape != "scalar":
+    is_list = key.form in ("texts", "globs", "tags")
+    if entry.shape != "scalar" and not (is_list and entry.shape == "list"):
         raise ValueError("a list" if entry.shape == "list" else "nested")
+    if is_list:
+        texts = [text or "" for text in entry.texts]
+        if entry.shape == "scalar" and entry.styles == "|":
+            texts = texts[0].split("\n")
+        texts = [line for text in texts if (line := one_line(text))]
+        if key.form != "texts" and entry.shape == "scalar":
+            texts = [piece.strip() for text in texts for piece in text.split(",")]
+        if key.form == "tags":
+            texts = [text.lstrip("#").strip() for text in texts]
+        return tuple(filter(None, texts))
     text = one_line(entry.texts[0] or "")
     if not text or key.form == "text":
         return text or None
@@ -411,20 +424,6 @@ def read_value(entry: HeaderEntry) -> Read:
         with suppress(ValueError):
             return date.fromisoformat(text[:10]).isoformat()
     raise ValueError(repr(text[:40]))
-
-
-def _read_texts(entry: HeaderEntry, form: str) -> tuple[str, ...]:
-    if entry.shape == "nested":
-        raise ValueError("nested")
-    texts = [text or "" for text in entry.texts]
-    if entry.shape == "scalar" and entry.styles == "|":
-        texts = texts[0].split("\n")
-    texts = [line for text in texts if (line := one_line(text))]
-    if form != "texts" and entry.shape == "scalar":
-        texts = [piece.strip() for text in texts for piece in text.split(",")]
-    if form == "tags":
-        texts = [text.lstrip("#").strip() for text in texts]
-    return tuple(text for text in texts if text)
 
 
 def describe_form(key: CardKey) -> str:

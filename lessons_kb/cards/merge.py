@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from lessons_kb.cards.edit import edit_header, read_comments
 from lessons_kb.cards.keys import (
@@ -42,8 +44,7 @@ class Side:
     """Its own lines."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Three:
+class Three(NamedTuple):
     """A key in the three versions."""
 
     name: str
@@ -70,7 +71,8 @@ def merge_value(three: Three) -> str:
 
     Raises Contradiction where no rule decides, and where one side's comment would be lost.
     """
-    text = _merge_text_of(three)
+    rule = _RULES.get(three.name, _unite_or_pick)
+    text = rule(three)
     base, *sides = (read_comments(side.text) for side in (three.base, three.ours, three.theirs))
     kept = read_comments(text)
     for comment in dict.fromkeys(comment for side in sides for comment in side):
@@ -87,9 +89,8 @@ def merge_value(three: Three) -> str:
     return text
 
 
-def _merge_text_of(three: Three) -> str:
-    if rule := _RULES.get(three.name):
-        return rule(three)
+def _unite_or_pick(three: Three) -> str:
+    """Return what one side alone said anew, or both alike; else the lists united."""
     base, ours, theirs = three.base.entry, three.ours.entry, three.theirs.entry
     if ours and theirs:
         if _alike(ours, theirs) or (base and _alike(base, theirs) and not _alike(base, ours)):
@@ -97,26 +98,21 @@ def _merge_text_of(three: Three) -> str:
         if base and _alike(base, ours):
             return three.theirs.text
     key = KEYS.get(three.name)
-    entries = [side.entry for side in three.sides if side.entry]
     is_set = key is not None and key.form in ("tags", "texts", "globs")
+    entries = [side.entry for side in three.sides if side.entry]
     is_written_as_one = three.name in _SETS or all(entry.shape == "list" for entry in entries)
     if not is_set or not is_written_as_one or any("n" in entry.styles for entry in entries):
         raise Contradiction
-    base_texts, *sides = (_texts(side) for side in (three.base, three.ours, three.theirs))
-    return _write(three, tuple(_unite(base_texts, *sides)))
+    united = _unite(_texts(three.base), _texts(three.ours), _texts(three.theirs))
+    return _write(three, tuple(united))
 
 
 def _alike(one: HeaderEntry, other: HeaderEntry) -> bool:
     """Tell whether two entries say the same, whatever their quotes and line breaks."""
-    if "nested" in (one.shape, other.shape) or "n" in one.styles + other.styles:
+    if one.shape != other.shape or "n" in one.styles + other.styles:
         return False
-    texts = ([text and " ".join(text.split()) for text in e.texts] for e in (one, other))
-    return one.shape == other.shape and next(texts) == next(texts)
-
-
-def is_additive(name: str) -> bool:
-    """Tell whether two equal changes of a key are two changes."""
-    return name == "occurrences"
+    texts, others = ([text and " ".join(text.split()) for text in e.texts] for e in (one, other))
+    return texts == others
 
 
 def read_date(side: Side) -> tuple[str, str]:
@@ -159,14 +155,6 @@ def _sum(three: Three) -> str:
     return _write(three, min(max(total, 1), MAX_OCCURRENCES))
 
 
-def _later(three: Three) -> str:
-    return max(three.sides, key=read_date).text
-
-
-def _earlier(three: Three) -> str:
-    return min(three.sides, key=read_date).text
-
-
 def _unite_examples(three: Three) -> str:
     sides = [_texts(three.theirs), _texts(three.ours)]
     earlier, later = sides if three.later_is_ours else sides[::-1]
@@ -176,9 +164,9 @@ def _unite_examples(three: Three) -> str:
 
 _RULES: Mapping[str, Callable[[Three], str]] = {
     "occurrences": _sum,
-    "last-seen": _later,
-    "created": _earlier,
-    "date": _earlier,
+    "last-seen": lambda three: max(three.sides, key=read_date).text,
+    "created": lambda three: min(three.sides, key=read_date).text,
+    "date": lambda three: min(three.sides, key=read_date).text,
     "examples": _unite_examples,
 }
 
@@ -243,11 +231,9 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
         merged = merge_cards(*plain, merge_text=merge_text)
         return replace(merged, text=merged.text.replace("\n", chosen))
     b, o, t = map(_take_apart, versions)
-    if b is not None and o is not None and t is not None:
-        try:
+    if b and o and t:
+        with suppress(Contradiction):
             return _Merge(b, o, t, merge_text).run()
-        except Contradiction:
-            pass
     text, conflict = merge_text(*versions)
     return Merged(text=text, conflict=conflict)
 
@@ -343,12 +329,10 @@ class _Merge:
         self._merge_text = merge_text
         self._conflict = False
         self._had_base = bool(base.head or base.body)
-        seen = []
-        for parts in (ours, theirs):
-            try:
-                seen.append(read_date(parts.keys.get("last-seen", Side())))
-            except Contradiction:
-                seen.append(("", ""))
+        seen = [("", ""), ("", "")]
+        for place, parts in enumerate((ours, theirs)):
+            with suppress(Contradiction):
+                seen[place] = read_date(parts.keys.get("last-seen", Side()))
         self._later_is_ours = seen[0] > seen[1]
 
     def run(self) -> Merged:
@@ -383,22 +367,17 @@ class _Merge:
     def _key(self, name: str) -> tuple[str, str]:
         """Return the lines above a key and its own; ("", "") when it is gone."""
         base, ours, theirs = (side.keys.get(name, Side()) for side in self._sides)
-        is_one_change = ours.text == theirs.text and not is_additive(name)
-        if base.text not in (ours.text, theirs.text) and not is_one_change:
-            three = Three(
-                name=name,
-                base=base,
-                ours=ours,
-                theirs=theirs,
-                had_base=self._had_base,
-                later_is_ours=self._later_is_ours,
-            )
+        # Two equal changes of a count are two.
+        is_one_change = ours.text == theirs.text and name != "occurrences"
+        if base.text in (ours.text, theirs.text) or is_one_change:
+            text = _pick(base.text, ours.text, theirs.text)
+        else:
             try:
-                text = merge_value(three)
+                text = merge_value(
+                    Three(name, base, ours, theirs, self._had_base, self._later_is_ours)
+                )
             except Contradiction:
                 text = self._lines(base.text, ours.text, theirs.text)
-        else:
-            text = _pick(base.text, ours.text, theirs.text)
         if not text or name == _END:
             return "", text
         here = [side.lead for side in (ours, theirs) if side.entry]

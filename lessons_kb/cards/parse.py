@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lessons_kb.cards.keys import Problem, Split, canonical, read_keys, split_header
+from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
     MISTAKE,
@@ -59,12 +59,11 @@ def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
-_CONFLICT = Problem(
-    line=0,
-    rule="conflict-markers",
-    message="unresolved conflict markers from a merge",
-    fix="resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
+_CONFLICT = (
+    *("conflict-markers", "unresolved conflict markers from a merge"),
+    "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
 )
+"""Rule, message and fix."""
 
 
 def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
@@ -83,9 +82,8 @@ def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Docume
 
 
 def _unusable(path: str, line: int, rule: str, message: str) -> Document:
-    fix = "save the file as UTF-8 text"
-    finding = Finding(path=path, line=line, rule=rule, message=message, fix=fix, level="error")
-    return Document(card=None, fields={}, findings=(finding,))
+    finding = find(line, rule, message, "save the file as UTF-8 text", "error")
+    return Document(card=None, fields={}, findings=(replace(finding, path=path),))
 
 
 def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
@@ -133,34 +131,25 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     )
 
 
-def _place(problems: Sequence[Problem], path: str, first: int) -> tuple[Finding, ...]:
+def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding, ...]:
     """Return problems of a header that begins at a line as findings, errors first."""
     ordered = sorted(problems, key=lambda problem: (problem.level != "error", problem.line))
     return tuple(
-        Finding(
-            path=path,
-            line=first + problem.line,
-            rule=problem.rule,
-            message=one_line(problem.message),
-            fix=problem.fix,
-            level=problem.level,
-        )
-        for problem in ordered
+        replace(one, path=path, line=first + one.line, message=one_line(one.message))
+        for one in ordered
     )
 
 
 def _type_line(split: Split, text: str) -> str | None:
     """Return the type that a header names which no reader could read: it was meant as a card."""
     lines = split.header.lines if split.header else text[:_HEAD].splitlines()
-    for line in lines if split.header or split.problem else ():
-        key, colon, value = line.partition(":")
-        if colon and canonical(key) == "type":
-            name = canonical(value.strip().strip("\"'"))
-            return name if name in KINDS else None
-    return None
+    pairs = (line.partition(":") for line in lines)
+    types = (value for key, colon, value in pairs if colon and canonical(key) == "type")
+    name = canonical(next(types, "").strip().strip("\"'"))
+    return name if name in KINDS else None
 
 
-def _find_conflict(split: Split, first: int) -> list[Problem]:
+def _find_conflict(split: Split, first: int) -> list[Finding]:
     """Find what a merge left undecided in the body, outside of code fences."""
     if "<<<<<<< " not in split.body:
         return []
@@ -170,7 +159,7 @@ def _find_conflict(split: Split, first: int) -> list[Problem]:
         if line.startswith("<<<<<<< ") and not fenced:
             begun = number
         elif line.startswith(">>>>>>> ") and begun is not None:
-            return [replace(_CONFLICT, line=split.body_line + begun - first)]
+            return [find(split.body_line + begun - first, *_CONFLICT)]
     return []
 
 
@@ -214,8 +203,7 @@ def _card(
 
 def _note(path: str, split: Split, values: Mapping[str, Any]) -> Document:
     body = normal_newlines(split.body)
-    starts = (body[:_HEAD], body) if len(body) > _HEAD else (body,)
-    titles = (read_sections(start).title for start in starts)
+    titles = (read_sections(start).title for start in dict.fromkeys((body[:_HEAD], body)))
     card = Card(
         id=path,
         kind=NOTE,
@@ -250,9 +238,8 @@ def _without_comments(body: str) -> str:
 
     By hand, for a pattern takes the square of many unclosed ones.
     """
-    kept: list[str] = []
-    place = 0
+    kept, place = "", 0
     while (start := body.find("<!--", place)) >= 0 and (end := body.find("-->", start)) >= 0:
-        kept.append(body[place:start])
+        kept += body[place:start]
         place = end + 3
-    return "".join((*kept, body[place:]))
+    return kept + body[place:]

@@ -8,23 +8,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from lessons_kb.cards.keys import (
+    KEY_FIRST,
     KEYS,
     HeaderEntry,
-    NestedMapping,
-    Problem,
     Span,
     Split,
+    Value,
     canonical,
-    looks_like_keys,
+    find,
     split_header,
 )
-
-Text = tuple[str | None, str, int]
-"""What a scalar says, its style letter, the column after it."""
-
+from lessons_kb.model import Finding
 
 _KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")
 _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
@@ -33,11 +30,8 @@ _QUOTED = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')(?=[ \t]*$|[ \t]+#
 _COMMENT = re.compile(r"(?:^|[ \t]+)#(?:[ \t].*)?$")
 _ANY_COMMENT = re.compile(r"(?:^|[ \t]+)#.*$")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
-_ESCAPED = {
-    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
-    "e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
-}  # fmt: skip
-_FLOW_BLANK = re.compile(r"(?:[ \t,]|(?:^|(?<=[ \t]))#.*$)+")
+_ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
+_FLOW_BLANK = re.compile(r"(?:[ \t,]|(?:^|(?<=[ \t]))#.*$)*")
 _FLOW_PLAIN = re.compile(r"[^,\[\]{}\"'#&*!|>%@`][^,\[\]{}]*")
 _BARE_FORMS = ("choice", "count", "date")
 _NULLS = ("", "~", "null", "Null", "NULL")
@@ -45,30 +39,28 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
     """Return the entries of a header and the numbers, from 0, of the lines that say nothing."""
-    first = next((found for line in lines if (found := _KEY.match(line))), None)
-    indent = len(first[1]) if first else 0
+    keys = [_KEY.match(line) for line in lines]
+    indent = next((len(key[1]) for key in keys if key), 0)
     entries: list[HeaderEntry] = []
     lost: list[int] = []
-    place = 0
-    while place < len(lines):
-        line = lines[place]
-        key = _KEY.match(line)
+    end = 0
+    for place, key in enumerate(keys):
+        if place < end:
+            continue
         if key and len(key[1]) == indent:
             end = _block_end(lines, place + 1, indent)
-            entries.append(_entry(lines, place, end, key))
-            place = end
-            continue
-        if line.strip() and not line.lstrip().startswith("#"):
+            entries.append(_read_entry(lines, place, end, key))
+        elif not _is_blank(lines[place]):
             lost.append(place)
-        place += 1
     return tuple(entries), tuple(lost)
 
 
-def read_scalar(line: str, column: int, *, bare: bool = False) -> Text:
-    """Return what stands in a line from ``column`` on: quoted text, plain text or nothing.
+def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | None, str, int]:
+    """Return what stands in a line from ``column`` on, its style letter and the column after it.
 
-    A comment begins with a hash and a space, for texts tell of ``issue #12``; behind a ``bare``
-    value, which holds no hash, with any hash that a space precedes, as in YAML.
+    It is quoted text, plain text or nothing. A comment begins with a hash and a space, for texts
+    tell of ``issue #12``; behind a ``bare`` value, which holds no hash, with any hash that a space
+    precedes, as in YAML.
     """
     if quoted := _QUOTED.match(line, column):
         inside = quoted[0][1:-1]
@@ -84,140 +76,119 @@ def read_scalar(line: str, column: int, *, bare: bool = False) -> Text:
     return (None if rest in _NULLS else rest), "p", column + len(rest)
 
 
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1]
+    if len(code) == 1:
+        return _ESCAPED.get(code, code)
+    number = int(code[1:], 16)
+    # Half of a surrogate pair is no character.
+    usable = number <= sys.maxunicode and number not in range(0xD800, 0xE000)
+    return chr(number) if usable else match[0]
+
+
+def _is_blank(line: str) -> bool:
+    return line.lstrip()[:1] in ("", "#")
+
+
 def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
     """Return the line after the last one that belongs to the key above ``start``."""
     end = start
-    for place in range(start, len(lines)):
-        line = lines[place]
-        stripped = line.lstrip()
-        if not stripped or stripped.startswith("#"):
+    for place, line in enumerate(lines[start:], start + 1):
+        if _is_blank(line):
             continue
-        item = _ITEM.match(line)
+        stripped, item = line.lstrip(), _ITEM.match(line)
         is_deeper = len(line) - len(stripped) > indent
         if not is_deeper and not (item and len(item[1]) == indent) and stripped[0] not in "]}":
             break
-        end = place + 1
+        end = place
     return end
 
 
-def _entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> HeaderEntry:
+def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str]) -> HeaderEntry:
+    def make(values: Sequence[Value], span: Span, shape: str = "scalar") -> HeaderEntry:
+        return HeaderEntry(
+            key=key[3],
+            shape=shape,
+            values=tuple(values),
+            line=line,
+            end=end,
+            column=len(key[1]),
+            span=span,
+            flow=shape == "list" and lines[span[0]][span[1]] == "[",
+        )
+
+    def make_scalar(text: str | None, style: str, span: Span) -> HeaderEntry:
+        return make([Value(text, style, span)], span)
+
     first = lines[line]
     begin = len(first) - len(first[key.end() :].lstrip())
-    empty = (line, key.end(), line, key.end())
-    entry = HeaderEntry(
-        key=key[3],
-        shape="scalar",
-        texts=(None,),
-        spans=(empty,),
-        styles="p",
-        line=line,
-        end=end,
-        column=len(key[1]),
-        span=empty,
-    )
     known = KEYS.get(canonical(key[3]))
     is_bare = known is not None and known.form in _BARE_FORMS
-    below = [at for at in range(line + 1, end) if lines[at].strip()]
-    below = [at for at in below if not lines[at].lstrip().startswith("#")]
-    if first.startswith("[", begin) and (made := _flow_list(lines, begin, entry)):
-        return made
+    below = [at for at in range(line + 1, end) if not _is_blank(lines[at])]
+    if first.startswith("[", begin) and (found := _read_flow_list(lines, line, begin, end)):
+        return make(*found, "list")
     whole = (line, begin, end - 1, len(lines[end - 1].rstrip()))
     if block := _BLOCK.match(first, begin):
         text = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in below)
-        return _with(entry, [(text, block[1], whole)], whole)
+        return make_scalar(text, block[1], whole)
     value, style, stop = read_scalar(first, begin, bare=is_bare)
     if not below:
-        own = (line, begin, line, stop)
-        return entry if value is None else _with(entry, [(value, style, own)], own)
+        start = key.end() if value is None else begin
+        return make_scalar(value, style, (line, start, line, start if value is None else stop))
+    rest = [lines[at].strip() for at in below]
     if value is not None:
-        text = " ".join([first[begin:].strip(), *(lines[at].strip() for at in below)])
-        return _with(entry, [(text, "p", whole)], whole)
-    if _ITEM.match(lines[below[0]]):
-        return _list(lines, below, entry)
+        return make_scalar(" ".join([first[begin:].strip(), *rest]), "p", whole)
     start = len(lines[below[0]]) - len(lines[below[0]].lstrip())
+    if _ITEM.match(lines[below[0]]):
+        items = _read_items(lines, below, start)
+        return make(items, (below[0], start, *items[-1].span[2:]), "list")
     whole = (below[0], start, below[-1], len(lines[below[-1]].rstrip()))
     if all(_KEY.match(lines[at]) for at in below):  # more keys
-        return _with(entry, [(None, "n", whole)], whole, shape="nested")
+        return make([Value(None, "n", whole)], whole, "nested")
     if len(below) == 1:
         value, style, stop = read_scalar(lines[below[0]], start, bare=is_bare)
-        whole = (*whole[:3], stop)
-        return _with(entry, [(value, style, whole)], whole)
-    text = " ".join(lines[at].strip() for at in below)
-    return _with(entry, [(text, "p", whole)], whole)
+        return make_scalar(value, style, (*whole[:3], stop))
+    return make_scalar(" ".join(rest), "p", whole)
 
 
-_Item = tuple[str | None, str, Span]
-"""Text, style letter and place."""
-
-
-def _with(
-    entry: HeaderEntry,
-    items: Sequence[_Item],
-    span: Span,
-    *,
-    shape: str = "scalar",
-    flow: bool = False,
-) -> HeaderEntry:
-    """Return an entry with these texts as its value."""
-    return replace(
-        entry,
-        shape=shape,
-        texts=tuple(text for text, _style, _span in items),
-        styles="".join(style for _text, style, _span in items),
-        spans=tuple(span for _text, _style, span in items),
-        span=span,
-        flow=flow,
-    )
-
-
-def _list(lines: tuple[str, ...], below: list[int], entry: HeaderEntry) -> HeaderEntry:
+def _read_items(lines: tuple[str, ...], below: list[int], indent: int) -> list[Value]:
     """Read a list of one item a line; deeper lines continue the item above them."""
-    indent = len(lines[below[0]]) - len(lines[below[0]].lstrip(" \t"))
-    items: list[_Item] = []
+    items: list[Value] = []
     for at in below:
         item = _ITEM.match(lines[at])
         if item and len(item[1]) <= indent:
             text, style, stop = read_scalar(lines[at], item.end())
-            items.append((text, style, (at, item.end(), at, stop)))
+            items.append(Value(text, style, (at, item.end(), at, stop)))
         else:
-            text, _style, span = items[-1]
+            text, _style, span, *_ = items[-1]
             text = f"{text or ''} {lines[at].strip()}".strip()
-            items[-1] = (text, "p", (*span[:2], at, len(lines[at].rstrip())))
-    return _with(entry, items, (below[0], indent, *items[-1][2][2:]), shape="list")
+            items[-1] = Value(text, "p", (*span[:2], at, len(lines[at].rstrip())))
+    return items
 
 
-def _flow_list(lines: tuple[str, ...], begin: int, entry: HeaderEntry) -> HeaderEntry | None:
+def _read_flow_list(
+    lines: tuple[str, ...], first: int, begin: int, end: int
+) -> tuple[list[Value], Span] | None:
     """Read ``[a, "b"]``, also over several lines; None if it is not such a list after all."""
-    items: list[_Item] = []
-    line, column = entry.line, begin + 1
-    while line < entry.end:
-        blank = _FLOW_BLANK.match(lines[line], column)
-        column = blank.end() if blank else column
-        if column >= len(lines[line]):
-            line, column = line + 1, 0
-            continue
-        if lines[line][column] == "]":
-            if lines[line][column + 1 :].split("#")[0].strip() or line + 1 != entry.end:
+    items: list[Value] = []
+    column = begin + 1
+    for number, line in enumerate(lines[first:end], first):
+        while blank := _FLOW_BLANK.match(line, column):
+            column = blank.end()
+            if column >= len(line):
+                break
+            if line[column] == "]":
+                is_end = not line[column + 1 :].split("#")[0].strip() and number + 1 == end
+                return (items, (first, begin, number, column + 1)) if is_end else None
+            item = _QUOTED.match(line, column) or _FLOW_PLAIN.match(line, column)
+            if not item:
                 return None
-            span = (entry.line, begin, line, column + 1)
-            return _with(entry, items, span, shape="list", flow=True)
-        item = _QUOTED.match(lines[line], column) or _FLOW_PLAIN.match(lines[line], column)
-        if not item:
-            return None
-        text, style, _stop = read_scalar(item[0], 0)
-        items.append((text, style, (line, column, line, column + len(item[0].rstrip()))))
-        column = item.end()
+            text, style, _stop = read_scalar(item[0], 0)
+            span = (number, column, number, column + len(item[0].rstrip()))
+            items.append(Value(text, style, span))
+            column = item.end()
+        column = 0
     return None
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    code = match[1]
-    if len(code) > 1:
-        number = int(code[1:], 16)
-        # Half of a surrogate pair is no character.
-        usable = number <= sys.maxunicode and number not in range(0xD800, 0xE000)
-        return chr(number) if usable else match[0]
-    return _ESCAPED.get(code, code)
 
 
 MAX_DEPTH = 16
@@ -232,7 +203,6 @@ _FLOW_TOKEN = re.compile(
     re.VERBOSE,
 )
 _DASHES = re.compile(rf"^ *(?:- +){{{MAX_DEPTH + 1}}}", re.MULTILINE)
-_ALIAS = re.compile(r"(?<![^\s,\[{:])\*[^\s,\[\]{}]+")
 
 
 class NotYamlError(Exception):
@@ -259,27 +229,15 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
     if not text.isascii():
         text = text.translate(_ODD_BREAKS)
     try:
-        root = YAMLHandler().load(text, Loader=_loader())
-    except (YAMLError, RecursionError) as error:
+        return _Tree(lines, YAMLHandler().load(text, Loader=_loader())).read()
+    except YAMLError as error:
         if (line := _find_too_deep(text)) is not None:
             raise RefusedError(_TOO_DEEP, line) from None
         mark = getattr(error, "problem_mark", None)
-        line = mark.line if mark else 0
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        if problem == "found undefined alias":
-            name = _ALIAS.match(lines[line], mark.column) if mark else None
-            problem = f"nothing is named &{name[0][1:] if name else ''}"
-        elif problem == "but found another document":
-            problem = "a second document starts"
-        raise NotYamlError(problem, line) from None
+        raise NotYamlError(problem, mark.line if mark else 0) from None
     except UnicodeError:
         raise NotYamlError("it contains characters that are not valid Unicode") from None
-    if root is None:
-        return ()
-    if root.id != "mapping":
-        raise NotYamlError("it does not consist of `key: value` lines")
-    tree = _Tree(lines)
-    return tuple(tree.entry(key, value) for key, value in root.value)
 
 
 def _find_too_deep(text: str) -> int | None:
@@ -312,126 +270,128 @@ def _loader() -> type[Any]:
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """Composes nodes; neither resolves their tags nor constructs objects."""
+        """Parses and constructs no objects."""
 
-        def get_single_data(self) -> Any:
-            return self.get_single_node()
-
-        def descend_resolver(self, *_: object) -> None: ...
-        def ascend_resolver(self) -> None: ...
-        def resolve(self, *_: object) -> str:
-            return ""
+        def get_single_data(self) -> list[Any]:
+            """Return the events of a text, and the error that ends them last."""
+            events: list[Any] = []
+            try:
+                while self.check_event():
+                    events.append(self.get_event())
+            except yaml.YAMLError as error:
+                events.append(error)
+            return events
 
     return Loader
 
 
-class _Value(NamedTuple):
-    text: str | None
-    style: str
-    span: Span
-    holds: NestedMapping | None = None
-    items: Sequence[_Value] | None = None
-
-
 class _Tree:
-    """The nodes of a header, with the place of each and the aliases among them."""
+    """The values of a header, built from the events of a parser."""
 
-    def __init__(self, lines: tuple[str, ...]) -> None:
+    def __init__(self, lines: tuple[str, ...], events: list[Any]) -> None:
         self._lines = lines
-        self._seen: dict[int, _Value | None] = {}
+        self._events = iter(events)
+        self._anchors: dict[str | None, Value | None] = {}
         self._aliases = 0
 
-    def entry(self, key: Any, node: Any) -> HeaderEntry:
+    def _next(self) -> tuple[Any, str]:
+        event = next(self._events)
+        if isinstance(event, Exception):
+            raise event
+        return event, type(event).__name__
+
+    def read(self) -> tuple[HeaderEntry, ...]:
+        self._next()
+        if self._next()[1] == "StreamEndEvent":
+            return ()
+        root, kind = self._next()
+        if kind != "MappingStartEvent":
+            self._read(root, kind)
+            self._end_document()
+            raise NotYamlError("it does not consist of `key: value` lines")
+        entries = []
+        while (key := self._next())[1] != "MappingEndEvent":
+            entries.append(self._entry(*key))
+        self._end_document()
+        return tuple(entries)
+
+    def _end_document(self) -> None:
+        self._next()
+        event, kind = self._next()
+        if kind != "StreamEndEvent":
+            raise NotYamlError("a second document starts", event.start_mark.line)
+
+    def _entry(self, key: Any, kind: str) -> HeaderEntry:
         """Return a key of the header with its value."""
         line, column = key.start_mark.line, key.start_mark.column
-        if key.id != "scalar" or id(key) in self._seen:
+        if kind != "ScalarEvent":
             raise NotYamlError("a key is not plain text", line)
-        value = self._read(node, self._read(key, (line, column))[2][2:])
-        text, style, span, held, items = value
+        self._read(key, kind)
+        event, kind = self._next()
+        value = self._read(event, kind)
+        span, items = value.span, value.items
         if span[3] == 0 and span[2] > span[0]:  # a block scalar claims the empty lines below it
             last = span[2] - 1
             while last > span[0] and not self._lines[last].strip():
                 last -= 1
             span = (*span[:2], last, len(self._lines[last].rstrip()))
+            value = value._replace(span=span)
             if items:
-                place = (*items[-1].span[:2], *span[2:])
-                items = [*items[:-1], items[-1]._replace(span=place)]
-        shape, styles = "scalar", style
-        texts: tuple[str | None, ...] = (text,)
-        spans: tuple[Span, ...] = (span,)
-        mappings: tuple[NestedMapping | None, ...] = ()
-        if items is not None:
-            shape = "list"
-            texts, spans = tuple([one[0] for one in items]), tuple([one[2] for one in items])
-            styles, mappings = "".join([one[1] for one in items]), tuple([one[3] for one in items])
-            mappings = mappings if any(mappings) else ()
-        elif style in "mn":
-            shape, texts, styles = "nested", (None,), "n"
-            mappings = () if held is None else (held,)
+                items = (*items[:-1], items[-1]._replace(span=(*items[-1].span[:2], *span[2:])))
+        shape = "list" if items is not None else "nested" if value.style in "mn" else "scalar"
+        if shape == "nested":
+            value = value._replace(text=None, style="n")
         return HeaderEntry(
             key=key.value,
             shape=shape,
-            texts=texts,
-            spans=spans,
-            styles=styles,
+            values=(value,) if items is None else items,
             line=line,
             end=span[2] + 1,
             column=column,
             span=span,
-            flow=(items is not None or held is not None) and bool(node.flow_style),
-            mappings=mappings,
+            flow=kind.endswith("StartEvent") and bool(event.flow_style),
         )
 
-    def _read(self, node: Any, after: tuple[int, int], depth: int = 0) -> _Value:
-        """Return what a node behind a place says; of a nested one what it holds."""
-        if id(node) in self._seen:
-            return self._read_alias(node, after)
-        start, stop = node.start_mark, node.end_mark
-        line, column, end = start.line, start.column, (stop.line, stop.column)
-        children = node.value
-        if node.id == "scalar":
-            # The pure Python parser says None for a plain scalar.
-            style = node.style or "p"
-            text = None if style == "p" and children in _NULLS else children
-            value = self._seen[id(node)] = _Value(text, style, (line, column, *end))
+    def _read(self, event: Any, kind: str, depth: int = 0) -> Value:
+        """Return what a value says; of a nested one what it holds."""
+        line, column = event.start_mark.line, event.start_mark.column
+        span = (line, column, event.end_mark.line, event.end_mark.column)
+        anchor = event.anchor
+        if kind == "AliasEvent":
+            if anchor not in self._anchors:
+                raise NotYamlError(f"nothing is named &{anchor}", line)
+            self._aliases += 1
+            if self._aliases > MAX_ALIASES:
+                raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", line)
+            known = self._anchors[anchor]
+            return Value(known.text if known else None, "a" if known else "n", span)
+        if anchor and anchor in self._anchors:
+            raise NotYamlError("second occurrence", line)
+        if kind == "ScalarEvent":
+            style = event.style or "p"  # the pure Python parser says None for a plain scalar
+            text = None if style == "p" and event.value in _NULLS else event.value
+            self._anchors[anchor] = value = Value(text, style, span)
             return value
+        self._anchors[anchor] = None
         if depth > MAX_DEPTH:
             raise RefusedError(_TOO_DEEP, line)
-        self._seen[id(node)] = None
-        is_mapping = node.id == "mapping"
-        items: list[_Value] = []
-        last = (line, column)
-        for child in [one for pair in children for one in pair] if is_mapping else children:
-            items.append(item := self._read(child, last, depth + 1))
-            last = item.span[2:]
-        if node.flow_style or not items:
-            last = end  # a block ends where the next token begins, brackets where they close
+        items: list[Value] = []
+        while not (child := self._next())[1].endswith("EndEvent"):
+            items.append(self._read(*child, depth + 1))
+        mark = child[0].end_mark
+        # A block ends where the next token begins, brackets where they close.
+        last = items[-1].span[2:] if items and not event.flow_style else (mark.line, mark.column)
         span = (line, column, *last)
-        if not is_mapping:
-            return _Value(None, "n", span, None, items)
-        holds = tuple(
-            [(k.text or "", _held(v)) for k, v in zip(items[::2], items[1::2], strict=True)]
-        )
-        if node.flow_style or last[0] != line:
-            return _Value(None, "n", span, holds)
-        return _Value(read_scalar(self._lines[line], column)[0], "m", span, holds)
-
-    def _read_alias(self, node: Any, after: tuple[int, int]) -> _Value:
-        """Return an alias, which stands behind a place: a node does not tell where."""
-        line, column = after
-        found = _ALIAS.search(self._lines[line], column)
-        while not found and line + 1 < len(self._lines):
-            line += 1
-            found = _ALIAS.search(self._lines[line])
-        self._aliases += 1
-        if self._aliases > MAX_ALIASES:
-            raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", line)
-        span = (line, found.start(), line, found.end()) if found else (*after, *after)
-        known = self._seen[id(node)]
-        return _Value(known.text if known else None, "a" if known else "n", span)
+        if kind == "SequenceStartEvent":
+            return Value(None, "n", span, items=tuple(items))
+        pairs = zip(items[::2], items[1::2], strict=True)
+        holds = tuple([(key.text or "", _held(value)) for key, value in pairs])
+        if event.flow_style or last[0] != line:
+            return Value(None, "n", span, holds)
+        return Value(read_scalar(self._lines[line], column)[0], "m", span, holds)
 
 
-def _held(value: _Value) -> str | tuple[str, ...] | None:
+def _held(value: Value) -> str | tuple[str, ...] | None:
     """Return what a key of a nested mapping holds: a text, the texts of a list, or None."""
     if value.items is not None:
         return tuple(item.text or "" for item in value.items if item.style not in "mn")
@@ -445,7 +405,7 @@ class HeaderReading:
     entries: tuple[HeaderEntry, ...] = ()
     reader: str = "yaml"
     """``yaml``, ``lenient``, or ``none`` when the header cannot be used at all."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 def read_header(split: Split) -> HeaderReading:
@@ -474,23 +434,20 @@ def read_header(split: Split) -> HeaderReading:
     entries, lost = read_leniently(split.header.lines)
     known = any(canonical(entry.key) in KEYS for entry in entries)
     if not entries or (lost and not known) or len(lost) > len(entries):
-        is_yaml = not looks_like_keys(split.header)
-        what = "the header has no keys" if is_yaml else "the header is not YAML"
+        inside = "\n".join((*split.header.lines, ""))
+        has_keys = not inside.strip() or KEY_FIRST.match(inside)
+        what = "the header is not YAML" if has_keys else "the header has no keys"
         fix = "write `key: value` lines between the two --- lines, or remove the header"
         line = lost[0] if lost else error.line
         return _useless(line, "unreadable-header", f"{what}: {error}", fix)
-    problem = Problem(
-        line=min(error.line, max(len(split.header.lines) - 1, 0)),
-        rule="header-not-yaml",
-        message=f"the header is not valid YAML ({error}); its plain keys and lists are used",
-        fix="put the value in double quotes",
-    )
+    line = min(error.line, max(len(split.header.lines) - 1, 0))
+    message = f"the header is not valid YAML ({error}); its plain keys and lists are used"
+    problem = find(line, "header-not-yaml", message, "put the value in double quotes")
     return HeaderReading(entries=entries, reader="lenient", problems=(problem,))
 
 
 def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:
-    problem = Problem(line=line, rule=rule, message=message, fix=fix, level="error")
-    return HeaderReading(reader="none", problems=(problem,))
+    return HeaderReading(reader="none", problems=(find(line, rule, message, fix, "error"),))
 
 
 def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
@@ -498,15 +455,12 @@ def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tup
     entries, lost = read_lenient(lines)
     found = []
     for entry in entries:
-        key = KEYS.get(canonical(entry.key))
-        own = entry
+        key, own = KEYS.get(canonical(entry.key)), entry
         if key is not None and key.form == "patterns":
+            above = ("",) * entry.line
             with suppress(NotYamlError, ValueError):
-                (own,) = read_yaml(lines[entry.line : entry.end])
-                below = [(a + entry.line, b, c + entry.line, d) for a, b, c, d in own.spans]
-                a, b, c, d = own.span
-                span = (a + entry.line, b, c + entry.line, d)
-                own = replace(own, line=entry.line, end=entry.end, span=span, spans=tuple(below))
+                (own,) = read_yaml((*above, *lines[entry.line : entry.end]))
+                own = replace(own, end=entry.end)
         found.append(own)
     return tuple(found), lost
 

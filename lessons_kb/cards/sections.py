@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from lessons_kb.data import read_patterns, read_words
@@ -249,16 +249,13 @@ def find_items(part: str) -> list[Item]:
 def first_paragraph(part: str) -> str:
     """Return the first paragraph or list item of a part as plain text on one line, or ""."""
     chunk = _CHUNK.match(part)
-    if not chunk:
-        return ""
-    if _PROSE.fullmatch(chunk[0]):
+    if chunk and _PROSE.fullmatch(chunk[0]):
         return plain_text(chunk[0])
-    for text in (chunk[0], part):
-        tokens = _parse(text)
-        paragraphs = (n for n, token in enumerate(tokens) if token.type == "paragraph_open")
-        texts = (plain_text(_CHECKBOX.sub("", tokens[n + 1].content)) for n in paragraphs)
-        if found := next(filter(None, texts), ""):
-            return found
+    for text in (chunk[0], part) if chunk else ():
+        for above, token in pairwise(_parse(text)):
+            found = above.type == "paragraph_open" and _CHECKBOX.sub("", token.content)
+            if found and (found := plain_text(found)):
+                return found
     return ""
 
 
@@ -383,24 +380,23 @@ def read_sections(body: str) -> Sections:
         if role and heading.level == 2:  # noqa: PLR2004
             text = "\n".join(lines[heading.end : end])
             parts.append(Section(role=role[0], tier=role[1], line=heading.end, text=text))
-    titles = (heading for heading in headings if heading.level == 1 and heading.text)
-    if title := next(titles, None):
-        return Sections(title=title.text, title_line=title.line, parts=tuple(parts))
-    return Sections(parts=tuple(parts))
+    titles = ((one.text, one.line) for one in headings if one.level == 1 and one.text)
+    title, title_line = next(titles, ("", 0))
+    return Sections(title=title, title_line=title_line, parts=tuple(parts))
 
 
 def read_checklist(sections: Sections) -> Checklist:
     """Return the items of Prevention, else of Fix, else the first sentence of Prevention."""
     for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
-            if items := [item for section in own for item in _items(section)]:
+            if items := tuple(item for section in own for item in _items(section)):
                 conditional = (role, tier) == CONDITIONS
-                return Checklist(items=tuple(items), origin=origin, conditional=conditional)
+                return Checklist(items=items, origin=origin, conditional=conditional)
     for section in _in_order(sections, PREVENTION):
         if sentence := first_sentence(first_paragraph(section.text)):
             blank = section.text[: -len(section.text.lstrip())]
-            line = section.line + blank.count("\n")
-            return Checklist(items=(Item(text=sentence, line=line),), origin="sentence")
+            item = Item(text=sentence, line=section.line + blank.count("\n"))
+            return Checklist(items=(item,), origin="sentence")
     return Checklist(items=(), origin="")
 
 
@@ -477,8 +473,8 @@ def render_html(
 
     text = visible(normal_newlines(body))
     parser = _html_parser()
-    tokens = parser.parse(text if len(text) <= MAX_STRUCTURE else "")
-    shown = [code(text)] if len(text) > MAX_STRUCTURE else []
+    tokens = parser.parse(text) if len(text) <= MAX_STRUCTURE else [code(text)]
+    shown: list[Token] = []
     is_title = title and tokens and tokens[0].type == "heading_open" and tokens[0].tag == "h1"
     if is_title and plain_text(tokens[1].content) == plain_text(title):
         tokens = tokens[3:]
@@ -491,10 +487,9 @@ def render_html(
             token.tag = f"h{level}"
         elif token.type in ("table_open", "table_close"):
             # A frame in which a wide one scrolls, also by keys.
-            frame = Made(type="frame", tag="div", nesting=token.nesting, block=True)
-            if token.nesting > 0:
-                frame.attrs = {**_FRAME}
-            shown += [frame, token] if token.nesting > 0 else [token, frame]
+            attrs: dict[str, str | int | float] = {**_FRAME} if token.nesting > 0 else {}
+            frame = Made("frame", "div", token.nesting, attrs=attrs, block=True)
+            shown += (frame, token) if token.nesting > 0 else (token, frame)
             continue
         elif token.type == "html_block":
             left = _HTML_COMMENT.sub("", token.content).strip()
@@ -532,15 +527,13 @@ def _tame(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
             token.type, token.content = "text", f"[image: {token.content}]"
         elif token.type == "link_open":
             target = str(token.attrGet("href") or "")
-            is_web = _WEB.match(target) is not None
-            if not is_web:
+            if not _WEB.match(target):
                 odd = not target or _SCHEME.match(target) or target[0] in "/#?\\"
                 target = "" if odd else link(target)
             leads = target != ""
             rel = {"rel": "noopener noreferrer nofollow"} if _WEB.match(target) else {}
             token.attrs = {"href": target, **rel} if leads else {}
-            token.tag = "a" if leads else "span"
-        elif token.type == "link_close":
+        if token.type in ("link_open", "link_close"):
             token.tag = "a" if leads else "span"
 
 

@@ -111,7 +111,24 @@ def read_closings(
 
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
 """Characters that are looked at."""
+MAX_ITEM = 1_000
 
+SHOWN_FROM = 0.5
+"""Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold,
+what it asks to do among them."""
+BORNE_OUT_FROM = 0.1
+"""Part of them that something which was done has to hold to bear a sentence out."""
+DENIED_FROM = 0.2
+"""Part of an item's terms that a denying clause has to hold at least, …"""
+NEAR_FROM = 0.6
+"""… and what that and the item's part of what the clause is about have to come to, …"""
+SURE_FROM = 1.0
+"""… or this, where something else says that the item was done."""
+ABSENT_FROM = 0.6
+"""Part of an item's terms in a clause that only says of something that it is not so."""
+
+_LEAST_TERMS = 2
+"""One word is found anywhere."""
 _RAREST = 1e-3
 """Share of texts that hold a term which is in no table."""
 _LEAST_WEIGHT = 0.1
@@ -119,72 +136,6 @@ _CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
 _BLOCK_QUOTE = r"(?m)^[ \t]*>.*$"
 _COMMENT = r"^\s*(?:#(?!!)|//|--(?!\w)|/?\*|<!--).*$|\b(?:TODO|FIXME)\b.*$"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Place:
-    """Some text that may show an item."""
-
-    terms: frozenset[str]
-    lines: tuple[str, ...]
-    where: str
-    """ANSWER, COMMAND or a path."""
-    numbers: tuple[int, ...] = ()
-    """1-based line in the file of each of ``lines``; empty = not known."""
-    earlier: bool = False
-    failed: bool = False
-
-    def show(self, terms: frozenset[str]) -> _Verdict:
-        """Return the line that most of some terms stand in as what shows an item."""
-        shares = [share(terms, frozenset(analyze(line))) for line in self.lines]
-        best = max(range(len(shares)), key=shares.__getitem__, default=0)
-        quote = self.lines[best].strip() if self.lines else ""
-        return _Verdict(SHOWN, quote, locate(self.where, self.numbers, best))
-
-
-class _Verdict(NamedTuple):
-    state: str
-    quote: str = ""
-    where: str = ""
-    reason: str = ""
-
-
-def locate(where: str, numbers: Sequence[int], place: int) -> str:
-    """Return ``path:line`` if the line is known."""
-    return f"{where}:{numbers[place]}" if where and place < len(numbers) else where
-
-
-def read_answer(answer: str) -> tuple[list[tuple[str, frozenset[str]]], list[Place]]:
-    """Return the sentences of an answer with their terms, and its fenced code as places.
-
-    A block quote is what somebody else said.
-    """
-    answer = answer[:MAX_ANSWER]
-    code = [fence[0].strip("\n") for fence in re.finditer(_FENCE, answer)]
-    prose = re.sub(_BLOCK_QUOTE, "", re.sub(_FENCE, "", answer))
-    told = [(s, frozenset(analyze(s))) for s in split_sentences(prose)]
-    return told, [place for text in code for place in _chunks(ANSWER, text)]
-
-
-def read_done(evidence: Evidence) -> tuple[list[Place], list[Place]]:
-    """Return what was added or run, and what was removed, as places."""
-    added: list[Place] = []
-    removed: list[Place] = []
-    left = MAX_EVIDENCE
-    for edit in evidence.edits:
-        added += _chunks(edit.path, edit.text[:left], edit.numbers, edit.earlier)
-        left = max(0, left - len(edit.text))
-        removed += _chunks(edit.path, edit.before[:left], (), edit.earlier)
-        left = max(0, left - len(edit.before))
-    for command in evidence.commands:
-        line = command.line[:left]
-        left = max(0, left - len(line))
-        if line.strip():
-            terms, flags = frozenset(analyze(line)), (command.earlier, command.failed)
-            added.append(
-                Place(terms=terms, lines=(line,), where=COMMAND, earlier=flags[0], failed=flags[1])
-            )
-    return added, removed
 
 
 def read_texts(texts: Iterable[str]) -> Evidence:
@@ -259,51 +210,6 @@ def _weigh(term: str) -> float:
     return 1.0 if known is None else max(_LEAST_WEIGHT, math.log(known) / math.log(_RAREST))
 
 
-def is_unsure(sentence: str, *, unless_in: str = "") -> bool:
-    """Tell whether a sentence may say that something was not done.
-
-    The words that the item itself uses say nothing of that.
-    """
-    item = unless_in.lower()
-    return any(found[0] not in item for found in phrase("unsure").finditer(sentence.lower()))
-
-
-def _chunks(
-    where: str, text: str, numbers: Sequence[int] = (), earlier: bool = False
-) -> Iterator[Place]:
-    """Yield some lines of a text at a time, without comments: they do nothing."""
-    if not text.strip():
-        return
-    name = frozenset(analyze(where)) if where != ANSWER else frozenset()
-    lines = [re.sub(_COMMENT, "", line) for line in text.split("\n")]
-    for start in range(0, len(lines), _CHUNK_LINES):
-        part = slice(start, start + _CHUNK_LINES + _CHUNK_OVERLAP)
-        own = tuple(lines[part])
-        terms = name | frozenset(analyze("\n".join(own)))
-        placed = tuple(numbers[part])
-        yield Place(terms=terms, lines=own, where=where, numbers=placed, earlier=earlier)
-
-
-MAX_ITEM = 1_000
-
-SHOWN_FROM = 0.5
-"""Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold,
-what it asks to do among them."""
-BORNE_OUT_FROM = 0.1
-"""Part of them that something which was done has to hold to bear a sentence out."""
-DENIED_FROM = 0.2
-"""Part of an item's terms that a denying clause has to hold at least, …"""
-NEAR_FROM = 0.6
-"""… and what that and the item's part of what the clause is about have to come to, …"""
-SURE_FROM = 1.0
-"""… or this, where something else says that the item was done."""
-ABSENT_FROM = 0.6
-"""Part of an item's terms in a clause that only says of something that it is not so."""
-
-_LEAST_TERMS = 2
-"""One word is found anywhere."""
-
-
 def check_items(
     cards: Sequence[Card],
     answer: str,
@@ -321,43 +227,31 @@ def check_items(
     be looked for are left out. ``closings`` are by (card id, item): what one cites must have been
     touched or run.
     """
-    sought = []
+    sought: list[_Item] = []
     for card in cards:
         patterns = card.shown_by or ("",) * len(card.checklist)
         pairs = [] if card.conditional else zip(card.checklist, patterns, strict=False)
         own = [(item, pattern) for item, pattern in pairs if pattern or is_check(item)]
         if not own and any(line.card == card.id for line in detected):
             own = [(card.title, "")]  # the mistake of a card without an item contradicts the card
-        for item, pattern in own:
-            if order := tuple(dict.fromkeys(analyze(item[:MAX_ITEM]))):
-                sought.append(_Item(card=card, text=item, order=order, pattern=pattern))
+        sought += (item for pair in own if (item := _Item(card, *pair)).order)
     # What a closing says is held against what happened, not believed.
-    told, code = read_answer(_CLOSING.sub("", answer) if closings else answer)
-    added, removed = read_done(evidence)
-    everything = frozenset[str]().union(*(terms for _, terms in told))
-    everything = everything.union(*(place.terms for place in (*code, *added)))
-    scene = _Scene(
-        told=told,
-        code=code,
-        added=added,
-        removed=removed,
-        denials=find_denials(told, frozenset[str]().union(*(one.terms for one in sought))),
-        evidence=evidence,
-        claims=Claims(evidence),
-        closings=closings or {},
-    )
+    scene = _Scene(_CLOSING.sub("", answer) if closings else answer, evidence, sought)
     verdicts: dict[int, _Verdict] = {}
     for line in detected:  # of a card's items, the nearest in words
-        numbers = [number for number, item in enumerate(sought) if item.card.id == line.card]
-        if numbers:
-            terms = frozenset(analyze(line.quote))
-            nearest = max(numbers, key=lambda number: share(sought[number].terms, terms))
-            verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
-            verdicts.setdefault(nearest, verdict)
+        terms = frozenset(analyze(line.quote))
+        nearest = max(
+            (number for number, item in enumerate(sought) if item.card.id == line.card),
+            key=lambda number: share(sought[number].terms, terms),
+            default=-1,
+        )
+        verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
+        verdicts.setdefault(nearest, verdict)
     items = []
     for number, one in enumerate(sought):
-        verdict = verdicts.get(number) or _judge(one, scene)
-        missing = one.terms - everything if verdict.state != SHOWN else frozenset()
+        closing = (closings or {}).get((one.card.id, one.text))
+        verdict = verdicts.get(number) or scene.judge(one, closing)
+        missing = one.terms - scene.terms if verdict.state != SHOWN else frozenset()
         words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", one.text) if missing else ()
         open_words = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
         items.append(
@@ -388,24 +282,23 @@ def is_check(item: str) -> bool:
     return not phrase("is a statement").search(item) or bool(phrase("asks").search(item))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+class _Verdict(NamedTuple):
+    state: str
+    quote: str = ""
+    where: str = ""
+    reason: str = ""
+
+
 class _Item:
     """An item that is looked for."""
 
-    card: Card
-    text: str
-    order: tuple[str, ...]
-    """Its terms in order."""
-    pattern: str
-
-    @property
-    def terms(self) -> frozenset[str]:
-        return frozenset(self.order)
-
-    @property
-    def forbids(self) -> bool:
+    def __init__(self, card: Card, text: str, pattern: str) -> None:
+        self.card, self.text, self.pattern = card, text, pattern
+        self.order = tuple(dict.fromkeys(analyze(text[:MAX_ITEM])))
+        """Its terms in order."""
+        self.terms = frozenset(self.order)
+        self.forbids = phrase("forbids").search(text) is not None
         """Whether it is kept by not doing something."""
-        return phrase("forbids").search(self.text) is not None
 
     def is_told_in(self, terms: frozenset[str], *, asked: int = 2) -> bool:
         """Tell whether a place has enough of the item's words, what it asks to do among them.
@@ -417,153 +310,224 @@ class _Item:
         light = terms_of_phrases("words of any item")
         return terms.issuperset([term for term in self.order if term not in light][:asked])
 
+    def is_unsure_in(self, sentence: str) -> bool:
+        """Tell whether a sentence may say that something was not done.
+
+        The words that the item itself uses say nothing of that.
+        """
+        own = self.text.lower()
+        return any(found[0] not in own for found in phrase("unsure").finditer(sentence.lower()))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Place:
+    """Some text that may show an item."""
+
+    terms: frozenset[str]
+    lines: tuple[str, ...]
+    where: str
+    """ANSWER, COMMAND or a path."""
+    numbers: tuple[int, ...] = ()
+    """1-based line in the file of each of ``lines``; empty = not known."""
+    counts: bool = True
+    """It was done in this turn, without failing."""
+    failed: bool = False
+
+    def show(self, item: _Item) -> _Verdict:
+        """Return the line that most of an item's terms stand in as what shows it."""
+        shares = [share(item.terms, frozenset(analyze(line))) for line in self.lines]
+        best = max(range(len(shares)), key=shares.__getitem__)
+        return _Verdict(SHOWN, self.lines[best].strip(), _locate(self.where, self.numbers, best))
+
+
+def _locate(where: str, numbers: Sequence[int], place: int) -> str:
+    """Return ``path:line`` if the line is known."""
+    return f"{where}:{numbers[place]}" if where and place < len(numbers) else where
+
+
+def _chunks(
+    where: str, text: str, numbers: Sequence[int] = (), *, counts: bool = True
+) -> Iterator[_Place]:
+    """Yield some lines of a text at a time, without comments: they do nothing."""
+    if not text.strip():
+        return
+    name = frozenset(analyze(where)) if where != ANSWER else frozenset()
+    lines = [re.sub(_COMMENT, "", line) for line in text.split("\n")]
+    for start in range(0, len(lines), _CHUNK_LINES):
+        part = slice(start, start + _CHUNK_LINES + _CHUNK_OVERLAP)
+        own, placed = tuple(lines[part]), tuple(numbers[part])
+        terms = name | frozenset(analyze("\n".join(own)))
+        yield _Place(terms=terms, lines=own, where=where, numbers=placed, counts=counts)
+
+
 class _Scene:
-    """Everything an item is looked for in."""
+    """Everything that items are looked for in: an answer, and what was done."""
 
-    told: list[tuple[str, frozenset[str]]]
-    code: list[Place]
-    added: list[Place]
-    removed: list[Place]
-    denials: list[Denial]
-    evidence: Evidence
-    claims: Claims
-    closings: Mapping[tuple[str, str], Closing]
+    def __init__(self, answer: str, evidence: Evidence, sought: Iterable[_Item]) -> None:
+        self._claims = Claims(evidence)
+        self._evidence = evidence = _cut(evidence)
+        answer = answer[:MAX_ANSWER]
+        # A block quote is what somebody else said.
+        prose = re.sub(_BLOCK_QUOTE, "", re.sub(_FENCE, "", answer))
+        self._told = [(one, frozenset(analyze(one))) for one in split_sentences(prose)]
+        about = frozenset[str]().union(*(item.terms for item in sought))
+        self._denials = find_denials(self._told, about)
+        fences = (fence[0].strip("\n") for fence in re.finditer(_FENCE, answer))
+        self._code = [place for text in fences for place in _chunks(ANSWER, text)]
+        self._added: list[_Place] = []
+        self._removed: list[_Place] = []
+        for edit in evidence.edits:
+            is_new = not edit.earlier
+            self._added += _chunks(edit.path, edit.text, edit.numbers, counts=is_new)
+            self._removed += _chunks(edit.path, edit.before, counts=is_new)
+        self._added += (
+            _Place(
+                terms=frozenset(analyze(command.line)),
+                lines=(command.line,),
+                where=COMMAND,
+                counts=not command.earlier and not command.failed,
+                failed=command.failed,
+            )
+            for command in evidence.commands
+            if command.line.strip()
+        )
+        self.terms = frozenset[str]().union(
+            *(terms for _sentence, terms in self._told),
+            *(place.terms for place in (*self._code, *self._added)),
+        )
 
-
-def _judge(item: _Item, scene: _Scene) -> _Verdict:
-    if item.pattern and (found := _find_pattern(item.pattern, scene.evidence)):
-        return found
-    closing = scene.closings.get((item.card.id, item.text))
-    if closing and (found := _verify(closing, scene)):
-        return found
-    shown = _find_done(item, scene) or _find_told(item, scene)
-    if denied := _find_denial(item, scene.denials):
-        sure, denial = denied
-        if shown is None or sure >= SURE_FROM:
+    def judge(self, item: _Item, closing: Closing | None) -> _Verdict:
+        """Return the state of an item, from the surest sign to none."""
+        if item.pattern and (found := self._find_pattern(item.pattern)):
+            return found
+        if closing and (found := self._verify(closing)):
+            return found
+        shown = self._find_done(item) or self._find_told(item)
+        near, denial = self._find_denial(item)
+        if denial and (shown is None or near >= SURE_FROM):
             return _Verdict(DENIED, denial.sentence, ANSWER)
-    elif found := _find_contradiction(item, scene) or shown:
-        return found
-    nearest = max(scene.told, key=lambda one: share(item.terms, one[1]), default=None)
-    if nearest is None or item.terms.isdisjoint(nearest[1]):
-        return _Verdict(OPEN)
-    return _Verdict(OPEN, nearest[0], ANSWER)
+        if not denial and (found := self._find_contradiction(item) or shown):
+            return found
+        nearest = max(self._told, key=lambda one: share(item.terms, one[1]), default=None)
+        if nearest is None or item.terms.isdisjoint(nearest[1]):
+            return _Verdict(OPEN)
+        return _Verdict(OPEN, nearest[0], ANSWER)
 
+    def _find_pattern(self, pattern: str) -> _Verdict | None:
+        """Return the line, the file or the command that an item's own pattern is found in.
 
-def _verify(closing: Closing, scene: _Scene) -> _Verdict | None:
-    """Hold a closing against what happened; None where it cites nothing."""
-    if closing.state == LEFT:
-        return _Verdict(DENIED, closing.line, ANSWER)
-    if closing.path:
-        happened, reason = scene.claims.touches(closing.path), NOT_CHANGED
-        where = locate(closing.path, (closing.number,) if closing.number else (), 0)
-    elif closing.command:
-        happened, reason, where = scene.claims.ran(closing.command), NOT_RUN, COMMAND
-    else:
+        Comments count: whoever wrote the pattern knows what shows the item.
+        """
+        for edit in self._evidence.edits:
+            if edit.earlier:
+                continue
+            lines = edit.text.split("\n")
+            if (place := find_line(pattern, lines)) is not None:
+                where = _locate(edit.path, edit.numbers, place)
+                return _Verdict(SHOWN, lines[place].strip(), where)
+            if edit.path and find_line(pattern, (edit.path,)) is not None:
+                return _Verdict(SHOWN, edit.path, edit.path)
+        for command in self._evidence.commands:
+            usable = not command.earlier and not command.failed
+            if usable and find_line(pattern, (command.line,)) is not None:
+                return _Verdict(SHOWN, command.line, COMMAND)
         return None
-    if happened:
-        return _Verdict(SHOWN, closing.command or closing.line, where)
-    if not scene.evidence.complete:
-        return _Verdict(OPEN, closing.line, ANSWER)
-    return _Verdict(CONTRADICTED, closing.line, ANSWER, reason)
+
+    def _verify(self, closing: Closing) -> _Verdict | None:
+        """Hold a closing against what happened; None where it cites nothing."""
+        if closing.state == LEFT:
+            return _Verdict(DENIED, closing.line, ANSWER)
+        if closing.path:
+            happened, reason = self._claims.touches(closing.path), NOT_CHANGED
+            where = _locate(closing.path, (closing.number,) if closing.number else (), 0)
+        elif closing.command:
+            happened, reason, where = self._claims.ran(closing.command), NOT_RUN, COMMAND
+        else:
+            return None
+        if happened:
+            return _Verdict(SHOWN, closing.command or closing.line, where)
+        if not self._evidence.complete:
+            return _Verdict(OPEN, closing.line, ANSWER)
+        return _Verdict(CONTRADICTED, closing.line, ANSWER, reason)
+
+    def _find_done(self, item: _Item) -> _Verdict | None:
+        """Return what was written or run that shows an item; what is forbidden is not so shown.
+
+        What is to be removed is looked for among what was.
+        """
+        removes = phrase("removes").search(item.text)
+        rest = frozenset(item.order[1:])
+        for place in () if item.forbids else self._removed if removes else self._added:
+            if place.counts and (
+                share(rest, place.terms) >= SHOWN_FROM if removes else item.is_told_in(place.terms)
+            ):
+                return place.show(item)
+        return None
+
+    def _find_told(self, item: _Item) -> _Verdict | None:
+        """Return the sentence or the code of the answer that says that an item was done.
+
+        Of complete evidence something that was done has to bear it out.
+        """
+        if self._evidence.complete and not any(
+            share(item.terms, place.terms) >= BORNE_OUT_FROM
+            for place in (*self._added, *self._removed)
+            if not place.failed
+        ):
+            return None
+        for sentence, terms in self._told:
+            if not item.is_told_in(terms) or self._claims.refute(sentence):
+                continue
+            if (
+                phrase("negates").search(sentence)
+                if item.forbids
+                else not item.is_unsure_in(sentence)
+            ):
+                return _Verdict(SHOWN, sentence, ANSWER)
+        code = (place for place in self._code if item.is_told_in(place.terms))
+        place = None if item.forbids else next(code, None)
+        return place.show(item) if place else None
+
+    def _find_denial(self, item: _Item) -> tuple[float, Denial | None]:
+        """Return how nearly which clause says of an item that it was not done.
+
+        What an item forbids is kept by not doing it: that may only be put off.
+        """
+        near: list[tuple[float, Denial | None]] = []
+        for denial in self._denials:
+            is_own = denial.cue and denial.cue in item.text.lower()
+            if is_own or (denial.what != PUT_OFF and item.forbids):
+                continue
+            part = share(item.terms, denial.terms)
+            about = part + share(denial.topic, item.terms)
+            least = ABSENT_FROM if denial.what == ABSENT else DENIED_FROM
+            if part >= least and about >= NEAR_FROM:
+                near.append((about, denial))
+        return max(near, key=lambda entry: entry[0], default=(0.0, None))
+
+    def _find_contradiction(self, item: _Item) -> _Verdict | None:
+        """Return the sentence that claims for an item what never happened."""
+        for sentence, terms in self._told if self._evidence.complete else ():
+            if item.is_unsure_in(sentence) or not (reason := self._claims.refute(sentence)):
+                continue
+            if self._claims.is_about(reason, item.text) or item.is_told_in(terms, asked=1):
+                return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
+        return None
 
 
-def _find_pattern(pattern: str, evidence: Evidence) -> _Verdict | None:
-    """Return the line of an edit, the file or the command that an item's own pattern is found in.
-
-    Comments count: whoever wrote the pattern knows what shows the item.
-    """
+def _cut(evidence: Evidence) -> Evidence:
+    """Return evidence of at most MAX_EVIDENCE characters."""
     left = MAX_EVIDENCE
-    for edit in evidence.edits:
-        lines = edit.text[:left].split("\n")
-        left = max(0, left - len(edit.text))
-        if edit.earlier:
-            continue
-        if (place := find_line(pattern, lines)) is not None:
-            return _Verdict(SHOWN, lines[place].strip(), locate(edit.path, edit.numbers, place))
-        if edit.path and find_line(pattern, (edit.path,)) is not None:
-            return _Verdict(SHOWN, edit.path, edit.path)
-    for command in evidence.commands:
-        usable = not command.earlier and not command.failed
-        if usable and find_line(pattern, (command.line[:left],)) is not None:
-            return _Verdict(SHOWN, command.line, COMMAND)
-    return None
 
+    def cut(text: str) -> str:
+        nonlocal left
+        text = text[:left]
+        left -= len(text)
+        return text
 
-def _find_denial(item: _Item, denials: Iterable[Denial]) -> tuple[float, Denial] | None:
-    """Return the clause that most nearly says of an item that it was not done, and how nearly.
-
-    What an item forbids is kept by not doing it: that may only be put off.
-    """
-    near: list[tuple[float, Denial]] = []
-    for denial in denials:
-        is_own = denial.cue and denial.cue in item.text.lower()
-        if is_own or (denial.what != PUT_OFF and item.forbids):
-            continue
-        part = share(item.terms, denial.terms)
-        about = part + share(denial.topic, item.terms)
-        least = ABSENT_FROM if denial.what == ABSENT else DENIED_FROM
-        if part >= least and about >= NEAR_FROM:
-            near.append((about, denial))
-    return max(near, key=lambda entry: entry[0], default=None)
-
-
-def _find_contradiction(item: _Item, scene: _Scene) -> _Verdict | None:
-    """Return the sentence that claims for an item what never happened."""
-    for sentence, terms in scene.told if scene.evidence.complete else ():
-        if is_unsure(sentence, unless_in=item.text):
-            continue
-        reason = scene.claims.refute(sentence)
-        if reason and (scene.claims.is_about(reason, item.text) or item.is_told_in(terms, asked=1)):
-            return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
-    return None
-
-
-def _find_done(item: _Item, scene: _Scene) -> _Verdict | None:
-    """Return what was written or run that shows an item; what is forbidden is not shown by doing.
-
-    What is to be removed is looked for among what was.
-    """
-    if item.forbids:
-        return None
-    removes = phrase("removes").search(item.text)
-    rest = frozenset(item.order[1:])
-    for place in scene.removed if removes else scene.added:
-        if place.earlier or place.failed:
-            continue
-        if removes:
-            is_shown = bool(rest) and share(rest, place.terms) >= SHOWN_FROM
-        else:
-            is_shown = item.is_told_in(place.terms)
-        if is_shown:
-            return place.show(item.terms)
-    return None
-
-
-def _find_told(item: _Item, scene: _Scene) -> _Verdict | None:
-    """Return the sentence or the code of the answer that says that an item was done.
-
-    Of complete evidence something that was done has to bear it out.
-    """
-    if scene.evidence.complete and not any(
-        share(item.terms, place.terms) >= BORNE_OUT_FROM
-        for place in (*scene.added, *scene.removed)
-        if not place.failed
-    ):
-        return None
-    for sentence, terms in scene.told:
-        if not item.is_told_in(terms) or scene.claims.refute(sentence):
-            continue
-        if item.forbids:
-            is_kept = phrase("negates").search(sentence) is not None
-        else:
-            is_kept = not is_unsure(sentence, unless_in=item.text)
-        if is_kept:
-            return _Verdict(SHOWN, sentence, ANSWER)
-    code = (place for place in scene.code if item.is_told_in(place.terms))
-    place = None if item.forbids else next(code, None)
-    return place.show(item.terms) if place else None
+    edits = (replace(one, text=cut(one.text), before=cut(one.before)) for one in evidence.edits)
+    commands = (replace(one, line=cut(one.line)) for one in evidence.commands)
+    return replace(evidence, edits=tuple(edits), commands=tuple(commands))
 
 
 MAX_TEXT = 100_000

@@ -68,7 +68,7 @@ def watch() -> None:
     """
     brain = open_brain()
     say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")
-    watching = Watching(brain.layers, say=lambda line: print(line, flush=True), shared=True)
+    watching = Watching(brain.layers, say=lambda line: print(line, flush=True), tick=1.0)
     try:
         watching.wait()
     finally:

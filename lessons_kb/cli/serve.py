@@ -74,7 +74,8 @@ def mcp(
     """
     if not install_agent.has_sdk():
         raise InputError(
-            f"the MCP server needs the `mcp` package: {install_agent.how_to_get_sdk()}"
+            f"the MCP server needs the `mcp` package: `{install_command('mcp')}`, "
+            "then run this again"
         )
     from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE, serve_http
     from lessons_kb.service.mcp.server import build_server

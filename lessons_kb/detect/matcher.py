@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
@@ -322,8 +322,7 @@ class Match:
     """Characters of that line which belong to it; 0 = not known."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Hit:
+class _Hit(NamedTuple):
     rule: Rule
     start: int
     end: int
@@ -371,15 +370,12 @@ class Matcher:
         What was in the piece before does not count, wherever it stands now: of a text that is
         found more often than before, the places on new lines are returned first.
         """
-        texts = {name: getattr(change, name) for name in ("before", "after", "prefix", "suffix")}
-        if any("\r" in text for text in texts.values()):
-            plain = {name: text.replace("\r\n", "\n") for name, text in texts.items()}
-            change = replace(change, **plain)
+        sides = ("before", "after", "prefix", "suffix")
+        plain = {side: getattr(change, side).replace("\r\n", "\n") for side in sides}
+        change = replace(change, **plain)
         after = _encode(change.after)
         hits = self._find(change, after, change.after)
-        if not hits:
-            return []
-        if change.before:
+        if hits and change.before:
             before = _encode(change.before)
             was = self._find(change, before, change.before, among={hit.rule for hit in hits})
             old = {line.strip() for line in before.split(b"\n")} if was else set()
@@ -387,7 +383,12 @@ class Matcher:
             left = Counter((hit.rule, hit.found) for hit in hits)
             left.subtract((hit.rule, hit.found) for hit in was)
             hits.sort(key=lambda hit: _line_of(after, hit.start).strip() in old)
-            hits = [hit for hit in hits if _take(left, (hit.rule, hit.found))]
+            kept = []
+            for hit in hits:
+                left[hit.rule, hit.found] -= 1
+                if left[hit.rule, hit.found] >= 0:
+                    kept.append(hit)
+            hits = kept
         starts = [0, *(end.end() for end in re.finditer(b"\n", after))]
         found: dict[tuple[str, int], Match] = {}
         for hit in sorted(hits, key=lambda hit: hit.start):
@@ -448,16 +449,12 @@ def _encode(text: str) -> bytes:
 
 
 def _find_regex(rule: Rule, data: bytes) -> list[_Hit]:
-    occurrences = compile_pattern(rule.pattern.text).finditer(data)
+    occurrences = islice(compile_pattern(rule.pattern.text).finditer(data), MAX_MATCHES)
+    spans = ((one.start(), one.end()) for one in occurrences)
     return [
-        _Hit(
-            rule=rule,
-            start=one.start(),
-            end=one.end(),
-            found=_fold(data[one.start() : one.end()].decode("utf-8", "replace")),
-        )
-        for one in islice(occurrences, MAX_MATCHES)
-        if one.end() > one.start()
+        _Hit(rule, start, end, _fold(data[start:end].decode("utf-8", "replace")))
+        for start, end in spans
+        if end > start
     ]
 
 
@@ -479,7 +476,7 @@ def _find_syntax(
                 continue
             inside = (min(max(at - begin, 0), length) for at in (start, end))
             first, last = (len(piece[:at].encode()) for at in inside)
-            yield _Hit(rule=some[place], start=first, end=last, found=_fold(whole[start:end]))
+            yield _Hit(some[place], first, last, _fold(whole[start:end]))
 
 
 def _fold(text: str) -> str:
@@ -494,11 +491,6 @@ def _is_excused(hit: _Hit, data: bytes) -> bool:
     start = data.rfind(b"\n", 0, hit.start) + 1
     end = data.find(b"\n", hit.end)
     return compile_pattern(unless).search(data[start : len(data) if end < 0 else end]) is not None
-
-
-def _take(left: Counter[tuple[Rule, str]], key: tuple[Rule, str]) -> bool:
-    left[key] -= 1
-    return left[key] >= 0
 
 
 def _line_of(data: bytes, at: int) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -60,12 +60,13 @@ class Duplicates:
     """The cards of a brain, asked for near-duplicates of one that is to be written."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
-        self._cards = [card for card in cards if card.kind != "note"]
+        self._cards: list[Card] = []
         self._titles: dict[str, list[Card]] = {}
-        for card in self._cards:
-            self._titles.setdefault(normal_title(card.title), []).append(card)
         self._bm25: LuceneBM25 | None = None
         self._indexed = 0
+        for card in cards:
+            if card.kind != "note":
+                self.add(card)
 
     def add(self, card: Card) -> None:
         """Take in a card that was written since."""
@@ -94,7 +95,12 @@ class Duplicates:
         if not self._cards:
             return
         if self._bm25 is None:
-            self._bm25, self._indexed = _index(self._cards), len(self._cards)
+            from lessons_kb.search.rank_bm25_engine import LuceneBM25
+
+            texts = (f"{c.title}\n{_said(c)}\n{' '.join(c.symptoms)}" for c in self._cards)
+            # A corpus without a single term would divide by zero.
+            self._bm25 = LuceneBM25([analyze(text) or ["\0"] for text in texts])
+            self._indexed = len(self._cards)
         yield from self._cards[self._indexed :]
         terms = [term for term in dict.fromkeys(analyze(text)) if term in self._bm25.idf]
         if not terms:
@@ -155,17 +161,8 @@ _SHORTEST = 6
 
 
 def _same_title(card: Card) -> NearDuplicate:
-    return NearDuplicate(
-        card=card, level=SAME, score=1.0, reason=f"{card.id} already has this title"
-    )
-
-
-def _index(cards: Sequence[Card]) -> LuceneBM25:
-    from lessons_kb.search.rank_bm25_engine import LuceneBM25
-
-    texts = (f"{card.title}\n{_said(card)}\n{' '.join(card.symptoms)}" for card in cards)
-    # A corpus without a single term would divide by zero.
-    return LuceneBM25([analyze(text) or ["\0"] for text in texts])
+    reason = f"{card.id} already has this title"
+    return NearDuplicate(card=card, level=SAME, score=1.0, reason=reason)
 
 
 def _said(card: Card) -> str:

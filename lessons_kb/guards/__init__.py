@@ -22,17 +22,20 @@ returns the files read and modified so far, as text to put behind the summary.
 
 ``MistakeTracker`` counts failures in a row, ``RepeatGuard`` equal calls, ``EditLoopGuard`` edits
 without a look, ``FileLedger`` keeps the files, ``StallGuard`` tells a silent run from one that
-was cancelled or failed. Each has ``to_state()`` and ``from_state()``, plain JSON data, so that
-a session can go on in another process. None reads a clock or a file.
+was cancelled or failed. Each but the last has ``to_state()`` and ``from_state()``, plain JSON data,
+so that a session can go on in another process. None reads a clock or a file.
 """
 
 from __future__ import annotations
 
-from lessons_kb.guards.edit_loop import EditLoopGuard
-from lessons_kb.guards.failures_in_a_row import MistakeTracker
 from lessons_kb.guards.files_touched import FileLedger, parse_ledger
-from lessons_kb.guards.repeated_calls import RepeatGuard
-from lessons_kb.guards.session_guards import Limits, Watch
+from lessons_kb.guards.session_guards import (
+    EditLoopGuard,
+    Limits,
+    MistakeTracker,
+    RepeatGuard,
+    Watch,
+)
 from lessons_kb.guards.silent_runs import StallGuard
 from lessons_kb.guards.tool_calls import (
     digest_arguments,

@@ -10,10 +10,10 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lessons_kb.data import read_mapping
-from lessons_kb.text.shell import LONGEST, find_here_documents, tokenize
+from lessons_kb.text.shell import LONGEST, find_here_documents, parse_commands
 
 _PROGRAMS = read_mapping("shell_programs.txt")
 READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
@@ -67,12 +67,13 @@ def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
     Paths are as written, below any ``cd`` of the command, each once and in order. Empty for a
     command that cannot be read to its end or is longer than 20,000 characters.
     """
-    found: dict[str, dict[str, None]] = {"read": {}, "edit": {}, "remove": {}}
-    for step in _parse_steps(command):
-        for kind, path in step.touched():
-            if path and not _is_expanded(path) and not path.startswith("/dev/"):
-                _add(found[kind], step.folder, path)
-    return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+    found = (
+        (kind, step.folder, path)
+        for step in _parse_steps(command)
+        for kind, path in _touched_by(step)
+        if path and not _is_expanded(path) and not path.startswith("/dev/")
+    )
+    return _group(found, "read", "edit", "remove")
 
 
 def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -83,7 +84,10 @@ def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
     ``run`` are a guess: every word of a program that is not known only to look, what is fed to
     a shell or a database client, and the texts in code that writes. Many are no files.
     """
-    found: dict[str, dict[str, None]] = {"change": {}, "run": {}}
+    return _group(_find_changed(command), "change", "run")
+
+
+def _find_changed(command: str) -> Iterator[tuple[str, str | None, str]]:
     values: dict[str, Sequence[str]] = {}
     fed: list[str] = []
     for step in _parse_steps(command):
@@ -92,16 +96,27 @@ def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
         fed = fed if step.piped else []
         for kind, path in _changed_by(step, fed):
             for one in values.get(path.strip("${}"), (path,)) if "$" in path else (path,):
-                _add(found[kind], step.folder, one)
+                yield kind, step.folder, one
         if step.program in INTERPRETERS:
             pairs = itertools.pairwise(step.arguments)
             code = "\n".join(word for option, word in pairs if option in _CODE_OPTIONS)
             code = code or (command if "<<" in command else "")
             if re.search(_WRITES, code):
                 for one, two in re.findall(_TEXTS, code):
-                    _add(found["run"], step.folder, one or two)
-        fed = [*fed, *(path for kind, path in step.touched() if kind == "read")]
-    return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+                    yield "run", step.folder, one or two
+        fed = [*fed, *(path for kind, path in _touched_by(step) if kind == "read")]
+
+
+def _group(
+    found: Iterable[tuple[str, str | None, str]], *kinds: str
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return (kind, paths) for (kind, folder, path): each once, none below an unknown folder."""
+    grouped: dict[str, dict[str, None]] = {kind: {} for kind in kinds}
+    for kind, folder, path in found:
+        placed = _below(folder, re.sub(_HOME, "~/", path))
+        if placed is not None:
+            grouped[kind][placed] = None
+    return [(kind, tuple(paths)) for kind, paths in grouped.items() if paths]
 
 
 def find_run(command: str) -> list[str]:
@@ -159,22 +174,21 @@ def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
     """Return the paths of a patch below the folder in which the command applies it."""
     steps = _parse_steps(command)
     folder = next((step.folder for step in steps if step.program == "apply_patch"), "")
-    found: dict[str, None] = {}
-    for path in paths:
-        _add(found, folder, path)
-    return tuple(found)
+    return tuple(
+        path for _, found in _group((("", folder, p) for p in paths), "") for path in found
+    )
 
 
 @dataclass(kw_only=True, slots=True)
-class _SimpleCommand:
-    """One simple command of a line."""
+class _RunCommand:
+    """One simple command of a line, and where it runs."""
 
-    folder: str | None = ""
-    """Where it runs, from where the line begins; None when that is not told."""
-    piped: bool = False
+    folder: str | None
+    """From where the line begins; None when that is not told."""
+    piped: bool
     """It reads what the one before prints."""
-    words: list[str] = field(default_factory=list)
-    redirects: list[tuple[str, str]] = field(default_factory=list)
+    words: list[str]
+    redirects: list[tuple[str, str]]
     """(kind, file)."""
     then: str | None = ""
     """Where the line goes on after it."""
@@ -187,44 +201,32 @@ class _SimpleCommand:
         is_shell = self.program in SHELLS and self.arguments[:1] in (["-c"], ["-lc"])
         return self.arguments[1] if is_shell and len(self.arguments) > 1 else ""
 
-    def touched(self) -> list[tuple[str, str]]:
-        return [*_operands_touched(self), *self.redirects]
 
-
-def _parse_steps(command: str) -> list[_SimpleCommand]:
+def _parse_steps(command: str) -> list[_RunCommand]:
     """Return each simple command of a line, none of one that cannot be read to its end."""
-    step = _SimpleCommand()
-    steps = [step]
+    steps: list[_RunCommand] = []
     outer: list[str | None] = []
     left: list[str | None] = []
-    direction = ""
-    for kind, text in (*tokenize(command), ("end", "")):
-        if kind == "broken":
-            return []
-        if kind == "redirect":
-            direction = text.lstrip("0123456789")
-            continue
-        if kind == "word":
-            word = re.sub(_HERE, ".", text)
-            is_number = word.isdigit() or word == "-"
-            if not direction:
-                step.words.append(word)
-            elif direction == "<":
-                step.redirects.append(("read", word))
-            elif direction[0] != "<" and not (direction == ">&" and is_number):
-                step.redirects.append(("edit", word))
-        else:
-            step.program, step.arguments = _program(step.words)
-            step.then = folder = _moved(step, left)
-            for char in text:
-                if char == "(":
-                    outer.append(folder)
-                elif char == ")" and outer:
-                    step.then = folder = outer.pop()
-        if kind == "operator":
-            step = _SimpleCommand(folder=folder, piped=text.strip() in ("|", "|&"))
-            steps.append(step)
-        direction = ""
+    folder: str | None = ""
+    piped = False
+    for simple in parse_commands(command):
+        redirects = [
+            ("read" if sign == "<" else "edit", re.sub(_HERE, ".", file))
+            for sign, file in simple.redirects
+            if sign == "<" or sign[0] != "<"
+            if not (sign == ">&" and (file.isdigit() or file == "-"))
+        ]
+        words = [re.sub(_HERE, ".", word) for word in simple.words]
+        step = _RunCommand(folder=folder, piped=piped, words=words, redirects=redirects)
+        step.program, step.arguments = _program(words)
+        folder = _moved(step, left)
+        for char in simple.operator:
+            if char == "(":
+                outer.append(folder)
+            elif char == ")" and outer:
+                folder = outer.pop()
+        step.then, piped = folder, simple.operator.strip() in ("|", "|&")
+        steps.append(step)
     return steps
 
 
@@ -238,7 +240,7 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return "", ()
 
 
-def _moved(step: _SimpleCommand, left: list[str | None]) -> str | None:
+def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
     """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
     if step.program == "popd":
         return left.pop() if left else None
@@ -247,33 +249,27 @@ def _moved(step: _SimpleCommand, left: list[str | None]) -> str | None:
     if step.program == "pushd":
         left.append(step.folder)
     to = step.arguments[0] if len(step.arguments) == 1 else "-"
-    if to.startswith("-") or _is_expanded(to):
-        return None
-    return to if to.startswith("/") else _below(step.folder, to)
+    return None if to.startswith("-") or _is_expanded(to) else _below(step.folder, to)
 
 
 def _below(folder: str | None, path: str) -> str | None:
+    """Return a path below a folder; None where that is not told and the path does not say."""
+    if path.startswith(("/", "~/")):
+        return path
     return None if folder is None else posixpath.join(folder, path)
-
-
-def _add(found: dict[str, None], folder: str | None, path: str) -> None:
-    path = re.sub(_HOME, "~/", path)
-    placed = path if path.startswith(("/", "~/")) else _below(folder, path)
-    if placed is not None:
-        found[placed] = None
 
 
 def _is_expanded(path: str) -> bool:
     return any(char in path for char in _EXPANDED)
 
 
-def _changed_by(step: _SimpleCommand, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _changed_by(step: _RunCommand, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
     program, arguments = step.program, step.arguments
     if step.inner:
         for kind, paths in find_changed(step.inner):
             yield from ((kind, path) for path in paths)
         return
-    yield from (("change", path) for kind, path in step.touched() if kind != "read")
+    yield from (("change", path) for kind, path in _touched_by(step) if kind != "read")
     if any(posixpath.basename(word) in INPUT_RUNNERS for word in step.words):
         yield from (("run", path) for path in fed)
     sure = program in WRITERS or program in REMOVERS or program in COPIERS
@@ -287,7 +283,13 @@ def _changed_by(step: _SimpleCommand, fed: Sequence[str]) -> Iterator[tuple[str,
         folder = arguments[place + 1]
         words = [*arguments[:place], *arguments[place + 2 :]]  # the folder itself is not changed
     kind = "change" if program in LOOKERS else "run"
-    yield from ((kind, posixpath.join(folder, word)) for word in _named(words))
+    for word in words:  # what may be a file: x, --file=x, of=x, -fx, '.read x'
+        parts = [value] if (value := word.partition("=")[2]) else []
+        if word and not word.startswith("-"):
+            parts += [word, *word.split()[1:]]
+        elif not word.startswith("--") and word[2:]:
+            parts.append(word[2:])
+        yield from ((kind, posixpath.join(folder, part)) for part in parts)
     yield from (("run", path) for kind, path in step.redirects if kind == "read")
 
 
@@ -300,19 +302,8 @@ def _only_looks(program: str, arguments: Sequence[str]) -> bool:
     return not any(word.partition("=")[0] in LOOKERS[program] for word in words)
 
 
-def _named(words: Iterable[str]) -> Iterator[str]:
-    """Yield what may be a file: ``x``, ``--file=x``, ``of=x``, ``-fx``, ``'.read x'``."""
-    for word in words:
-        if value := word.partition("=")[2]:
-            yield value
-        if word and not word.startswith("-"):
-            yield word
-            yield from word.split()[1:]  # '.read x'
-        elif not word.startswith("--") and word[2:]:
-            yield word[2:]
-
-
-def _operands_touched(step: _SimpleCommand) -> Iterator[tuple[str, str]]:
+def _touched_by(step: _RunCommand) -> Iterator[tuple[str, str]]:
+    """Yield (kind, file) of what a command reads, edits and removes."""
     program, arguments = step.program, step.arguments
     if program in READERS:
         paths, _ = _operands(arguments, READERS[program], stop=program == "find")
@@ -323,20 +314,18 @@ def _operands_touched(step: _SimpleCommand) -> Iterator[tuple[str, str]]:
         if program not in NOT_READERS or changes:
             paths = paths if options & set("efE") & set(SEARCHERS[program]) else paths[1:]
             yield from (("edit" if changes else "read", path) for path in paths)
-    elif program in WRITERS:
-        yield from (("edit", path) for path in _operands(arguments, WRITERS[program])[0])
-    elif program in REMOVERS:
-        yield from (("remove", path) for path in _operands(arguments, "")[0])
+    elif program in WRITERS or program in REMOVERS:
+        kind = "edit" if program in WRITERS else "remove"
+        yield from ((kind, path) for path in _operands(arguments, WRITERS.get(program, ""))[0])
     elif program in COPIERS:
         *sources, last = _operands(arguments, "")[0] or [""]
         yield from ((COPIERS[program], path) for path in sources)
-        if sources and not last.endswith("/"):
-            yield "edit", last
-        elif sources:
-            yield from (("edit", last + posixpath.basename(path)) for path in sources)
+        into = map(posixpath.basename, sources) if last.endswith("/") else sources and [""]
+        yield from (("edit", last + name) for name in into)
     elif step.inner:
         for kind, touched in find_touched(step.inner):
             yield from ((kind, path) for path in touched)
+    yield from step.redirects
 
 
 def _operands(

@@ -1,17 +1,173 @@
-"""All guards over one session: one event in, what should be said out."""
+"""The guards over one session: failures in a row, equal calls, edits without a look, files."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from lessons_kb.errors import InputError
-from lessons_kb.guards.edit_loop import EditLoopGuard
-from lessons_kb.guards.failures_in_a_row import MistakeTracker
+from lessons_kb.guards.counting_guard import CountingGuard, StatefulGuard
+from lessons_kb.guards.file_names import show_path
 from lessons_kb.guards.files_touched import FileLedger
-from lessons_kb.guards.repeated_calls import RepeatGuard, speak_instead
-from lessons_kb.model import Event, Signal
+from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
+
+_GUIDANCE = (
+    "{count} tool calls in a row failed ({kinds}). Before the next call: re-read the tool's"
+    " schema, verify that the paths you act on exist, and try a different approach instead of a"
+    " variation of what failed."
+)
+_STOP = (
+    "{count} more tool calls in a row failed ({kinds}), after guidance. Stop here: tell the user"
+    " what you tried, what failed, and what you need to go on."
+)
+_GUIDED_LINE = "Hit repeated different errors — recovery guidance injected, continuing."
+_STOPPED_LINE = "Repeated errors persisted — stopped the turn."
+_SAME_CALL = "The same call of {tool} with the same arguments was made {count} times in a row"
+_REPEATED = (
+    _SAME_CALL + "; making it again will give the same result. Read what it returned, then change"
+    " the arguments, use another tool, or report the current state."
+)
+_KEEPS_FAILING = (
+    _SAME_CALL + " and keeps failing. Stop here: tell the user what you tried, what failed, and"
+    " what you need to go on."
+)
+_REPEATED_LINE = "Same call made {count} times in a row — guidance injected, continuing."
+_KEEPS_FAILING_LINE = "Same call kept failing — stopped the turn."
+_EDITED = (
+    "Note: {nth} consecutive edit of {target} without a fresh read — verify the result or report"
+    " the current state instead of editing again."
+)
+_LOOKS_AT_ALL = ("command", "test")
+_UNDOES = ("remove", "rollback")
+
+
+class MistakeTracker(CountingGuard):
+    """Counts consecutive failures of whatever kinds; any success or a new prompt clears it.
+
+    It speaks at every ``limit`` failures in a row: a nudge first, then a stop. Calls that were made
+    together fail once: the model could learn from none of them yet.
+    """
+
+    SHAPE = {"run": [""], "nudged": False, "step": ""}  # noqa: RUF012 never changed
+
+    def see(self, event: Event) -> Signal | None:
+        """Take in one event; return a nudge, an escalation or nothing."""
+        state = self._state
+        is_call = event.kind in CALLS or event.tool != ""
+        if event.kind == "prompt" or (is_call and event.outcome in DONE):
+            state.update(run=[], nudged=False)
+        is_known = event.step and event.step == state["step"]
+        if event.kind == "prompt" or event.outcome not in FAILURES or is_known:
+            return None
+        kinds: list[str] = [*state["run"], event.outcome]
+        state.update(step=event.step, run=kinds)
+        if len(kinds) < self._limit:
+            return None
+        stop = bool(state["nudged"])
+        state.update(run=[], nudged=True)
+        record: dict[str, object] = {"kind": "mistake_recovery", "failure_kinds": kinds}
+        record |= {"count": len(kinds), "escalated": stop}
+        return Signal(
+            guard="mistakes",
+            level="escalate" if stop else "nudge",
+            message=(_STOP if stop else _GUIDANCE).format(count=len(kinds), kinds=", ".join(kinds)),
+            user_line=_STOPPED_LINE if stop else _GUIDED_LINE,
+            record={**record, "can_continue": True} if stop else record,
+        )
+
+
+class RepeatGuard(CountingGuard):
+    """Counts equal calls in a row, whatever their outcome; another call or a prompt ends them.
+
+    It speaks at every ``limit`` equal calls in a row.
+    """
+
+    SHAPE = {"call": [""], "count": 0}  # noqa: RUF012 never changed
+
+    def see(self, event: Event) -> Signal | None:
+        """Take in one event; return a nudge or nothing."""
+        if event.kind != "prompt" and not event.tool:
+            return None
+        if event.kind == "prompt" or not event.arguments:
+            self._state.update(call=[], count=0)
+            return None
+        call = [event.scope, event.tool, event.arguments]
+        count = self._state["count"] + 1 if call == self._state["call"] else 1
+        self._state.update(call=call, count=count)
+        if count % self._limit:
+            return None
+        calls = {"kind": "repeated_call", "tool": event.tool, "count": count}
+        return Signal(
+            guard="repeats",
+            level="nudge",
+            message=_REPEATED.format(tool=show_path(event.tool), count=count),
+            user_line=_REPEATED_LINE.format(count=count),
+            record={**calls, "escalated": False},
+        )
+
+    @staticmethod
+    def speak_for(repeat: Signal, mistake: Signal) -> Signal:
+        """Return what a repeat says in the place of mistakes: as loud, and with their kinds."""
+        stop = mistake.level == "escalate"
+        kinds = {"escalated": stop, "failure_kinds": mistake.record["failure_kinds"]}
+        repeat = replace(repeat, record=repeat.record | kinds)
+        if not stop:
+            return repeat
+        tool, count = show_path(str(repeat.record["tool"])), repeat.record["count"]
+        return replace(
+            repeat,
+            level="escalate",
+            message=_KEEPS_FAILING.format(tool=tool, count=count),
+            user_line=_KEEPS_FAILING_LINE,
+            record={**repeat.record, "can_continue": True},
+        )
+
+
+class EditLoopGuard(CountingGuard):
+    """Counts edits of each (scope, target) since it was last looked at; lives as long as a session.
+
+    It speaks at the ``limit``-th and every further edit. Only what is not known to have failed
+    counts, as an edit or as a look. A remove or a rollback without targets is one of everything in
+    its scope.
+    """
+
+    SHAPE = {"counts": {"": {"": 0}}}  # noqa: RUF012 never changed
+
+    def see(self, event: Event) -> Signal | None:
+        """Take in one event; return a note or nothing."""
+        if event.outcome not in DONE:
+            return None
+        scopes: dict[str, dict[str, int]] = self._state["counts"]
+        undoes = event.kind in _UNDOES
+        if event.kind in _LOOKS_AT_ALL or (undoes and not event.targets):
+            scopes.pop(event.scope, None)
+        elif event.kind == "edit":
+            counts = scopes.setdefault(event.scope, {})
+            for target in dict.fromkeys(event.targets):
+                counts[target] = counts.get(target, 0) + 1
+            looping = {t: counts[t] for t in event.targets if counts[t] >= self._limit}
+            notes = (
+                _EDITED.format(nth=format_ordinal(count), target=show_path(target))
+                for target, count in looping.items()
+            )
+            record: dict[str, object] = {"kind": "edit_loop", "scope": event.scope}
+            if message := "\n".join(notes):
+                record["counts"] = looping
+                return Signal(guard="edits", level="note", message=message, record=record)
+        elif undoes or event.kind in CALLS:
+            counts = scopes.get(event.scope, {})
+            for target in event.targets:
+                for one in list(counts):
+                    if one == target or (undoes and one.startswith(f"{target}/")):
+                        del counts[one]
+        return None
+
+
+def format_ordinal(number: int) -> str:
+    """Return 1 as ``1st``, 12 as ``12th``, 22 as ``22nd``."""
+    suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else suffix}"
+
 
 STATE_VERSION = 2
 
@@ -41,12 +197,14 @@ class Watch:
         self._mistakes = MistakeTracker(limit=limits.mistakes)
         self._repeats = RepeatGuard(limit=limits.repeats)
         self._edits = EditLoopGuard(limit=limits.edits)
-        self._files = FileLedger(scope=scope, max_bytes=limits.ledger_bytes)
-
-    @property
-    def files(self) -> FileLedger:
+        self.files = FileLedger(scope=scope, max_bytes=limits.ledger_bytes)
         """The files read and modified so far."""
-        return self._files
+        self._guards: dict[str, StatefulGuard] = {
+            "mistakes": self._mistakes,
+            "repeats": self._repeats,
+            "edits": self._edits,
+            "files": self.files,
+        }
 
     def see(self, event: Event) -> tuple[Signal, ...]:
         """Take in one event; return at most one nudge or escalation, then the notes.
@@ -55,19 +213,14 @@ class Watch:
         """
         spoken = self._mistakes.see(event)
         if repeat := self._repeats.see(event):
-            spoken = speak_instead(repeat, spoken) if spoken else repeat
-        said = (spoken, self._edits.see(event), self._files.see(event))
+            spoken = RepeatGuard.speak_for(repeat, spoken) if spoken else repeat
+        said = (spoken, self._edits.see(event), self.files.see(event))
         return tuple(signal for signal in said if signal)
 
     def to_state(self) -> dict[str, Any]:
         """Return what is remembered as JSON data."""
-        return {
-            "version": STATE_VERSION,
-            "mistakes": self._mistakes.to_state(),
-            "repeats": self._repeats.to_state(),
-            "edits": self._edits.to_state(),
-            "files": self._files.to_state(),
-        }
+        states = {name: guard.to_state() for name, guard in self._guards.items()}
+        return {"version": STATE_VERSION, **states}
 
     @classmethod
     def from_state(cls, state: object, *, scope: str = "", limits: Limits = DEFAULT_LIMITS) -> Self:
@@ -78,14 +231,9 @@ class Watch:
         """
         watch = cls(scope=scope, limits=limits)
         if isinstance(state, dict) and state.get("version") == STATE_VERSION:
-            with suppress(InputError):
-                guards = (
-                    MistakeTracker.from_state(state.get("mistakes"), limit=limits.mistakes),
-                    RepeatGuard.from_state(state.get("repeats"), limit=limits.repeats),
-                    EditLoopGuard.from_state(state.get("edits"), limit=limits.edits),
-                    FileLedger.from_state(
-                        state.get("files"), scope=scope, max_bytes=limits.ledger_bytes
-                    ),
-                )
-                watch._mistakes, watch._repeats, watch._edits, watch._files = guards
+            try:
+                for name, guard in watch._guards.items():
+                    guard.load(state.get(name))
+            except InputError:
+                return cls(scope=scope, limits=limits)
         return watch

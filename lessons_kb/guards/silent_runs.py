@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
 from lessons_kb.errors import InputError
-from lessons_kb.guards.counting_guard import check_state
 from lessons_kb.model import Signal
 
-RUNNING = "running"
-COMPLETED = "completed"
-FAILED = "failed"
-CANCELLED = "cancelled"
-STALLED = "stalled"
+RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
+CANCELLED, STALLED = "cancelled", "stalled"
 FINAL_STATES = (COMPLETED, FAILED, CANCELLED, STALLED)
 
 _MESSAGE = (
@@ -35,17 +29,13 @@ class StallGuard:
             raise InputError(f"patience must be above 0 seconds, not {patience:g}; None = no limit")
         self._patience = patience
         self._heard = now
-        self._state = RUNNING
-
-    @property
-    def state(self) -> str:
+        self.state = RUNNING
         """``running``, or how it ended: one of FINAL_STATES."""
-        return self._state
 
     @property
     def deadline(self) -> float | None:
         """When the run will count as stalled; None = never, or it has ended."""
-        if self._patience is None or self._state != RUNNING:
+        if self._patience is None or self.state != RUNNING:
             return None
         return self._heard + self._patience
 
@@ -58,7 +48,7 @@ class StallGuard:
         if self.deadline is None or now < self.deadline:
             return None
         silence = now - self._heard
-        self._state = STALLED
+        self.state = STALLED
         return Signal(
             guard="stalls",
             level="nudge",
@@ -75,21 +65,7 @@ class StallGuard:
         """End the run by its own exit unless it has ended; return how it ended."""
         return self._end(COMPLETED if ok else FAILED)
 
-    def to_state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON data."""
-        return {"heard": float(self._heard), "state": self._state}
-
-    @classmethod
-    def from_state(cls, state: object, *, patience: float | None = 90.0) -> Self:
-        """Go on from ``to_state()``; InputError when it is something else."""
-        checked = check_state(state, {"heard": 0.0, "state": ""})
-        if checked["state"] not in (RUNNING, *FINAL_STATES):
-            raise InputError(f"unknown run state: {checked['state']!r:.60}")
-        guard = cls(now=checked["heard"], patience=patience)
-        guard._state = checked["state"]
-        return guard
-
     def _end(self, state: str) -> str:
-        if self._state == RUNNING:
-            self._state = state
-        return self._state
+        if self.state == RUNNING:
+            self.state = state
+        return self.state

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from lessons_kb.data import read_mapping, read_patterns
@@ -70,12 +71,7 @@ def kind_of_tool(tool: str, *, agent: str = "") -> str:
     another's hooks), a tool of an MCP server by its own name in the common table.
     """
     kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
-    if kind:
-        return kind
-    for mark in ("__", ":"):
-        if mark in tool:
-            return TOOLS[""].get(tool.rsplit(mark, 1)[1], "tool")
-    return "tool"
+    return kind or TOOLS[""].get(re.split("__|:", tool)[-1], "tool")
 
 
 def kind_of_failure(text: str) -> str:
@@ -118,18 +114,17 @@ def parse_call(
     end well touched nothing else. A word of a command that something before it announces as a
     secret is no path, unless ``secrets`` asks for those, too: alone it could not be told any more.
     """
-    data = parse_arguments(arguments)
-    data = data if isinstance(data, dict) else {"input": data}
-    if call.tool in TEXT_EDITORS and call.tool not in (kinds or {}):
+    data = _as_object(arguments)
+    known = (kinds or {}).get(call.tool)
+    does = known or kind_of_tool(call.tool, agent=call.agent)
+    if call.tool in TEXT_EDITORS and not known:
         does = SUBCOMMANDS.get(str(data.get("command")), "tool")
-    else:
-        does = (kinds or {}).get(call.tool) or kind_of_tool(call.tool, agent=call.agent)
     command = find_command(data) if does == "command" else ""
     if command:
         cwd = find_folder(data, cwd)
     if is_patch_command(command):
         does, data = "edit", {"input": command}
-    touched = _patch(data) if does == "edit" else []
+    touched = _patch(_first(data, "patches")) if does == "edit" else []
     if command:
         touched = [(kind, find_patched(command, paths)) for kind, paths in touched]
     if touched:
@@ -137,7 +132,10 @@ def parse_call(
     else:
         targets = () if command else tuple(_find_paths(data))
         touched = find_touched(command)
-        touched = touched if secrets else _without_secrets(touched, command)
+        if touched and not secrets and (left := redact(command)) != command:
+            # A path is left out if any of its pieces is redacted in the command.
+            is_left = partial(_is_in, left)
+            touched = [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
     first = replace(
         call,
         kind=does if call.kind == "tool" else call.kind,
@@ -154,19 +152,10 @@ def parse_call(
     return (first, *(event for event in rest if event.targets))
 
 
-def _without_secrets(
-    touched: list[tuple[str, tuple[str, ...]]], command: str
-) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what was touched without the paths of which a part is redacted in the command."""
-    left = redact(command) if touched else command
-    if left == command:
-        return touched
-
-    def is_left(path: str) -> bool:
-        pieces = re.split(_BETWEEN, path)
-        return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
-
-    return [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
+def _is_in(command: str, path: str) -> bool:
+    """Tell whether every piece of a path stands in a command."""
+    pieces = re.split(_BETWEEN, path)
+    return all(piece in command for piece in pieces if len(piece) >= _SHORTEST)
 
 
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
@@ -186,6 +175,11 @@ def parse_arguments(arguments: object) -> object:
     return arguments
 
 
+def _as_object(arguments: object) -> Mapping[str, Any]:
+    data = parse_arguments(arguments)
+    return data if isinstance(data, dict) else {"input": data}
+
+
 def find_command(data: Mapping[str, Any]) -> str:
     """Return the command line among a call's arguments, "" if there is none."""
     for key in _ARGUMENTS["commands"]:
@@ -198,9 +192,8 @@ def find_command(data: Mapping[str, Any]) -> str:
     return ""
 
 
-def _patch(data: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+def _patch(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return (kind, paths) of a patch in the ``*** Update File:`` form, edits first."""
-    text = _first(data, "patches")
     found: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
     for line in text.splitlines():
         for header, kind in PATCH_HEADERS.items():
@@ -211,21 +204,17 @@ def _patch(data: Mapping[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
     return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
 
 
-def _holders(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a call's arguments, and those of the smaller edits in its lists."""
-    yield data
-    for value in data.values():
-        if isinstance(value, list):
-            yield from (item for item in value if isinstance(item, dict))
+def _holders(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a call's arguments, and those of the smaller edits in its lists."""
+    lists = (value for value in data.values() if isinstance(value, list))
+    return [data, *(item for value in lists for item in value if isinstance(item, dict))]
 
 
 def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
     for holder in _holders(data):
-        for key in _ARGUMENTS["paths"]:
-            value = holder.get(key)
-            for path in value if isinstance(value, list) else (value,):
-                if isinstance(path, str) and path:
-                    yield path
+        for value in map(holder.get, _ARGUMENTS["paths"]):
+            paths = value if isinstance(value, list) else [value]
+            yield from (path for path in paths if isinstance(path, str) and path)
 
 
 def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
@@ -240,22 +229,15 @@ def find_changes(
 
     Paths are relative to ``scope``; the lines are not known.
     """
-    data = parse_arguments(arguments)
-    data = data if isinstance(data, dict) else {"input": data}
+    data = _as_object(arguments)
     texts = (value for key in _ARGUMENTS["patches"] if isinstance(value := data.get(key), str))
     patch = next((text for text in texts if any(sign in text for sign in PATCH_HEADERS)), "")
-    if patch:
-        found = [(hunk.path, hunk.before, hunk.after) for hunk in parse_hunks(patch)]
-    else:
+    found = [(hunk.path, hunk.before, hunk.after) for hunk in parse_hunks(patch)]
+    if not patch:
         whole = _first(data, "paths")
-        found = [
-            (
-                _first(holder, "paths") or whole,
-                _first(holder, "old text"),
-                _first(holder, "new text"),
-            )
-            for holder in _holders(data)
-        ]
+        for holder in _holders(data):
+            path, before, after = (_first(holder, w) for w in ("paths", "old text", "new text"))
+            found.append((path or whole, before, after))
     return [
         Change(path=placed, before=before, after=after, line=0)
         for path, before, after in found

@@ -96,12 +96,10 @@ def read_memory(text: str, *, name: str) -> Imported:
         for subject, parts in _entries(group)
     ]
     lessons = tuple(replace(one, paths=globs) for one in found if isinstance(one, Incoming))
+    passed_over = tuple(one for one in found if isinstance(one, PassedOver))
     missing = f"{name}: no list or section under a heading such as Lessons, Gotchas, Learned"
-    return Imported(
-        lessons=lessons,
-        passed_over=tuple(one for one in found if isinstance(one, PassedOver)),
-        notes=() if lessons else (missing,),
-    )
+    notes = () if lessons else (missing,)
+    return Imported(lessons=lessons, passed_over=passed_over, notes=notes)
 
 
 def _read_one(split: Split, kind: str, name: str, base: str) -> Imported:
@@ -113,9 +111,10 @@ def _read_one(split: Split, kind: str, name: str, base: str) -> Imported:
     title = shorten(known.rstrip(" .")) or _title_of(said)
     if kind == LESSON_MEMORY and title:
         return Imported(lessons=(_noted(title, said, where, base),))
-    passed = PassedOver(title=base, where=where, reason=_NO_LESSON)
+    what = (base, _NO_LESSON)
     if kind != LESSON_MEMORY:
-        passed = replace(passed, title=known, reason=f"a memory about the {kind}, not a lesson")
+        what = (known, f"a memory about the {kind}, not a lesson")
+    passed = PassedOver(title=what[0], where=where, reason=what[1])
     return Imported(lessons=(), passed_over=(passed,))
 
 
@@ -167,11 +166,11 @@ def _entries(group: Sequence[Fragment]) -> Iterator[tuple[str, list[Fragment]]]:
 def _is_one_lesson(head: Fragment, rest: Sequence[Fragment]) -> bool:
     """Return whether a section tells one thing: it is labelled, or prose rather than a list."""
     labels = [label for block in rest if (label := _label(block.text))]
-    if len(labels) > 1 and {*labels} != {"title"}:
-        return True
     title = unmarked(head.text)
     generic = _WORDS.search(title) and not _NUMBER.match(title)
-    return head.level > 1 and rest[0].kind not in (ITEM, ROW) and not generic
+    return (len(labels) > 1 and {*labels} != {"title"}) or (
+        head.level > 1 and rest[0].kind not in (ITEM, ROW) and not generic
+    )
 
 
 def _explains(block: Fragment) -> bool:
@@ -187,12 +186,10 @@ def _told_whole(head: Fragment, rest: Sequence[Fragment]) -> Iterator[Fragment]:
     """Yield blocks; an item below "Don't:" says what it forbids by itself."""
     forbids = bool(_FORBIDS.fullmatch(head.text)) and head.kind == HEADING
     for block in rest:
-        if block.kind == ITEM and forbids:
-            yield replace(block, text=_forbid(block.text))
-        else:
-            if block.kind not in (ITEM, ROW):
-                forbids = bool(_FORBIDS.fullmatch(block.text))
-            yield block
+        if block.kind not in (ITEM, ROW):
+            forbids = bool(_FORBIDS.fullmatch(block.text))
+        is_forbidden = forbids and block.kind == ITEM
+        yield replace(block, text=_forbid(block.text)) if is_forbidden else block
 
 
 def _forbid(text: str) -> str:

@@ -6,8 +6,10 @@ import datetime as dt
 import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from lessons_kb.cards.keys import MAX_EXAMPLES
 from lessons_kb.errors import InputError
 from lessons_kb.importers.markdown_blocks import (
     FIX,
@@ -36,7 +38,6 @@ IGNORED = ("embedding",)
 NEEDED = ("description",)
 
 _MAX_ITEMS = 5
-_MAX_EXAMPLES = 5
 _MAX_RULE = 300
 """Longer feedback is a report, not a rule: its sentences make no checklist."""
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)$")
@@ -62,8 +63,8 @@ def read_mistakes(
     passed: list[PassedOver] = []
     for number, row in enumerate(rows, 1):
         where = f"{name} row {row.get('id') or number}"
-        strange: list[str] = []
         if description := clean_line(_text(row.get("description"))):
+            strange: list[str] = []
             lessons.append(_lesson(row, description, where, strange))
             notes += [f"{where}: {what}" for what in strange]
         else:
@@ -82,19 +83,17 @@ def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[
     flat = unmarked(feedback)
     rules = _BULLET.findall(feedback) or (split_sentences(flat) if len(flat) <= _MAX_RULE else [])
     rules = rules[:_MAX_ITEMS]
-    repeated = flat.rstrip(".") == description.rstrip(".") or (
-        len(rules) == 1 and "\n" not in feedback
-    )
+    is_rule = len(rules) == 1 and "\n" not in feedback
+    repeated = is_rule or flat.rstrip(".") == description.rstrip(".")
     parts = [
         (SITUATION, f"Seen{at}{last}." if at or last else ""),
         (FIX, "" if repeated else feedback),
         (PREVENTION, checklist(rules)),
     ]
+    patterns = _texts(row, "file_patterns", strange)
+    globs = (one.replace("\\", "/").removeprefix("./") for one in patterns)
     # What negates or comments in a glob is a letter in a pattern of fnmatch.
-    patterns = [
-        one.replace("\\", "/").removeprefix("./") for one in _texts(row, "file_patterns", strange)
-    ]
-    globs = (f"\\{one}" if one[:1] in ("!", "#") else one for one in patterns)
+    globs = (f"\\{one}" if one[:1] in ("!", "#") else one for one in globs)
     return Incoming(
         title=_title(description, flat),
         where=where,
@@ -104,7 +103,7 @@ def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[
         paths=tuple(dict.fromkeys(globs)),
         occurrences=_count(row.get("occurrence_count"), strange),
         last_seen=_date(row.get("last_timestamp"), strange),
-        examples=tuple(tasks[-_MAX_EXAMPLES:]),
+        examples=tuple(tasks[-MAX_EXAMPLES:]),
     )
 
 
@@ -123,10 +122,9 @@ def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]
     value = row.get(column)
     if value in (None, ""):
         return []
-    try:
+    data = None
+    with suppress(ValueError, RecursionError):
         data = json.loads(_text(value))
-    except (ValueError, RecursionError):
-        data = None
     if not isinstance(data, list):
         strange.append(f"{column} is not a JSON list; ignored")
         return []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
 from lessons_kb.importers.markdown_blocks import (
@@ -19,7 +20,7 @@ from lessons_kb.importers.markdown_blocks import (
     shorten,
     unmarked,
 )
-from lessons_kb.model import EVIDENCE, GATES, KINDS, SEVERITIES, SOURCES, STATUSES, Card, as_data
+from lessons_kb.model import Card, as_data
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
 from lessons_kb.text.times import read_date
 
@@ -45,12 +46,11 @@ def format_json(cards: Iterable[tuple[Card, str]]) -> str:
 
 def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
     """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
-    known = list(cards)
+    known = [card for card, _text in cards]
     lines = ["# Lessons", "", f"{counted(len(known), 'card')}."]
     for kind, heading in _HEADINGS.items():
-        chosen = [card for card, _text in known if card.kind == kind]
-        if chosen:
-            lines += ["", f"## {heading}"]
+        chosen = [card for card in known if card.kind == kind]
+        lines += ["", f"## {heading}"] if chosen else []
         for card in chosen:
             lines += ["", f"### {_plain(card.title)}", "", _marks(card)]
             if card.why:
@@ -84,20 +84,11 @@ NAMES = read_mapping("import_json_keys.txt")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "kind": KINDS,
-    "severity": SEVERITIES,
-    "source": SOURCES,
-    "status": STATUSES,
-    "gate": GATES,
-    "evidence": EVIDENCE,
-}
+_CHOICES = {key.field: key.choices for key in KEYS.values() if key.choices}
 _TAGS = ("topics", "stages", "paths")
 """Lists that may be written as one text with commas."""
 _SYNONYMS = {"critical": "high", "qa_finding": "qa-finding", "finding": "qa-finding"}
 _IGNORED = ("format", "id", "text")
-_MAX_EXAMPLES = 5
-_MAX_OCCURRENCES = 1_000_000
 
 
 def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
@@ -116,8 +107,9 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
         if data.get("format") == FORMAT and isinstance(data.get("text"), str):
             lessons.append(_exported(data, where))
             continue
-        strange = (key for key in data if _key(key) not in NAMES and _key(key) not in _IGNORED)
-        unknown |= {key: where for key in strange if key not in unknown}
+        for key in data:
+            if _key(key) not in (*NAMES, *_IGNORED):
+                unknown.setdefault(key, where)
         lessons.append(_foreign(data, where))
     notes = [f"{at}: unknown key {key[:40]!r}; ignored" for key, at in unknown.items()]
     return Imported(lessons=tuple(lessons), notes=tuple(notes))
@@ -172,7 +164,7 @@ def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
     if not title:
         raise InputError(f'{where}: no title; add "title": "what goes wrong"')
     if "examples" in fields:
-        fields["examples"] = fields["examples"][-_MAX_EXAMPLES:]
+        fields["examples"] = fields["examples"][-MAX_EXAMPLES:]
     return Incoming(
         title=shorten(title, 300),
         where=where,
@@ -205,7 +197,7 @@ def _value(name: str, value: object, where: str) -> Any:
             raise InputError(f"{where}: {name} must be a list of texts")
         return tuple(line for item in items if (line := clean_line(item)))
     if name == "occurrences":
-        if type(value) is not int or not 1 <= value <= _MAX_OCCURRENCES:
+        if type(value) is not int or not 1 <= value <= MAX_OCCURRENCES:
             raise InputError(f"{where}: {name} must be a whole number from 1 to 1,000,000")
         return value
     if not isinstance(value, str):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lessons_kb.text.sanitize import clean, clean_line
@@ -224,92 +224,81 @@ class Fragment:
 
 def read_blocks(text: str) -> list[Fragment]:
     r"""Return the blocks of a text whose lines end at ``\n``, in order; fenced code stays whole."""
-    reader = _BlockReader(text.split("\n"))
-    number = 0
-    while number < len(reader.lines):
-        number = reader.take(number)
-    reader.close()
-    return reader.blocks
+    lines = text.split("\n")
+    blocks: list[Fragment] = []
+    begun = Fragment(kind=TEXT, line=0, text="")
+    opened: list[str] = []
+    """Lines of the item or paragraph that is being read."""
+    number, gap = 0, False
 
+    def close() -> None:
+        nonlocal opened, gap
+        if opened:
+            blocks.append(replace(begun, text=_dedented(opened)))
+        opened, gap = [], False
 
-class _BlockReader:
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
-        self.blocks: list[Fragment] = []
-        self.open: list[str] = []
-        """Lines of the item or paragraph that is being read."""
-        self.begun = Fragment(kind=TEXT, line=0, text="")
-        self.gap = False
+    def begin(kind: str, text: str, level: int) -> None:
+        nonlocal opened, begun
+        close()
+        begun, opened = Fragment(kind=kind, line=number + 1, text="", level=level), [text]
 
-    def take(self, number: int) -> int:
-        """Take in what begins at a line; return the number of the line behind it."""
-        line = self.lines[number]
-        if fence := _FENCE.match(line):
-            mark = fence[1]
-            closing = re.compile(rf"[ \t]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\Z")
-            end = number + 1
-            while end < len(self.lines) and not closing.match(self.lines[end]):
-                end += 1
-            self.go_on(number, self.lines[number : end + 1])
-            return end + 1
-        if (end := self.table_end(number)) > number:
-            self.close()
-            head = [
-                " ".join(re.sub(r"[*_`]", "", cell).casefold().split()) for cell in split_row(line)
-            ]
-            for place in range(number + 1, end):
-                if not _is_delimiter(self.lines[place]):
-                    cells = split_row(self.lines[place])
-                    pairs = tuple(zip(head, cells, strict=False))
-                    row = Fragment(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
-                    self.blocks.append(row)
-            return end
+    while number < len(lines):
+        line, end = lines[number], _table_end(lines, number)
+        fence = _FENCE.match(line)
+        if not fence and end > number:
+            close()
+            blocks += _read_rows(lines, number, end)
+            number = end
+            continue
+        end = number + 1
+        if fence:
+            closing = re.compile(rf"[ \t]*{re.escape(fence[1][0])}{{{len(fence[1])},}}[ \t]*\Z")
+            end = (
+                next((n for n in range(end, len(lines)) if closing.match(lines[n])), len(lines)) + 1
+            )
         if not line.strip():
-            self.gap = True
+            gap = True
         elif heading := _HEADING.match(line):
-            self.begin(HEADING, number, heading[2], len(heading[1]))
-            self.close()
-        elif _UNDERLINE.match(line) and self.begun.kind == TEXT and len(self.open) == 1:
-            level = 1 if "=" in line else 2
-            self.begun = replace(self.begun, kind=HEADING, level=level)
-            self.close()
+            begin(HEADING, heading[2], len(heading[1]))
+            close()
+        elif _UNDERLINE.match(line) and begun.kind == TEXT and len(opened) == 1:
+            begun = replace(begun, kind=HEADING, level=1 if "=" in line else 2)
+            close()
         elif item := _ITEM.match(line):
-            self.begin(ITEM, number, item[2], _indent(line))
-        else:
-            self.go_on(number, [line])
-        return number + 1
+            begin(ITEM, item[2], _indent(line))
+        else:  # it goes on with what is open, or begins a paragraph
+            inside = begun.kind == ITEM and _indent(line) > begun.level
+            if opened and (inside or not gap):
+                opened += ["", *lines[number:end]] if gap else lines[number:end]
+            else:
+                begin(TEXT, line, _indent(line))
+                opened += lines[number + 1 : end]
+            gap = False
+        number = end
+    close()
+    return blocks
 
-    def go_on(self, number: int, lines: Sequence[str]) -> None:
-        """Put lines behind the item or paragraph that is open, else begin a paragraph."""
-        inside = self.begun.kind == ITEM and _indent(lines[0]) > self.begun.level
-        if self.open and (inside or not self.gap):
-            self.open += ["", *lines] if self.gap else lines
-        else:
-            self.begin(TEXT, number, lines[0], _indent(lines[0]))
-            self.open += lines[1:]
-        self.gap = False
 
-    def begin(self, kind: str, number: int, text: str, level: int) -> None:
-        self.close()
-        self.begun = Fragment(kind=kind, line=number + 1, text="", level=level)
-        self.open = [text]
+def _read_rows(lines: Sequence[str], first: int, end: int) -> Iterator[Fragment]:
+    """Yield the rows of a table below its line of heads."""
+    heads = split_row(lines[first])
+    head = [" ".join(re.sub(r"[*_`]", "", cell).casefold().split()) for cell in heads]
+    for place in range(first + 1, end):
+        if not _is_delimiter(lines[place]):
+            cells = split_row(lines[place])
+            pairs = tuple(zip(head, cells, strict=False))
+            yield Fragment(kind=ROW, line=place + 1, text="\t".join(cells), cells=pairs)
 
-    def close(self) -> None:
-        if self.open:
-            self.blocks.append(replace(self.begun, text=_dedented(self.open)))
-        self.open = []
-        self.gap = False
 
-    def table_end(self, number: int) -> int:
-        """Return the line behind a table that begins here, ``number`` where none does."""
-        if "|" not in self.lines[number]:
-            return number
-        ruled = number + 1 < len(self.lines) and _is_delimiter(self.lines[number + 1])
-        fewest = 1 if ruled else _FEWEST_PIPES
-        end = number
-        while end < len(self.lines) and len(_BORDER.findall(self.lines[end])) >= fewest:
-            end += 1
-        return end if end - number > 1 else number
+def _table_end(lines: Sequence[str], number: int) -> int:
+    """Return the line behind a table that begins here, ``number`` where none does."""
+    if "|" not in lines[number]:
+        return number
+    ruled = number + 1 < len(lines) and _is_delimiter(lines[number + 1])
+    end = number
+    while end < len(lines) and len(_BORDER.findall(lines[end])) >= (1 if ruled else _FEWEST_PIPES):
+        end += 1
+    return end if end - number > 1 else number
 
 
 def split_row(line: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from lessons_kb.data import compile_patterns, read_mapping
 from lessons_kb.importers.markdown_blocks import (
@@ -121,11 +122,6 @@ _TOPICS = dict(zip(_KINDS, compile_patterns("import_review_columns.txt", *_KINDS
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
 """`→ DEFER`, `→ REPLACE`: what was decided of an item."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
-_TOPICS = {
-    "yagni": re.compile(r"yagni|deferr|not building", re.IGNORECASE),
-    "question": re.compile(r"question|미해결|질문", re.IGNORECASE),
-    "verdict": re.compile(r"disposition|readiness|verdict", re.IGNORECASE),
-}
 _NEXT_QUESTION = re.compile(r"(?<=[.;])\s+(?=OQ\b)")
 _FEATURE = re.compile(r"(?<![A-Za-z])([A-Z]\d{1,3})(?!\d)")
 """The name of a feature, such as F4, also of its question OQ-F4a."""
@@ -150,18 +146,18 @@ def read_review(text: str, *, name: str) -> Imported:
     """
     base = re.split(r"[\\/]", name)[-1]
     claims: dict[str, Incoming] = {}
-    passed: list[PassedOver] = []
-    deferrals: list[Incoming] = []
+    found: list[Incoming | PassedOver | None] = []
     remarks: list[_Remark] = []
     for topic, block, below in _walk(read_blocks(_restore_markup(text))):
         cells = _meant(block)
         where = f"{name}:{block.line}"
-        found: Incoming | PassedOver | None = None
         if "claim" in cells and "state" in cells:
-            found = _claim(cells, where, base)
-            if isinstance(found, Incoming):
+            claim = _claim(cells, where, base)
+            if isinstance(claim, Incoming):
                 numbers = _named(unmarked(cells.get("number", "")))
-                claims[next(iter(numbers), f"line {block.line}")] = found
+                claims[next(iter(numbers), f"line {block.line}")] = claim
+            else:
+                found.append(claim)
         elif "verdict" in cells and ("feature" in cells or "deferred" in cells):
             feature = unmarked(cells.get("feature") or cells["deferred"])
             reason = f" ({unmarked(cells['why'])})" if "why" in cells else ""
@@ -169,35 +165,32 @@ def read_review(text: str, *, name: str) -> Imported:
             remarks.append(_Remark(kind="verdict", text=said, line=block.line))
         elif "reopen" in cells and ("deferred" in cells or "feature" in cells):
             what = cells.get("deferred") or cells["feature"]
-            found = _deferral(what, cells.get("why", ""), cells["reopen"], where, base)
+            found.append(_deferral(what, cells.get("why", ""), cells["reopen"], where, base))
         elif "claim" in cells:
             title = split_lead(cells["claim"])[0]
-            found = PassedOver(title=title, where=where, reason=_STATELESS)
+            found.append(PassedOver(title=title, where=where, reason=_STATELESS))
         elif topic == "yagni" and block.kind != ROW:
-            found = _written_deferral(block, below, where, base)
+            found.append(_written_deferral(block, below, where, base))
         elif topic and block.kind == ITEM:
             pieces = _NEXT_QUESTION.split(unmarked(block.text))
             remarks += [_Remark(kind=topic, text=piece, line=block.line) for piece in pieces]
-        passed += [found] if isinstance(found, PassedOver) else []
-        deferrals += [found] if isinstance(found, Incoming) and "state" not in cells else []
     told, lost = _with_remarks(claims, remarks)
-    found_all = [*told, *deferrals]
     for one in lost:
         where = f"{name}:{one.line}"
-        if _is_open(one):
-            found_all.append(_question(one, where, base))
-        else:
-            passed.append(PassedOver(title=one.text, where=where, reason=_LOST))
-    lessons = tuple(lesson for lesson in found_all if lesson.title)
-    nameless = [lesson for lesson in found_all if not lesson.title]
-    passed += [PassedOver(title="", where=one.where, reason=_NAMELESS) for one in nameless]
+        is_open = _is_open(one)
+        passed = PassedOver(title=one.text, where=where, reason="it refers to no imported claim")
+        found.append(_question(one, where, base) if is_open else passed)
+    lessons = [*told, *(one for one in found if isinstance(one, Incoming))]
+    passed_over = [one for one in found if isinstance(one, PassedOver)]
+    reason = "no words to build a title from"
+    nameless = [one.where for one in lessons if not one.title]
+    passed_over += [PassedOver(title="", where=where, reason=reason) for where in nameless]
+    lessons = [lesson for lesson in lessons if lesson.title]
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
-    return Imported(lessons=lessons, passed_over=tuple(passed), notes=notes)
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
 
 
-_NAMELESS = "no words to build a title from"
 _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}"
-_LOST = "it refers to no imported claim"
 
 
 def _walk(
@@ -226,15 +219,14 @@ def _topic(text: str) -> str:
 
 def _below(blocks: Sequence[Fragment], place: int) -> Sequence[Fragment]:
     """Return the blocks that belong to a heading or an item: its text, its smaller items."""
-    block, end = blocks[place], place + 1
-    while end < len(blocks):
-        other = blocks[end]
-        if other.kind == HEADING or (
-            block.kind != HEADING and (other.kind != ITEM or other.level <= block.level)
-        ):
-            break
-        end += 1
-    return blocks[place + 1 : end]
+    block, below = blocks[place], blocks[place + 1 :]
+
+    def is_inside(other: Fragment) -> bool:
+        return other.kind != HEADING and (
+            block.kind == HEADING or (other.kind == ITEM and other.level > block.level)
+        )
+
+    return list(takewhile(is_inside, below))
 
 
 def _meant(block: Fragment) -> dict[str, str]:
@@ -300,7 +292,7 @@ def _supporters(text: str) -> tuple[str, ...]:
             found.append("")
         else:
             found[-1] += char
-    lines = (piece.strip() for piece in found)
+    lines = map(str.strip, found)
     return tuple(dict.fromkeys(line for line in lines if line.casefold() not in _NONE))
 
 
@@ -317,9 +309,8 @@ def _written_deferral(
     block: Fragment, below: Sequence[Fragment], where: str, base: str
 ) -> Incoming | PassedOver | None:
     """Return a deferral told as a heading, an item or a bold lead, with reason and trigger."""
-    if any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE)):
-        return None
-    if block.kind not in (HEADING, ITEM) and not block.text.startswith("**"):
+    is_label = any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE))
+    if is_label or not (block.kind in (HEADING, ITEM) or block.text.startswith("**")):
         return None
     own = _LABELLED.split(block.text)
     what, decided, reason = own[0].rstrip(" (;\u2014"), _DECIDED.search(own[0]), ""

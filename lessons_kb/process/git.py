@@ -19,8 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import IO
+from typing import Any
 
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process.programs import find_program
@@ -28,6 +27,8 @@ from lessons_kb.process.run import end_tree
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
+_MAX_LIST_BYTES, _MAX_BATCH_BYTES = 200_000_000, 40_000_000
+"""Of the ids of a history, and of the patches of a batch."""
 _MAX_UNTRACKED = 500
 _MAX_UNTRACKED_BYTES = 200_000
 """Of one file; a larger one is named without its text."""
@@ -83,55 +84,6 @@ class Done:
     error: str
 
 
-class Run:
-    """A run of git, and what it prints; GitError and the end of it when it is silent too long."""
-
-    def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes], what: str) -> None:
-        self._process = process
-        self._errors = errors
-        self._seconds = _SECONDS.get(what, _USUAL_SECONDS)
-        self._silence = GitError(
-            f"git {what} gave no answer in {self._seconds:.0f} seconds; "
-            "run `git status` to see what it waits for"
-        )
-
-    def read(self, size: int = -1) -> bytes:
-        """Return what comes next, ``size`` bytes unless it ends before."""
-        late = threading.Event()
-
-        def end_late() -> None:
-            late.set()
-            self.end()
-
-        timer = threading.Timer(self._seconds, end_late)
-        timer.daemon = True
-        try:
-            timer.start()
-            data = self._process.stdout.read(size) if self._process.stdout else b""
-        finally:
-            timer.cancel()
-        if late.is_set():
-            raise self._silence
-        return data
-
-    def wait(self) -> int:
-        """Return its exit code."""
-        try:
-            return self._process.wait(self._seconds)
-        except subprocess.TimeoutExpired:
-            raise self._silence from None
-
-    def error(self) -> str:
-        """Return what it wrote to stderr."""
-        self._errors.seek(0)
-        return self._errors.read(10_000).decode("utf-8", "replace")
-
-    def end(self) -> None:
-        """End it at once, with all it started."""
-        if self._process.poll() is None:
-            end_tree(self._process.pid)
-
-
 def find_git(otherwise: str = "") -> str:
     """Return the path of git; GitError without it, which ends with a way to do without."""
     git = find_program("git")
@@ -140,19 +92,15 @@ def find_git(otherwise: str = "") -> str:
     return git
 
 
-@contextlib.contextmanager
-def spawn(
-    cwd: str,
-    arguments: Sequence[str],
-    *,
-    stdin: IO[bytes] | None = None,
-    environment: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[Run]:
-    """Run git in ``cwd`` until the end of the block.
+def run_git(
+    cwd: str, *arguments: str, stdin: bytes = b"", limit: int = 0, **environment: str
+) -> Done:
+    """Run git in ``cwd`` so that the repository there starts no program of its own.
 
-    The repository there starts no program of its own. Raises GitError.
+    Raises GitError when git takes too long; what it prints is cut at ``limit`` bytes, without one
+    at MAX_BYTES.
     """
-    git = find_git()
+    git, limit = find_git(), limit or MAX_BYTES
     for folder in _upwards(cwd):
         for name in _READ_BY_GIT:
             path = os.path.join(folder, name)
@@ -162,37 +110,44 @@ def spawn(
         if os.path.lexists(os.path.join(folder, ".git")):
             break
     kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
-    with tempfile.TemporaryFile() as errors:
+    seconds, late = _SECONDS.get(arguments[0], _USUAL_SECONDS), threading.Event()
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
+        given.write(stdin)
+        given.seek(0)
         # In our own group: whoever ends that, as a terminal and agents do, ends git as well.
-        process = subprocess.Popen(
+        with subprocess.Popen(
             [git, "--no-pager", *_SAFE, *arguments],
             cwd=cwd,
             env={**kept, **_ENVIRONMENT, **environment},
-            stdin=stdin or subprocess.DEVNULL,
+            stdin=given,
             stdout=subprocess.PIPE,
             stderr=errors,
-        )
-        with process:
-            run = Run(process, errors, arguments[0])
+        ) as process:
+
+            def end_late() -> None:
+                late.set()
+                end_tree(process.pid)
+
+            timer = threading.Timer(seconds, end_late)
+            timer.daemon = True
+            timer.start()
             try:
-                yield run
+                output = process.stdout.read(limit + 1) if process.stdout else b""
+                if len(output) > limit:
+                    end_tree(process.pid)
+                code = process.wait()
             finally:
-                run.end()
-
-
-def run_git(cwd: str, *arguments: str, **environment: str) -> Done:
-    """Run git in ``cwd`` so that the repository there starts no program of its own.
-
-    Raises GitError when git is silent for too long; what it prints is cut at MAX_BYTES.
-    """
-    with spawn(cwd, arguments, environment=environment) as run:
-        output = run.read(MAX_BYTES + 1)
-        truncated = len(output) > MAX_BYTES
-        if truncated:
-            run.end()
-        code = run.wait()
-        error = run.error()
-    return Done(code=code, output=output[:MAX_BYTES], truncated=truncated, error=error)
+                timer.cancel()
+                if process.poll() is None:
+                    end_tree(process.pid)
+        if late.is_set():
+            raise GitError(
+                f"git {arguments[0]} gave no answer in {seconds:.0f} seconds; "
+                "run `git status` to see what it waits for"
+            )
+        errors.seek(0)
+        error = errors.read(10_000).decode("utf-8", "replace")
+    return Done(code=code, output=output[:limit], truncated=len(output) > limit, error=error)
 
 
 def decode(data: bytes) -> str:
@@ -237,7 +192,7 @@ def explain(error: str, what: str) -> str:
     return f"{what}: {reason}; {fix}"
 
 
-def ask_git(cwd: str, *arguments: str, **environment: str) -> bytes:
+def ask_git(cwd: str, *arguments: str, **environment: Any) -> bytes:
     """Return what git prints; GitError when it fails."""
     done = run_git(cwd, *arguments, **environment)
     if done.truncated:
@@ -266,11 +221,11 @@ class Repository:
         if not named and next(nearest, None) != self.top:
             raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
 
-    def run(self, *arguments: str, **environment: str) -> Done:
+    def run(self, *arguments: str, **environment: Any) -> Done:
         """Run git in the work tree, for a bounded time, with bounded output."""
         return run_git(self.top, *arguments, **environment)
 
-    def ask(self, *arguments: str, **environment: str) -> bytes:
+    def ask(self, *arguments: str, **environment: Any) -> bytes:
         """Return what git prints there; GitError when it fails."""
         return ask_git(self.top, *arguments, **environment)
 
@@ -587,7 +542,15 @@ class Branch(Repository):
         text = message.replace("\0", "")[:_MESSAGE_CHARS]
         for number in range(_TRIES):
             old, start = self.tip(), self.start()
-            tree = self._write_tree(start, change(start))
+            with tempfile.TemporaryDirectory() as folder:
+                index = {"GIT_INDEX_FILE": os.path.join(folder, "index")}
+                self.ask("read-tree", start, **index)
+                for path, data in change(start).items():
+                    blob = self.ask("hash-object", "-w", "--stdin", stdin=data).decode().strip()
+                    mode, _ = self.find_entry(start, path) or (_NEW_FILE, "")
+                    entry = f"{mode},{blob},{path}"
+                    self.ask("update-index", "--add", "--cacheinfo", entry, **index)
+                tree = self.ask("write-tree", **index).decode().strip()
             new = self.ask("commit-tree", tree, "-p", start, "-m", text, **people).decode().strip()
             done = self.run("update-ref", self._ref, new, old or "0" * len(new))
             if not done.code:
@@ -602,29 +565,17 @@ class Branch(Repository):
         if (entry := self.find_entry(self.tip(), path)) is not None:
             self.ask("update-index", "--add", "--cacheinfo", ",".join((*entry, path)))
 
-    def _write_tree(self, start: str, files: Mapping[str, bytes]) -> str:
-        with tempfile.TemporaryDirectory() as folder:
-            index = os.path.join(folder, "index")
-            self.ask("read-tree", start, GIT_INDEX_FILE=index)
-            for path, data in files.items():
-                content = pathlib.Path(folder, "content")
-                content.write_bytes(data)
-                blob = self.ask("hash-object", "-w", "--no-filters", "--", str(content)).decode()
-                mode, _ = self.find_entry(start, path) or (_NEW_FILE, "")
-                entry = f"{mode},{blob.strip()},{path}"
-                self.ask("update-index", "--add", "--cacheinfo", entry, GIT_INDEX_FILE=index)
-            return self.ask("write-tree", GIT_INDEX_FILE=index).decode().strip()
-
 
 _MAX_GAPS = 50
 """Commits in a row that cannot be read; a clone without any content has no others."""
-_COMMIT = "lessons-commit "
+_BATCH = 100
+"""Commits that git is asked for at once."""
+_MARK = b"\0lessons-commit "
 _PATCHES = (
     *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
-    f"--format=tformat:%x00{_COMMIT}%H %ct %cs%n%B%x00",
+    "--format=tformat:%x00lessons-commit %H %ct %cs%n%B%x00",
     *FORM,
 )
-_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -654,11 +605,10 @@ def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
 def _list_commits(repository: Repository, *options: str, start: str = "HEAD") -> list[str]:
     repository.head()
     command = ("rev-list", "--no-merges", *options, "--end-of-options", start)
-    with spawn(repository.top, command) as output:
-        found = output.read().decode().split()
-        if output.wait():
-            raise GitError(explain(output.error(), repository.top))
-        return found
+    done = run_git(repository.top, *command, limit=_MAX_LIST_BYTES)
+    if done.code:
+        raise GitError(explain(done.error, repository.top))
+    return done.output.decode().split()
 
 
 def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
@@ -678,45 +628,38 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
 def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Iterator[Commit]:
     """Yield commits with their patches, in the order of their ids.
 
-    git ends at the first file whose content a partial clone lacks: such a commit is left out and
-    the rest is asked for again, until 500 in a row cannot be read. Raises GitError where there is
-    no content at all.
+    git ends at the first file whose content a partial clone lacks: such a commit is left out,
+    until 500 in a row cannot be read. Raises GitError where there is no content at all.
     """
-    top = Repository(cwd).top
-    place, gaps, size, read = 0, 0, len(commits), 0
-    while place < len(commits):
-        held: Commit | None = None
-        wanted = commits[place : place + size]
-        end = place + len(wanted)
-        with tempfile.TemporaryFile() as ids:
-            ids.write("\n".join(wanted).encode())
-            ids.seek(0)
-            with spawn(top, (*_PATCHES, f"--unified={context}"), stdin=ids) as run:
-                for part in _split_commits(run):
-                    if held is not None:
-                        yield held
-                        place, read = place + 1, read + 1
-                    held = _parse_commit(part)
-                whole, error = run.wait() == 0, run.error()
-        if whole:
-            place, gaps, size, read = end, 0, len(commits), read + 1
-            if held is not None:
-                yield held
-        elif held is not None and len(wanted) > 1:
-            size = 1  # the last one may be cut: ask for it alone
-        else:
-            place, gaps, size = place + 1, gaps + 1, len(commits)
-        if gaps > _MAX_GAPS and not read:
-            raise GitError(f"{explain(error, cwd)}, or fetch the whole history again")
-        if gaps > 10 * _MAX_GAPS:
-            return
+    repository, gaps, is_read = Repository(cwd), 0, False
+    form = (*_PATCHES, f"--unified={context}")
+    for begin in range(0, len(commits), _BATCH):
+        batch = commits[begin : begin + _BATCH]
+        whole = run_git(
+            repository.top, *form, stdin="\n".join(batch).encode(), limit=_MAX_BATCH_BYTES
+        )
+        if not (whole.code or whole.truncated):
+            yield from map(_parse_commit, whole.output.split(_MARK)[1:])
+            gaps, is_read = 0, True
+            continue
+        for name in batch:  # one of them cannot be read, or they are too long together
+            done = run_git(repository.top, *form, stdin=name.encode(), limit=MAX_BYTES)
+            if done.code and not done.truncated:
+                gaps += 1
+            else:
+                gaps, is_read = 0, True
+                yield _parse_commit(done.output.removeprefix(_MARK), cut=done.truncated)
+            if gaps > _MAX_GAPS and not is_read:
+                raise GitError(f"{explain(done.error, cwd)}, or fetch the whole history again")
+            if gaps > 10 * _MAX_GAPS:
+                return
 
 
-def _parse_commit(part: bytes) -> Commit:
+def _parse_commit(part: bytes, *, cut: bool = False) -> Commit:
     head, _, rest = part.partition(b"\n")
     message, _, patch = rest.partition(b"\0")
     name, at, date = head.decode().split(" ")
-    patch = patch if len(part) <= MAX_BYTES else b""
+    patch = b"" if cut or len(part) > MAX_BYTES else patch
     return Commit(id=name, at=float(at), date=date, message=decode(message), patch=patch)
 
 
@@ -726,26 +669,10 @@ def read_commit(cwd: str, commit: str) -> str:
     return decode(Repository(cwd).ask(*form, "--end-of-options", commit))
 
 
-def _split_commits(output: Run) -> Iterator[bytes]:
-    """Yield what stands between the marks of commits; of one too long a little more than fits."""
-    mark = b"\0" + _COMMIT.encode()
-    rest, begun = b"", False
-    while chunk := output.read(_CHUNK):
-        *whole, rest = (rest + chunk).split(mark)
-        for part in whole:
-            if begun:
-                yield part
-            begun = True
-        if len(rest) > 2 * MAX_BYTES:
-            rest = rest[: MAX_BYTES + 1] + rest[-len(mark) :]
-    if begun:
-        yield rest
-
-
 SCOPES = {"user": "--global", "project": "--local"}
 """Where a driver is configured: for every repository of this user, or for one clone."""
-_FAILED = 128
-"""Exit code from which git means an error and not a number of conflicts."""
+_FAILED, _NOT_SET = 128, 5
+"""Exit codes: from which git means an error and not a number of conflicts; nothing to unset."""
 
 
 def merge_lines(
@@ -800,11 +727,6 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
     return command, os.path.join(cwd, origin.removeprefix("file:"))
 
 
-def has_config(cwd: str, scope: str) -> bool:
-    """Tell whether there is a file of git's configuration for this scope."""
-    return run_git(cwd, "config", SCOPES[scope], "--list", "--name-only").code == 0
-
-
 def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> None:
     """Configure a merge driver. Raises GitError when the configuration cannot be written."""
     for key, value in (("name", title), ("driver", command)):
@@ -813,14 +735,13 @@ def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> 
 
 def unset_driver(cwd: str, name: str, *, scope: str) -> None:
     """Take a merge driver out of the configuration; its section goes when nothing is left."""
-    for key in (f"merge.{name}.name", f"merge.{name}.driver"):
-        if not run_git(cwd, "config", SCOPES[scope], "--get", key).code:
-            _configure(cwd, SCOPES[scope], "--unset-all", key)
+    for key in ("name", "driver"):
+        _configure(cwd, SCOPES[scope], "--unset-all", f"merge.{name}.{key}")
 
 
 def _configure(cwd: str, *arguments: str) -> None:
     done = run_git(cwd, "config", *arguments)
-    if done.code:
+    if done.code not in (0, _NOT_SET):
         what = _last_line(done, "git config failed")
         raise GitError(f"{what}; grant yourself write access to git's configuration")
 

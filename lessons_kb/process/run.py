@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,7 +191,7 @@ def open_terminal() -> Terminal | None:
         return None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Ended:
     """How a command ended."""
 
@@ -207,12 +207,7 @@ class Ended:
 
 
 def run_captured(
-    command: Sequence[str],
-    *,
-    stall: float | None = 90.0,
-    grace: float = GRACE_SECONDS,
-    cwd: str | None = None,
-    env: Mapping[str, str] | None = None,
+    command: Sequence[str], *, stall: float | None = 90.0, grace: float = GRACE_SECONDS
 ) -> Ended:
     """Run ``command`` in a session of its own, pass its output on byte for byte, keep its end.
 
@@ -229,17 +224,13 @@ def run_captured(
             stack.callback(terminal.close)
         stack.enter_context(_handle_signals(run, terminal))
         try:
-            run.start(command, terminal, cwd=cwd, env=env)
+            run.start(command, terminal)
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             why = "command not found" if missing else (error.strerror or str(error))
-            return Ended(
-                state=FAILED,
-                code=NOT_FOUND if missing else NOT_STARTED,
-                seconds=time.monotonic() - began,
-                tail=f"{command[0]}: {why}\n",
-                message=f"{command[0]}: {why}",
-            )
+            message, code = f"{command[0]}: {why}", NOT_FOUND if missing else NOT_STARTED
+            seconds = time.monotonic() - began
+            return Ended(FAILED, code, seconds, f"{message}\n", message)
         finally:
             if terminal:
                 os.close(terminal.slave)
@@ -250,25 +241,19 @@ def run_captured(
             on_failure.callback(signal_session, run.child.pid, KILL)
             run.see_through()
             on_failure.pop_all()
-    return Ended(
-        state=run.guard.state,
-        code=run.code,
-        seconds=time.monotonic() - began,
-        tail=run.tail(),
-        message=run.message,
-    )
+    seconds = time.monotonic() - began
+    return Ended(run.guard.state, run.find_code(), seconds, run.find_tail(), run.message)
 
 
 class _CapturedRun:
-    """One command from start to end: a thread reads each of its streams, one waits for it."""
+    """One command from start to end: a thread reads each of its streams."""
 
-    child: Any
+    child: Any = None
 
     def __init__(self, guard: StallGuard, grace: float) -> None:
         self.guard = guard
         self.message = ""
         self._grace = grace
-        self._ended = threading.Event()
         self._lock = threading.Lock()
         self._heard = 0
         """Bytes."""
@@ -282,17 +267,17 @@ class _CapturedRun:
         self._signals: list[int] = []
         """Still to be sent while the command is being ended."""
 
-    @property
-    def code(self) -> int:
-        """Its exit code as a shell would report it."""
-        if self.guard.state == CANCELLED:
-            return _OF_SIGNAL + self._cancelled_by
-        if self.guard.state == STALLED:
-            return TIMED_OUT
-        code: int = self.child.returncode
-        return code if code >= 0 else _OF_SIGNAL - code
+    def has_ended(self) -> bool:
+        """Tell whether the command itself has, as far as it was waited for."""
+        return self.child is not None and self.child.returncode is not None
 
-    def tail(self) -> str:
+    def find_code(self) -> int:
+        """Return its exit code as a shell would report it."""
+        code: int = self.child.returncode
+        known = {CANCELLED: _OF_SIGNAL + self._cancelled_by, STALLED: TIMED_OUT}
+        return known.get(self.guard.state, code if code >= 0 else _OF_SIGNAL - code)
+
+    def find_tail(self) -> str:
         """Return the end of the output without the line, or at least the word, that a cut split."""
         with self._lock:
             kept = bytes(self._kept[-KEPT_BYTES:])
@@ -301,7 +286,7 @@ class _CapturedRun:
             kept = kept[next(ends, len(kept)) + 1 :]
         return kept.decode("utf-8", "replace")
 
-    def start(self, command: Sequence[str], terminal: Terminal | None, **options: Any) -> None:
+    def start(self, command: Sequence[str], terminal: Terminal | None) -> None:
         """Start the command; OSError when that cannot be done."""
         slave = terminal.slave if terminal else None
         shown = [fd for fd in (STDIN, STDOUT, STDERR) if terminal and os.isatty(fd)]
@@ -312,23 +297,17 @@ class _CapturedRun:
             stdout=slave if STDOUT in shown else subprocess.PIPE,
             stderr=slave if STDERR in shown else subprocess.PIPE,
             bufsize=0,
-            **options,
         )
         sources = {STDOUT: self.child.stdout, STDERR: self.child.stderr}
         pipes = {ours: pipe.fileno() for ours, pipe in sources.items() if pipe}
         if terminal:
             pipes[min({STDOUT, STDERR} & {*shown})] = terminal.master
         for ours, source in pipes.items():
-            own = os.dup(source)  # closed by its thread, however long that waits
-            self._readers.append(
-                threading.Thread(target=self._pass_on, args=(own, ours), daemon=True)
-            )
+            # The copy is closed by its thread, however long that waits.
+            work = (os.dup(source), ours)
+            self._readers.append(threading.Thread(target=self._pass_on, args=work, daemon=True))
         for pipe in filter(None, sources.values()):
             pipe.close()
-
-    def _wait(self) -> None:
-        self.child.wait()
-        self._ended.set()
 
     def _pass_on(self, source: int, ours: int) -> None:
         """Pass one stream on to one of ours until either ends; then the command learns of it."""
@@ -353,18 +332,22 @@ class _CapturedRun:
 
     def cancel(self, number: int) -> None:
         """End the command as cancelled by a signal, unless it has ended or is being ended."""
-        if self.guard.state == RUNNING and not self._ended.is_set():
+        if self.guard.state == RUNNING and not self.has_ended():
             self.guard.cancel()
             self._cancelled_by = number
             self._signals = [number, STOP, KILL] if number != STOP else [STOP, KILL]
 
     def see_through(self) -> None:
         """Wait until the command, or all that belongs to it, has ended and was passed on."""
-        for thread in (*self._readers, threading.Thread(target=self._wait, daemon=True)):
-            thread.start()
+        for reader in self._readers:
+            reader.start()
         while not self._is_over():
             self._look()
-            (time.sleep if self._ended.is_set() else self._ended.wait)(_POLL_SECONDS)
+            if self.has_ended():
+                time.sleep(_POLL_SECONDS)
+            else:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.child.wait(_POLL_SECONDS)
         # What was written before the end is passed on; what still runs may write for ever.
         most, self._last = self._heard + _MOST_LEFT_BYTES, time.monotonic()
         while any(reader.is_alive() for reader in self._readers) and self._heard <= most:
@@ -373,8 +356,7 @@ class _CapturedRun:
             time.sleep(_POLL_SECONDS / 10)
 
     def _is_over(self) -> bool:
-        ended = self._ended.is_set()
-        if ended:
+        if ended := self.has_ended():
             self.guard.finish(ok=self.child.returncode == 0)
         if self.guard.state not in (CANCELLED, STALLED):
             return ended
@@ -391,7 +373,7 @@ class _CapturedRun:
         if deadline is not None and now >= deadline and (stalled := self.guard.check(deadline)):
             self.message = stalled.user_line
             self._signals = [STOP, KILL]
-        if self._signals and self._ended.is_set():
+        if self._signals and self.has_ended():
             self._next_signal = min(self._next_signal, now + _LEFT_BEHIND_SECONDS)
         if self._signals and now >= self._next_signal:
             signal_session(self.child.pid, self._signals.pop(0))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from lessons_kb.learn.lesson_effect import (
@@ -31,46 +31,37 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 HEIGHT = 120
+ROWS = 20
+"""Cards shown of each kind: a page of 12,000 rows helps nobody."""
 PERCENT = "\u00a0%"
 _SMALLEST = 2.0
 """Pixels: a bar for one is seen beside a bar for a thousand."""
 _FILLED = 0.7
 """Share of a bar's place that it fills."""
+_TOTAL_LINES = 8
+_LONGEST = 160
+"""Characters of a title that are shown."""
+_UNTOLD = ("", "never used")
+"""Proposals and verdicts that make no group."""
+_EXTREMES = {0: "<1", 100: ">99"}
 
 
 class Bar(NamedTuple):
-    """One amount."""
+    """One amount; ``x`` and ``width`` are shares of the chart's width, the others pixels."""
 
-    x: str
-    y: str
-    width: str
-    height: str
+    x: float
+    y: float
+    width: float
+    height: float
     label: str
 
 
 class Dot(NamedTuple):
-    """One share."""
+    """One share; ``x`` is a share of the chart's width, ``y`` pixels."""
 
-    x: str
-    y: str
+    x: float
+    y: float
     label: str
-
-
-class Line(NamedTuple):
-    """What joins two dots."""
-
-    x1: str
-    y1: str
-    x2: str
-    y2: str
-
-
-class Whisker(NamedTuple):
-    """A share and the interval it lies in, as places across."""
-
-    low: str
-    mean: str
-    high: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,94 +75,49 @@ class Chart:
     description: str
     """The chart in words, for those who do not see it."""
     tone: str = ""
-    scale: tuple[str, ...]
+    scale: Sequence[str]
     """Labels from the top down, evenly apart."""
-    weeks: tuple[str, ...]
+    weeks: Sequence[str]
     """Labels of the first, the middle and the last week, as far as there are so many."""
-    height: int = HEIGHT
-    grid: tuple[int, ...] = (0, HEIGHT // 2, HEIGHT)
-    bars: tuple[Bar, ...] = ()
-    dots: tuple[Dot, ...] = ()
-    lines: tuple[Line, ...] = ()
+    bars: Sequence[Bar] = ()
+    dots: Sequence[Dot] = ()
+    lines: Sequence[tuple[Dot, Dot]] = ()
 
 
-def draw_amounts(
-    weeks: Sequence[str],
-    amounts: Sequence[int],
-    *,
-    name: str,
-    title: str,
-    summary: str = "",
-    tone: str = "",
-) -> Chart:
+def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> Chart:
     """Return a bar for each week's amount; ``weeks`` are ISO dates, as many as ``amounts``."""
     top = round_up(max(amounts, default=0))
     bars = []
     for number, (week, amount) in enumerate(zip(weeks, amounts, strict=True)):
         if amount > 0:
             height = max(HEIGHT * amount / top, _SMALLEST)
-            bars.append(
-                Bar(
-                    x=_across((number + (1 - _FILLED) / 2) / len(weeks)),
-                    y=_pixels(HEIGHT - height),
-                    width=_across(_FILLED / len(weeks)),
-                    height=_pixels(height),
-                    label=f"week from {week}: {amount:,}",
-                )
-            )
-    return Chart(
-        name=name,
-        title=title,
-        summary=summary,
-        description=describe_amounts(weeks, amounts),
-        tone=tone,
-        scale=(f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0"),
-        weeks=_label(weeks),
-        bars=tuple(bars),
-    )
+            x, width = (number + (1 - _FILLED) / 2) / len(weeks), _FILLED / len(weeks)
+            bars.append(Bar(x, HEIGHT - height, width, height, f"week from {week}: {amount:,}"))
+    scale = (f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0")
+    described = describe_amounts(weeks, amounts)
+    return Chart(description=described, scale=scale, weeks=_label(weeks), bars=bars, **words)
 
 
-def draw_shares(
-    weeks: Sequence[str],
-    shares: Sequence[float | None],
-    *,
-    name: str,
-    title: str,
-    summary: str = "",
-) -> Chart:
+def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: Any) -> Chart:
     """Return a dot for each week's share (0 to 1), joined where no week between is unknown."""
-    places: list[Dot | None] = []
-    for number, (week, share) in enumerate(zip(weeks, shares, strict=True)):
-        x = _across((number + 0.5) / len(weeks))
-        places.append(
-            None
-            if share is None
-            else Dot(
-                x, _pixels(HEIGHT * (1 - _bound(share))), f"week from {week}: {percent(share)}"
-            )
+    places = [
+        share
+        if share is None
+        else Dot(
+            (number + 0.5) / len(weeks),
+            HEIGHT * (1 - _bound(share)),
+            f"week from {week}: {percent(share)}",
         )
+        for number, (week, share) in enumerate(zip(weeks, shares, strict=True))
+    ]
     return Chart(
-        name=name,
-        title=title,
-        summary=summary,
         description=describe_shares(weeks, shares),
-        scale=tuple(map(percent, (1.0, 0.5, 0.0))),
+        scale=[*map(percent, (1.0, 0.5, 0.0))],
         weeks=_label(weeks),
-        dots=tuple(dot for dot in places if dot),
-        lines=tuple(Line(a.x, a.y, b.x, b.y) for a, b in pairwise(places) if a and b),
+        dots=[dot for dot in places if dot],
+        lines=[(a, b) for a, b in pairwise(places) if a and b],
+        **words,
     )
-
-
-def place_whisker(rate: Rate, *, top: float) -> Whisker | None:
-    """Return where a rate stands on an axis from 0 to ``top``; None where nothing was counted."""
-    if rate.of <= 0 or top <= 0:
-        return None
-    return Whisker(*(_across(_bound(v / top)) for v in (rate.low, rate.mean, rate.high)))
-
-
-def share_width(times: int, most: int) -> str:
-    """Return the width of a bar for ``times`` where the longest stands for ``most``."""
-    return _across(_bound(times / most)) if most > 0 else _across(0)
 
 
 def percent(share: float) -> str:
@@ -223,14 +169,6 @@ def _bound(share: float) -> float:
     return min(max(share, 0.0), 1.0)
 
 
-def _across(share: float) -> str:
-    return f"{100 * share:.2f}%"
-
-
-def _pixels(value: float) -> str:
-    return f"{value:.1f}"
-
-
 def file_link(path: str, *, page_folder: str | None = None) -> str:
     """Return a URL for an absolute path, with everything quoted that is not plain.
 
@@ -243,49 +181,6 @@ def file_link(path: str, *, page_folder: str | None = None) -> str:
             inside = path[len(folder) :].replace(os.sep, "/")
             return quote(os.fsencode(inside), safe="/")
     return pathlib.Path(path).as_uri()
-
-
-ROWS = 20
-"""Cards shown of each kind: a page of 12,000 rows helps nobody."""
-_TOTAL_LINES = 8
-_LONGEST = 160
-"""Characters of a title that are shown."""
-_EXTREMES = {0: "<1", 100: ">99"}
-_VERDICTS = {
-    "harms": (
-        *("bad", "✗"),
-        "The mistake is more frequent with the card, or people marked it as harmful.",
-    ),
-    "helps": ("good", "✓", "The mistake is less frequent with the card than before it."),
-    "no effect": (
-        *("warn", "="),
-        "Injected often enough to tell, but the mistake keeps coming back.",
-    ),
-    "too early": ("", "…", "Too few sessions with the card to tell, or none before it."),
-}
-"""Verdict → tone, mark, meaning; in the order in which they ask for a look."""
-_PROPOSALS = {
-    "archive": ("bad", "harmful or outdated cards", "lessons archive ID"),
-    "edit": ("warn", "injected but not followed", ""),
-    "promote": ("good", "mistakes that keep coming back", ""),
-}
-"""Proposal → tone, meaning, command."""
-_METHOD = (
-    "Each card is compared with itself. The upper, grey bar covers the sessions before its first "
-    "day in which it would have been injected: the share in which its mistake was seen. The lower "
-    "bar: the same for the sessions in which it was injected. A dot is the best estimate; its bar "
-    "holds the true share with 90\u00a0% probability (a Beta posterior). With few sessions the "
-    "bar is long."
-)
-_PARTS = {
-    "time": "Over time",
-    "todo": "Proposals",
-    "effect": "Cards by effect",
-    "noisy": "Noisy cards",
-    "never": "Never used",
-    "what": "Contents of the brain",
-}
-_TOTALS = ("kind", "severity", "stage", "project", "source", "status")
 
 
 def build_page(
@@ -307,23 +202,24 @@ def build_page(
     shown as text, whatever it holds.
     """
 
-    def group(effects: Sequence[Effect], **words: str) -> dict[str, object]:
-        return {**_group(effects, link, max(rows, 1)), **words}
+    def group(effects: Sequence[Effect]) -> dict[str, Any]:
+        """Return the rows under one heading, all on the same axis, and how many are left out."""
+        shown = effects[: max(rows, 1)]
+        highs = [rate.high for one in shown for rate in (one.before, one.after) if rate.of]
+        top = min(math.ceil(10 * max(highs, default=1.0)) / 10, 1.0)
+        return {
+            "rows": [_row(effect, link(effect), top) for effect in shown],
+            "axis": f"0 to {percent(top)}",
+            "count": len(effects),
+            "more": len(effects) - len(shown),
+        }
 
-    never = never_used(overview)
-    none = "None. No card asks to be edited, archived or promoted."
-    if not overview.injections:
-        none = "None yet. Proposals need some weeks of use."
-    verdicts = []
-    for name, (tone, mark, what) in _VERDICTS.items():
-        if found := [effect for effect in overview.effects if effect.verdict == name]:
-            words = {"tone": tone, "mark": mark, "what": what, "count": counted(len(found), "card")}
-            bars = name.replace(" ", "-")
-            verdicts.append(group(found, name=name, tone_of_bars=bars, **words))
-    proposals = []
-    for name, (tone, what, command) in _PROPOSALS.items():
-        if found := [effect for effect in overview.effects if effect.proposal == name]:
-            proposals.append(group(found, name=name, tone=tone, what=what, command=command))
+    def groups(field: str) -> dict[str, dict[str, Any]]:
+        found: dict[str, list[Effect]] = {}
+        for effect in overview.effects:
+            found.setdefault(getattr(effect, field), []).append(effect)
+        return {name: group(effects) for name, effects in found.items() if name not in _UNTOLD}
+
     page = _compile(template).render(
         style_hash=style_hash(template),
         home=home,
@@ -332,15 +228,13 @@ def build_page(
         scope=clean_line(scope),
         overview=overview,
         lead=describe(overview, scope=scope),
-        parts=_PARTS.items(),
         tiles=_tiles(overview),
         charts=_charts(overview.periods) if overview.injections or overview.recurrences else (),
-        weeks=[_week(period) for period in reversed(overview.periods)],
-        proposals={"groups": proposals, "none": none},
-        method=_METHOD,
-        verdicts=verdicts,
+        height=HEIGHT,
+        proposals=groups("proposal"),
+        verdicts=groups("verdict"),
         noisy=group(noisy(overview)),
-        never=group(never, count="1 card has" if len(never) == 1 else f"{len(never):,} cards have"),
+        never=group(never_used(overview)),
         totals=_totals(overview),
     )
     return redact(page)
@@ -367,20 +261,6 @@ def describe(overview: Overview, *, scope: str = "") -> str:
     return f"{said} No mistake came back." if overview.sessions else said
 
 
-def _group(
-    effects: Sequence[Effect], link: Callable[[Effect], str], limit: int
-) -> dict[str, object]:
-    """Return the rows under one heading, all of them on the same axis, and how many are left."""
-    shown = effects[:limit]
-    highs = [rate.high for one in shown for rate in (one.before, one.after) if rate.of]
-    top = min(math.ceil(10 * max(highs, default=1.0)) / 10, 1.0)
-    return {
-        "rows": [_row(effect, link(effect), top) for effect in shown],
-        "axis": f"0 to {percent(top)}",
-        "more": len(effects) - len(shown),
-    }
-
-
 def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     """Return one card in words; ``top`` is where the axis of its bars ends."""
     card = effect.card
@@ -399,7 +279,7 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     rates = {"before": effect.before, "after": effect.after}
     change = []
     for when, rate in rates.items() if any(rate.of for rate in rates.values()) else ():
-        low, high = round(100 * rate.low), round(100 * rate.high)
+        low, high = f"{100 * rate.low:.0f}", f"{100 * rate.high:.0f}"
         known = f"{rate.times:,} of {rate.of:,} ({low}–{high}{PERCENT})"
         change.append(f"{when} {known if rate.of else 'not known'}")
     chance = round(100 * effect.prevents)
@@ -416,20 +296,33 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         "checked": f"of {effect.checked:,}",
         "tokens": f"{effect.tokens:,}",
         "change": change,
-        **{when: place_whisker(rate, top=top) for when, rate in rates.items()},
+        **{when: _place_whisker(rate, top) for when, rate in rates.items()},
         "prevents": prevents if all(rate.of for rate in rates.values()) else "",
         "marks": ", ".join(f"{times:,}\u00a0{word}" for times, word in marks if times),
         "reason": f"{reason[0].upper()}{reason[1:]}." if reason else "",
     }
 
 
+def _place_whisker(rate: Rate, top: float) -> list[float]:
+    """Return low, mean and high on an axis from 0 to ``top``; [] where nothing was counted."""
+    return [_bound(v / top) for v in (rate.low, rate.mean, rate.high)] if rate.of else []
+
+
 @lru_cache(maxsize=1)
 def _compile(template: str) -> Template:
     from jinja2 import Environment, StrictUndefined
 
-    return Environment(
+    made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    ).from_string(template)
+    )
+    made.globals["share"] = _share
+    made.filters |= {
+        "across": lambda share: f"{100 * share:.2f}%",
+        "pixels": lambda value: f"{value:.1f}",
+        "number": lambda number: f"{number:,}",
+        "counted": counted,
+    }
+    return made.from_string(template)
 
 
 def style_hash(template: str) -> str:
@@ -460,6 +353,7 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
     weeks = [period.start for period in periods]
     if not weeks:
         return ()
+    shares = [period.addressed / period.checked if period.checked else None for period in periods]
     return (
         draw_amounts(
             weeks,
@@ -478,7 +372,7 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
         ),
         draw_shares(
             weeks,
-            [period.addressed / period.checked if period.checked else None for period in periods],
+            shares,
             name="addressed",
             title="Checklist items addressed",
             summary="share of those checked",
@@ -486,30 +380,15 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
     )
 
 
-def _week(period: Period) -> dict[str, str]:
-    return {
-        "start": period.start,
-        "injections": f"{period.injections:,}",
-        "checked": f"{period.checked:,}",
-        "share": _share(period.addressed, period.checked) or "–",
-        "recurrences": f"{period.recurrences:,}",
-    }
-
-
-def _totals(overview: Overview) -> list[dict[str, object]]:
-    totals: list[dict[str, object]] = []
-    for name in _TOTALS:
+def _totals(overview: Overview) -> list[tuple[str, list[tuple[str, int]]]]:
+    totals = []
+    for name in ("kind", "severity", "stage", "project", "source", "status"):
         counts: Sequence[tuple[str, int]] = getattr(overview, f"by_{name}")
         lines = [(clean_line(what) or "none", times) for what, times in counts[:_TOTAL_LINES]]
         if rest := sum(times for _what, times in counts[_TOTAL_LINES:]):
             lines.append((f"{len(counts) - _TOTAL_LINES:,} others", rest))
-        most = max((times for _what, times in lines), default=0)
         if lines:
-            shown = [
-                {"name": what, "times": f"{times:,}", "width": share_width(times, most)}
-                for what, times in lines
-            ]
-            totals.append({"name": f"By {name}", "lines": shown})
+            totals.append((name, lines))
     return totals
 
 

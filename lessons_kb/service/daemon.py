@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
@@ -25,7 +24,6 @@ from pathlib import Path
 
 import lessons_kb
 from lessons_kb import hook_client
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import refresh_launcher
 from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery, look_in_agent
@@ -52,6 +50,7 @@ SWITCH_SECONDS = 0.0005
 """For how long one thread keeps the interpreter from another. An answer gives it up at each of
 its many reads; beside a watcher that follows a checkout it would wait 5 ms after each."""
 _PACKAGE = os.path.dirname(lessons_kb.__file__)
+_FOLDERS = [folder for folder, _, files in os.walk(_PACKAGE) if "__init__.py" in files]
 STATUS, STOP = b"?status", b"?stop"
 """Sent in the place of an agent's name."""
 
@@ -61,16 +60,28 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
-        path = _private_path(who)
-        with _only_one(path) as alone:
-            if not alone:
-                return 0
-            return _Daemon(who, path, idle_seconds).run()
+        try:
+            path = hook_client.socket_path(who)
+        except OSError:
+            # Made here, checked there: whoever made it first, only a folder of our own is used.
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
+            path = hook_client.socket_path(who)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(f"{path}.lock", flags, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _Daemon(who, path, idle_seconds).run()
+        except BlockingIOError:
+            pass  # another daemon holds the lock
+        finally:
+            os.close(lock)
     except (OSError, LessonsError) as error:
         if not find_obstacle():
             note_failure(f"{type(error).__name__}: {error}")
         log_trouble("daemon", "start", str(error))
         return 1
+    return 0
 
 
 _SAMPLE = 'fix the lesson\'s "token" key'
@@ -85,22 +96,19 @@ class _Daemon:
     """The listening socket, the open brains, and when to leave."""
 
     def __init__(self, who: bytes, path: str, idle_seconds: float) -> None:
-        self._who = who
-        self._path = path
-        self._idle = idle_seconds
+        self._who, self._path, self._idle = who, path, idle_seconds
         self._started = time.time()
         self._workspace = Workspace(os.sep)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
         self._leaving = threading.Event()
-        self._package = _package_files()
-        self._folders = self._package_folders()
+        self._package, self._folders = _package_files(), _package_folders()
         self._looked = time.monotonic()
         self._warm: weakref.WeakSet[Brain] = weakref.WeakSet()
         self._answered = 0
         self._last_error = ""
 
-    def run(self) -> int:
+    def run(self) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path)  # left by one that was killed: the lock says that none lives
         with socket.socket(socket.AF_UNIX) as listener:
@@ -120,7 +128,6 @@ class _Daemon:
                     os.unlink(self._path)
                 self._pool.shutdown()
                 self._workspace.close()
-        return 0
 
     def _has(self, inode: int) -> bool:
         """Tell whether the socket still stands where clients look for it."""
@@ -137,8 +144,6 @@ class _Daemon:
             except TimeoutError:
                 if time.monotonic() - asked >= self._idle or not self._has(inode):
                     return
-                continue
-            except InterruptedError:
                 continue
             asked = time.monotonic()
             if self._waiting.acquire(blocking=False):
@@ -249,13 +254,11 @@ class _Daemon:
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
                 import_module(f"lessons_kb.session.{name}")
-            for agent in AGENTS.values():
-                _ = agent.module  # loads it
             redact(_SAMPLE)
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))
 
-    def _status(self) -> Mapping[str, object]:
+    def _status(self) -> dict[str, object]:
         return {
             "pid": os.getpid(),
             "version": lessons_kb.__version__,
@@ -266,17 +269,9 @@ class _Daemon:
             "last_error": self._last_error,
         }
 
-    def _package_folders(self) -> list[int]:
-        """Return when an entry of each folder of our package was last replaced or added."""
-        times = []
-        for folder in {os.path.dirname(path) for path in self._package}:
-            with contextlib.suppress(OSError):
-                times.append(os.stat(folder).st_mtime_ns)
-        return sorted(times)
-
     def _is_outdated(self) -> bool:
         """Tell whether files of our package were replaced, as every installer does."""
-        if (folders := self._package_folders()) == self._folders:
+        if (folders := _package_folders()) == self._folders:
             return False
         self._folders = folders  # where only a cache of compiled modules is new, we stay
         return _package_files() != self._package
@@ -284,36 +279,10 @@ class _Daemon:
     def _look_again(self) -> None:
         """Leave if a file of our package was written in place; nobody waits for this look."""
         now = time.monotonic()
-        if now - self._looked < LOOK_AGAIN_SECONDS:
-            return
-        self._looked = now
-        if _package_files() != self._package:
-            self._leave()
-
-
-def _private_path(who: bytes) -> str:
-    try:
-        return hook_client.socket_path(who)
-    except OSError:
-        # Made here, checked there: whoever made it first, only a folder of our own is used.
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
-        return hook_client.socket_path(who)
-
-
-@contextlib.contextmanager
-def _only_one(path: str) -> Iterator[bool]:
-    """Hold the lock beside a socket; False where another daemon does."""
-    lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    alone = True
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        alone = False
-    try:
-        yield alone
-    finally:
-        os.close(lock)
+        if now - self._looked >= LOOK_AGAIN_SECONDS:
+            self._looked = now
+            if _package_files() != self._package:
+                self._leave()
 
 
 def _receive(connection: socket.socket) -> bytes:
@@ -344,6 +313,15 @@ def _package_files() -> dict[str, tuple[int, int]]:
                 info = os.stat(path)
                 found[path] = (info.st_mtime_ns, info.st_size)
     return found
+
+
+def _package_folders() -> list[int]:
+    """Return when an entry of each folder of our package was last replaced or added."""
+    times = []
+    for folder in _FOLDERS:
+        with contextlib.suppress(OSError):
+            times.append(os.stat(folder).st_mtime_ns)
+    return times
 
 
 def _memory_bytes() -> int:

@@ -11,16 +11,8 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from lessons_kb.agents.capabilities import (
-    AGENTS,
-    Agent,
-    Payload,
-    event_name,
-    find_host,
-    is_attended,
-    replaced_by,
-    text_of,
-)
+from lessons_kb.agents.capabilities import AGENTS, Agent, event_name, find_host, is_attended
+from lessons_kb.agents.payloads import Payload, read_payload, replaced_by, text_of
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.injected import posted_session
 from lessons_kb.brain.layers import Layers
@@ -66,13 +58,16 @@ def answer_event(
             return row.silence, ""
         row = AGENTS[find_host(agent, payload, environment)]
         name = event_name(payload, row.name)
-        event = _read_event(row, name, payload, environment, cwd=cwd, posted_by=posted_by)
+        event = _read_event(row, name, payload, environment, cwd, posted_by)
         if event is None:
             return row.silence, ""
         session = f"{row.name} {event.session}"
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""
-        event.patience = _find_patience(environment, resident=find is not None)
+        # The local answer has to come in time, and a client leaves a process that takes longer.
+        event.patience = read_deadline(environment.get(DEADLINE_VARIABLE.decode(), "")) / 4
+        if find is not None:
+            event.patience = min(event.patience, LONGER_SECONDS / 2)
         can = Capabilities(
             context=event.takes_context and name in row.context,
             lines=name in row.lines and not (posted_by and row.progress),
@@ -103,27 +98,21 @@ def _parse(data: bytes | str) -> Payload | None:
     try:
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         payload = json.loads(text.removeprefix("\ufeff"))
-        if "\\u" in text and "\\ud" in text.lower():
-            # Half a surrogate pair is no text: no file or database takes it.
+        if "\\ud" in text.lower():  # half a surrogate pair is no text: no file or database takes it
             whole = json.dumps(payload, ensure_ascii=False)
-            payload = json.loads(whole.encode("utf-8", "replace").decode("utf-8"))
+            payload = json.loads(whole.encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return payload if isinstance(payload, dict) else None
 
 
 def _read_event(
-    row: Agent,
-    name: str,
-    payload: Payload,
-    environment: Mapping[str, str],
-    *,
-    cwd: str,
-    posted_by: str,
+    row: Agent, name: str, payload: Payload, environment: Mapping[str, str], cwd: str, user: str
 ) -> HookEvent | None:
     """Return what happened, None for what is to be passed over; ``cwd`` if no directory is named.
 
-    The session's project and the agent's working directory are absolute.
+    The session's project and the agent's working directory are absolute. ``user`` is who sent it
+    from another machine.
     """
     if name not in row.events:
         return None
@@ -132,42 +121,32 @@ def _read_event(
         what=row.events[name],
         agent=row.name,
         again=again,
-        posted=bool(posted_by),
+        posted=bool(user),
         within=max(row.within, _LATE_SECONDS) if again else row.within,
         keeps_directory=row.keeps_directory,
         hooked_tools=row.hooked_tools,
         rewritten=row.rewritten,
     )
-    row.module.read(payload, name, event)
+    read_payload(row.name, payload, name, event)
     if not event.what or not event.session:
         return None
     if event.what == "after":
         event.before = replaced_by(event.arguments)
-    if posted_by:
-        event.session = posted_session(posted_by, event.session)
-        event.transcript = ""  # a file of the other machine
     here = text_of(payload, "cwd")
-    if not posted_by and not os.path.isabs(here):  # another machine may have other paths
-        here = ""
-    projects = (environment.get(variable, "") for variable in row.project)
-    project = next((p for p in projects if os.path.isabs(p) and os.path.isdir(p)), "")
     roots = payload.get("workspace_roots")
     named = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else here
-    is_folder = posted_by or (os.path.isabs(named) and os.path.isdir(named))
-    directory = project or (named if is_folder else "") or cwd
+    if user:  # another machine may have other paths, and its files are none of ours
+        event.session, event.transcript = posted_session(user, event.session), ""
+    else:
+        here, named = (path if os.path.isabs(path) else "" for path in (here, named))
+        named = named if os.path.isdir(named) else ""
+    projects = (environment.get(variable, "") for variable in row.project)
+    project = next((p for p in projects if os.path.isabs(p) and os.path.isdir(p)), "")
+    directory = project or named or cwd
     event.cwd = event.cwd or here or directory
     pin = f"{row.name} {event.session}"
-    event.directory = project or pin_directory(pin, directory, look=not posted_by)
+    event.directory = project or pin_directory(pin, directory, look=not user)
     return event
-
-
-def _find_patience(environment: Mapping[str, str], *, resident: bool) -> float:
-    """Return for how long a server may be waited for: the local answer has to come in time.
-
-    A client leaves a ``resident`` process that takes longer than it waits.
-    """
-    patience = read_deadline(environment.get(DEADLINE_VARIABLE.decode(), "")) / 4
-    return min(patience, LONGER_SECONDS / 2) if resident else patience
 
 
 def log_failure(agent: str, hook_event: str, error: BaseException | str) -> None:

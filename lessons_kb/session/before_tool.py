@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from lessons_kb.brain.detection import (
     Detected,
@@ -67,7 +66,6 @@ from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import excerpt, redact_short
 
 _CHANGES = ("edit", "create", "remove")
-_COMMANDS = ("command", "test")
 _MAX_FILES = 50
 _MAX_CHANGED = 1_000
 """Files that one command may change: those below a folder that it removes are looked at, too."""
@@ -86,8 +84,26 @@ _PASSES = "It will pass when you propose it again, changed or as it is."
 _ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
-Guarding = tuple[Layer, Card, dict[str, str]]
-"""A brain, a card of it, and the files of the call that it guards, with what each is noted as."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Concern:
+    """A card that is about a call: it guards files of it, or describes a mistake that it makes."""
+
+    layer: Layer
+    card: Card
+    files: Mapping[str, str]
+    """Files of the call, with what each is noted as."""
+    mistake: Detected | None = None
+
+    @property
+    def asks(self) -> bool:
+        """Whether a human is asked before the call."""
+        return self.card.gate == "ask" and self.card.severity == "high"
+
+    @property
+    def marks(self) -> list[str]:
+        """What the lines of the mistake are noted as."""
+        return mark_matches([self.mistake] if self.mistake else [])
 
 
 def answer(hook: Hook) -> Answer:
@@ -100,54 +116,77 @@ def answer(hook: Hook) -> Answer:
     event = hook.event
     if line := _take_stop(hook):
         return Answer(stop=line)
-    if event.spawns is not None:
-        _note_spawned(hook, *event.spawns)
+    if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
+        spawned = [event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED)]
+        with turn_state(hook.journal, event.session) as state:
+            state.spawned.append(spawned)
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
-    brain, guarding, detected = _find_fresh(hook, call)
+    brain, concerns = _find_concerns(hook, call)
     late = find_sure(brain, describe(brain, call.changes), hook.state)
-    marks = _find_marks(hook, call)
-    if not (guarding or detected or late or marks):
+    before = None
+    if call.written and has_detectors(hook.brain):  # to know the mistakes that it adds
+        before = find_in_files(hook.brain, call.written, hook.scope)
+    if not (concerns or late or before is not None):
         return NOTHING
+    return _hold_or_tell(hook, brain, call, concerns, late, before)
+
+
+def _hold_or_tell(
+    hook: Hook,
+    brain: Layers,
+    call: _Call,
+    concerns: Sequence[_Concern],
+    late: list[Found],
+    before: Sequence[Detected] | None,
+) -> Answer:
+    """Refuse a call, have the user asked, or say what its cards say, each once.
+
+    ``before`` are the mistakes that stand in its files, None where nobody looked.
+    """
+    event = hook.event
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
-    asked_by = event.id if can.ask else ""
     # Of a server's cards a client is told the ids, not where they lie.
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
-    afters = [tell_after(one, told_from) for one in detected if call.changes]
-    gates = [one for one in guarding if not _is_heeded(one[1], call)]
-    done = _find_done(hook, limits, [*_cards(guarding, detected), *late])
+    gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
+    mistakes = [one.mistake for one in concerns if one.mistake]
+    afters = [(one, tell_after(one, told_from)) for one in mistakes if call.changes]
+    done = _find_done(hook, limits, [*((one.layer, one.card) for one in concerns), *late])
     context, block = "", None
     with hook.transaction() as state:
-        if event.again and event.id:
-            _take_back(hook, brain, state)
-        refusal, lines = _refuse(state, event.id, can, gates, detected, told_from)
+        if event.again and event.id and (unsaid := state.take_back(event.id)):
+            for layer in brain.layers:  # what another process noted and did not get to say is new
+                layer.session_journal.forget_context(event.context, unsaid)
+        refusal, lines = _refuse(state, event.id, can, gates, told_from)
         texts = [(GUARD, refusal)] if refusal else []
         if refusal:  # the call is not made: nobody is asked, and nothing is expected of it
-            gates, afters, marks, can = [], [], [], replace(can, context=True)
-        state.holding += [[event.call, mark] for mark in marks]
-        asking, stopping = _note_asked(state, asked_by, gates, [] if refusal else detected)
-        new, seen = _note_shown(hook, state, guarding, detected)
+            gates, afters, before, can = [], [], None, replace(can, context=True)
+        if before is not None:
+            state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
+        asking = _note_asked(state, event.id if can.ask else "", gates)
+        new, seen = _note_shown(hook, state, concerns)
         late = state.note_late(event.id, late)
         if new or seen or late:
             cards = new | dict.fromkeys(late, True)
             block, said = _tell(hook, state, limits, cards, seen, told_from, done)
             texts += said
-        question = _question(asking, stopping, told_from)
+        question = _question(asking, told_from)
         if question and not can.ask and can.context:
             texts.append((GUARD, f"{_NOBODY} {question}"))
-        if detected or new or late or texts:
+        if mistakes or new or late or texts:
             context = state.deliver(texts, can)
-        if context and asked_by and question:
-            state.held.append([asked_by, context])
+        if context and question and event.id and can.ask:
+            state.held.append([event.id, context])
         # What a human decides, or is told with the result anyway, is not told once more.
         told = (can.ask and question) or any(about == MATCH for about, _text in state.waiting)
-        for one, text in zip(detected, afters, strict=False):
+        for one, text in afters:
             state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
     ask = ""
     if question and can.ask:
-        proceed = _PROCEED.format(*(("the file", "it is") if asking else ("things", "they are")))
+        is_file = any(not one.mistake for one in asking)
+        proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
         ask = f"{_PERMISSION} {question} {proceed}"
     if not (context or ask or (block is not None and block.lessons)):
         return NOTHING
@@ -173,79 +212,65 @@ def _take_stop(hook: Hook) -> str:
     return line
 
 
-def _note_spawned(hook: Hook, kind: str, asked: str) -> None:
-    """Keep what a subagent is asked: the event with which it begins does not say."""
-    pair = [kind, excerpt(asked, _MAX_ASKED)]
-    with turn_state(hook.journal, hook.event.session) as state:
-        state.spawned.append(pair)
-
-
-def _find_marks(hook: Hook, call: _Call) -> list[str]:
-    """Return the mistakes in the files that a command writes to, to know those that it adds."""
-    if not call.written or not has_detectors(hook.brain):
-        return []
-    return ["", *mark_matches(find_in_files(hook.brain, call.written, hook.scope))]
-
-
-def _take_back(hook: Hook, brain: Layers, state: TurnState) -> None:
-    """Make what another process noted for this call, and did not get to say, new once more."""
-    if unsaid := state.take_back(hook.event.id):
-        for layer in brain.layers:
-            layer.session_journal.forget_context(hook.event.context, unsaid)
-
-
-def _note_asked(
-    state: TurnState, asked_by: str, guarding: Sequence[Guarding], detected: Sequence[Detected]
-) -> tuple[list[Guarding], list[Detected]]:
-    """Return what a human is to be asked about, and was not asked about in this session."""
-    asked = {key for _call, key in state.asked}
-    asking = [
-        (layer, card, new)
-        for layer, card, files in guarding
-        if _may_ask(card) and (new := {f: key for f, key in files.items() if key not in asked})
-    ]
-    stopping = [d for d in detected if _may_ask(d.card) and not asked.issuperset(mark_matches([d]))]
-    # A file that the question has no room for, so that a human has not read of it, is asked about
-    # again.
-    named = _files(asking)[:_MAX_NAMED]
-    keys = [key for *_names, files in asking for file, key in files.items() if file in named]
-    state.asked += [[asked_by, key] for key in (*keys, *mark_matches(stopping))]
-    return asking, stopping
-
-
 def _refuse(
-    state: TurnState,
-    call: str,
-    can: Capabilities,
-    guarding: Sequence[Guarding],
-    detected: Sequence[Detected],
-    directory: str,
+    state: TurnState, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
 ) -> tuple[str, tuple[str, ...]]:
     """Return why a call is refused, and lines for the user; no card and file twice in a session.
 
     A card wants it, or a question to the user whose dialog would not show them its reason.
     """
     refused = {key for _call, key in state.refused}
-
-    def note(card: Card, files: Mapping[str, str]) -> bool:
-        unexplained = can.ask and not can.explains and _may_ask(card)
-        if not can.refuse or not (card.gate == "once" or unexplained):
-            return False
-        new = set(files.values()) - refused
-        state.refused += [[call, key] for key in new]
-        return bool(new)
-
-    guards = [one for one in guarding if note(one[1], one[2])]
-    mistakes = [one for one in detected if note(one.card, _touched(one))]
-    question = _question(guards, mistakes, directory)
-    if any(_may_ask(card) for _layer, card in _cards(guards, mistakes)):
+    held: list[_Concern] = []
+    for one in gates if can.refuse else ():
+        unexplained = can.ask and not can.explains and one.asks
+        new = set(one.files.values()) - refused
+        if new and (one.card.gate == "once" or unexplained):
+            state.refused += [[call, key] for key in new]
+            held.append(one)
+    question = _question(held, directory)
+    if any(one.asks for one in held):
         line = f"{_PERMISSION} {question}"
         return f"{line} {_ASKED_NEXT}", (line,)
     return f"{_REFUSED} {question} {_PASSES}" if question else "", ()
 
 
+def _note_asked(state: TurnState, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
+    """Return what a human is to be asked about, and was not asked about in this session."""
+    asked = {key for _call, key in state.asked}
+    asking: list[_Concern] = []
+    for one in gates:
+        new = {file: key for file, key in one.files.items() if key not in asked}
+        if one.asks and (not asked.issuperset(one.marks) if one.mistake else new):
+            asking.append(one if one.mistake else replace(one, files=new))
+    # A file that the question has no room for, so that a human has not read of it, is asked about
+    # again.
+    named = _files(asking)[:_MAX_NAMED]
+    for one in asking:
+        keys = one.marks or [key for file, key in one.files.items() if file in named]
+        state.asked += [[asked_by, key] for key in keys]
+    return asking
+
+
+def _question(asking: Sequence[_Concern], directory: str) -> str:
+    """Return which lessons want a permission for which files or lines, and where they lie."""
+    mistakes = [one.mistake for one in asking if one.mistake]
+    places = [f"{name_place(one.matches[0])} is added or run" for one in mistakes[:_MAX_NAMED]]
+    if files := _files(asking):
+        more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
+        names = ", ".join(map(show_path, files[:_MAX_NAMED]))
+        places.append(f"{names}{more} is changed or run")
+    cards = list(dict.fromkeys((one.layer, one.card) for one in asking))[:_MAX_NAMED]
+    lessons = [name_card(layer, card, directory) for layer, card in cards]
+    return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
+
+
+def _files(asking: Iterable[_Concern]) -> list[str]:
+    """Return the guarded files, each once."""
+    return list(dict.fromkeys(file for one in asking if not one.mistake for file in one.files))
+
+
 def _note_shown(
-    hook: Hook, state: TurnState, guarding: Sequence[Guarding], detected: Sequence[Detected]
+    hook: Hook, state: TurnState, concerns: Sequence[_Concern]
 ) -> tuple[dict[Found, bool], list[Detected]]:
     """Return the cards and the lines that were not shown in this session, or long ago.
 
@@ -256,19 +281,18 @@ def _note_shown(
     keys: dict[str, None] = {}
     new: dict[Found, bool] = {}
     seen: list[Detected] = []
-    for found in detected:
-        marks = mark_matches([found])
-        if not shown.issuperset(marks):
-            seen.append(found)
-            keys |= dict.fromkeys(marks)
-    matched = [(one.layer, one.card, _touched(one)) for one in detected]
-    for layer, card, files in (*matched, *guarding):
-        if not shown.issuperset(files.values()):
+    for one in concerns:
+        if one.mistake and not shown.issuperset(one.marks):
+            seen.append(one.mistake)
+            keys |= dict.fromkeys(one.marks)
+        if not shown.issuperset(one.files.values()):
             # Of the many files of a broad pattern the first one is worth saying it again.
-            broad = (layer, card, files) in guarding and all(map(_is_broad, card.paths))
-            known = broad and any(key.startswith(_key(layer, card, "")) for key in shown)
-            new[layer, card] = new.get((layer, card), False) or not known
-            keys |= dict.fromkeys(files.values())
+            broad = not one.mistake and all("**" in p or p[:1] == "*" for p in one.card.paths)
+            prefix = _key(one.layer, one.card, "")
+            known = broad and any(key.startswith(prefix) for key in shown)
+            found = one.layer, one.card
+            new[found] = new.get(found, False) or not known
+            keys |= dict.fromkeys(one.files.values())
     state.shown += [[hook.event.id, key, prompt] for key in keys if key not in shown]
     return new, seen
 
@@ -307,16 +331,10 @@ def _find_done(hook: Hook, limits: LessonLimits, cards: Sequence[Found]) -> froz
     had = [card for layer, card in cards if (card.id, card_digest(card)) in known[layer]]
     if not had:
         return frozenset()
-    evidence = find_session_evidence(
-        hook.journal, hook.event.session, hook.brain.layers, after=hook.state.after
-    )
+    event, after = hook.event, hook.state.after
+    evidence = find_session_evidence(hook.journal, event.session, hook.brain.layers, after=after)
     items = check_items(had, "", evidence).items
     return frozenset(item.item for item in items if item.state == SHOWN)
-
-
-def _as_told(change: Change) -> Change:
-    """Leave a change as the arguments tell it: its file is on another machine."""
-    return change
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -330,8 +348,12 @@ class _Call:
     commands: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     """Files that a command writes to: what it writes is seen in them once it has ended."""
-    place: Callable[[Change], Change] = _as_told
+    place: Callable[[Change], Change] | None = None
     """Looks at the file that a change is made to, and gives the change its lines."""
+
+    def placed(self) -> Iterable[Change]:
+        """Return the changes with their lines, as far as we may look."""
+        return map(self.place, self.changes) if self.place else self.changes
 
 
 def _read_call(hook: Hook) -> _Call:
@@ -341,16 +363,16 @@ def _read_call(hook: Hook) -> _Call:
     events = parse_call(call, arguments, cwd=event.cwd, secrets=True)
     does, command = events[0].kind, events[0].text
     targets = [path for one in events if one.kind in _CHANGES for path in one.targets]
+    place = place_creation
+    commands: list[str] = []
+    written: list[str] = []
     if does in _CHANGES:
         patch = command if is_patch_command(command) else arguments
         changes = find_changes(patch, scope=scope, cwd=event.cwd) if does != "remove" else []
         place = place_creation if does == "create" else place_change
-        commands: tuple[str, ...] = ()
-        written: list[str] = []
-    elif does in _COMMANDS:
+    elif does in ("command", "test"):
         begin = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
-        changes, place = find_documents(command, scope=scope, cwd=begin), place_creation
-        commands = tuple(find_run(command))
+        changes, commands = find_documents(command, scope=scope, cwd=begin), find_run(command)
         written = [] if event.posted else list(dict.fromkeys(targets))[:_MAX_FILES]
         targets += _named_in(command, scope, begin, look=not event.posted)
     else:
@@ -358,62 +380,86 @@ def _read_call(hook: Hook) -> _Call:
     return _Call(
         changed=tuple(dict.fromkeys(targets)),
         changes=tuple(changes[:_MAX_FILES]),
-        commands=commands,
+        commands=tuple(commands),
         written=tuple(written),
-        place=_as_told if event.posted else partial(place, root=scope),
+        place=None if event.posted else partial(place, root=scope),
     )
 
 
-def _find_fresh(hook: Hook, call: _Call) -> tuple[Layers, list[Guarding], list[Detected]]:
-    """Return the cards about a call, and the brain that they were found in; a server's are last."""
-    brain = hook.brain
-    guarding, detected = _find(brain, call)
-    if any(_is_stale(layer, card) for layer, card in _cards(guarding, detected)):
-        brain = freshen(brain)[0]
-        guarding, detected = _find(brain, call)
-    if any(map(_is_about_calls, hook.state.served)):
-        more, found = _find_served(brain, call, hook.state.served)
-        guarding, detected = guarding + more, detected + found
-    return brain, guarding, detected
+def _find_concerns(hook: Hook, call: _Call) -> tuple[Layers, list[_Concern]]:
+    """Return the cards about a call, and the brain that they were found in.
 
-
-def _find(brain: Layers, call: _Call) -> tuple[list[Guarding], list[Detected]]:
-    """Return the cards about a call, those of the worst mistakes first."""
-    guarding: list[Guarding] = []
-    if call.changed:
-        guarding = [found for one in brain.layers for found in _guarding(brain, one, call.changed)]
-    placed = map(call.place, call.changes)  # only where it is asked for
-    detected = find_detected(brain, placed, call.commands)
-    severity = SEVERITIES.index
-    guarding.sort(key=lambda g: (-severity(g[1].severity), -g[1].occurrences, g[1].id))
-    detected.sort(key=lambda d: (-severity(d.card.severity), -d.card.occurrences, d.card.id))
-    return guarding, detected
-
-
-def _is_about_calls(served: Mapping[str, Any]) -> bool:
-    return served.get("gate") == "ask" or bool(served.get("detect"))
-
-
-def _find_served(
-    brain: Layers, call: _Call, served: Sequence[dict[str, Any]]
-) -> tuple[list[Guarding], list[Detected]]:
-    """Return the server's lessons that ask before a call, and those whose mistake is in it.
-
-    They are about calls only where the user allows it. The nearest brain stands for theirs.
+    Mistakes come first, then the worst; a server's lessons are last, and about calls only where
+    the user allows it: the nearest brain stands for theirs.
     """
-    cards = [read_card(one) for one in served if _is_about_calls(one)]
-    placed = map(call.place, call.changes)
-    guarded, matches = find_in_call(cards, call.changed, placed, call.commands)
-    layer = brain.layers[0]
-    return (
-        [(layer, card, _keys(layer, card, files)) for card, files in guarded],
-        [Detected(layer=layer, card=card, matches=found) for card, found in matches],
+    brain = hook.brain
+    concerns = _find_local(brain, call)
+    if any(_is_stale(one.layer, one.card) for one in concerns):
+        brain = freshen(brain)[0]
+        concerns = _find_local(brain, call)
+    served = (one for one in hook.state.served if one.get("gate") == "ask" or one.get("detect"))
+    if cards := [read_card(one) for one in served]:
+        guarded, matches = find_in_call(cards, call.changed, call.placed(), call.commands)
+        layer = brain.layers[0]
+        mistakes = [Detected(layer=layer, card=card, matches=found) for card, found in matches]
+        concerns += map(_concern_of, mistakes)
+        concerns += (_guard(layer, card, files) for card, files in guarded)
+        concerns.sort(key=lambda one: not one.mistake)
+    return brain, concerns
+
+
+def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
+    """Look into the last commit as it is: a hook before every call has no time for a scan."""
+
+    def search(one: Layer) -> list[_Concern]:
+        matching = one.guarding(call.changed)
+        cards = find_usable(one, matching, brain.project)
+        return [_guard(one, card, matching[n]) for n, card in cards.items()]
+
+    concerns = [*map(_concern_of, find_detected(brain, call.placed(), call.commands))]
+    for layer in brain.layers if call.changed else ():
+        layer.prepare()
+        if layer.state is not None:
+            concerns += layer.read(search)
+    return sorted(
+        concerns,
+        key=lambda one: (
+            not one.mistake,
+            -SEVERITIES.index(one.card.severity),
+            -one.card.occurrences,
+            one.card.id,
+        ),
     )
 
 
-def _cards(guarding: Iterable[Guarding], detected: Iterable[Detected]) -> list[tuple[Layer, Card]]:
-    cards = [(layer, card) for layer, card, _files in guarding]
-    return cards + [(one.layer, one.card) for one in detected]
+def _concern_of(mistake: Detected) -> _Concern:
+    files = [match.path for match in mistake.matches]
+    return replace(_guard(mistake.layer, mistake.card, files), mistake=mistake)
+
+
+def _guard(layer: Layer, card: Card, files: Iterable[str]) -> _Concern:
+    keys = {file: _key(layer, card, redact_short(file))[:300] for file in files}
+    return _Concern(layer=layer, card=card, files=keys)
+
+
+def _key(layer: Layer, card: Card, file: str) -> str:
+    return f"{layer.alias}:{card.id}:{file}"
+
+
+def _is_stale(layer: Layer, card: Card) -> bool:
+    """Tell whether a card's file is not what was read: it may have been put away meanwhile."""
+    try:
+        stamp = signature(os.stat(os.path.join(layer.root, *card.id.split("/"))))
+    except OSError:
+        return True
+    return layer.state is not None and f"{stamp}\n" not in f"{layer.state.manifest}\n"
+
+
+def _is_heeded(card: Card, call: _Call) -> bool:
+    """Tell whether a call does all that a card advises, as the pattern of each item shows."""
+    lines = [line for one in call.changes for line in (one.path, *one.after.split("\n"))]
+    shown = [pattern and find_line(pattern, lines) is not None for pattern in card.shown_by]
+    return bool(shown) and all(shown)
 
 
 def _named_in(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
@@ -452,71 +498,3 @@ def _below(folder: str) -> Iterator[str]:
     for place, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         yield from (os.path.join(place, name) for name in files)
-
-
-def _is_heeded(card: Card, call: _Call) -> bool:
-    """Tell whether a call does all that a card advises, as the pattern of each item shows."""
-    lines = [line for one in call.changes for line in (one.path, *one.after.split("\n"))]
-    shown = [pattern and find_line(pattern, lines) is not None for pattern in card.shown_by]
-    return bool(shown) and all(shown)
-
-
-def _is_broad(pattern: str) -> bool:
-    """Tell whether a pattern of files stands for a part of the project, not for a few files."""
-    return "**" in pattern or pattern.startswith("*")
-
-
-def _may_ask(card: Card) -> bool:
-    return card.gate == "ask" and card.severity == "high"
-
-
-def _guarding(brain: Layers, layer: Layer, files: Sequence[str]) -> list[Guarding]:
-    """Look into the last commit as it is: a hook before every call has no time for a scan."""
-    layer.prepare()
-    if layer.state is None:
-        return []
-
-    def search(one: Layer) -> list[Guarding]:
-        matching = one.guarding(files)
-        cards = find_usable(one, matching, brain.project)
-        return [(one, card, _keys(one, card, matching[n])) for n, card in cards.items()]
-
-    return layer.read(search)
-
-
-def _is_stale(layer: Layer, card: Card) -> bool:
-    """Tell whether a card's file is not what was read: it may have been put away meanwhile."""
-    try:
-        stamp = signature(os.stat(os.path.join(layer.root, *card.id.split("/"))))
-    except OSError:
-        return True
-    return layer.state is not None and f"{stamp}\n" not in f"{layer.state.manifest}\n"
-
-
-def _files(guarding: Iterable[Guarding]) -> list[str]:
-    return list(dict.fromkeys(file for _layer, _card, files in guarding for file in files))
-
-
-def _keys(layer: Layer, card: Card, files: Iterable[str]) -> dict[str, str]:
-    return {file: _key(layer, card, redact_short(file))[:300] for file in files}
-
-
-def _key(layer: Layer, card: Card, file: str) -> str:
-    return f"{layer.alias}:{card.id}:{file}"
-
-
-def _touched(one: Detected) -> dict[str, str]:
-    return _keys(one.layer, one.card, [match.path for match in one.matches])
-
-
-def _question(asking: Sequence[Guarding], stopping: Sequence[Detected], directory: str) -> str:
-    """Return which lessons want a permission for which files or lines, and where they lie."""
-    files = _files(asking)
-    places = [f"{name_place(one.matches[0])} is added or run" for one in stopping[:_MAX_NAMED]]
-    if files:
-        more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
-        names = ", ".join(map(show_path, files[:_MAX_NAMED]))
-        places.append(f"{names}{more} is changed or run")
-    cards = list(dict.fromkeys(_cards([], stopping) + _cards(asking, [])))[:_MAX_NAMED]
-    lessons = [name_card(layer, card, directory) for layer, card in cards]
-    return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""

@@ -29,7 +29,7 @@ HANDLERS: Mapping[str, str] = {
     "after": "after_tool",
     "stop": "stop",
     "compact": "compact",
-    "end": "end",
+    "end": "stop",
 }
 """Kind of event → the file of this room whose ``answer`` answers it. A process that answers one
 event, because there is no daemon, loads one of them."""
@@ -56,24 +56,8 @@ def respond(
         half = MAX_TEXT_CHARS // 2
         text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
         hook.event = replace(hook_event, text=text)
-    first = NOTHING
     try:
-        try:
-            if hook_event.rewritten and hook_event.what in ("prompt", "after"):
-                first = _catch_up(hook)
-            module = import_module(f"lessons_kb.session.{HANDLERS[hook_event.what]}")
-            answer: Answer = module.answer(hook)
-        except ConfigError as error:
-            answer = Answer(trouble=f"{type(error).__name__}: {error}")
-        if first is not NOTHING:
-            given = first.block.lessons if first.block is not None else ()
-            answer = replace(
-                answer,
-                context="\n\n".join(filter(None, (first.context, answer.context))),
-                named=(*map(shown_name, given), *answer.named),
-                trouble=answer.trouble or first.trouble,
-            )
-        answer = _with_trouble(answer, hook)
+        answer = _with_trouble(_answer(hook), hook)
         if faults := _find_faults(hook):
             answer = replace(answer, lines=(*answer.lines, *faults))
     except (BrainNotFound, Untrusted):
@@ -88,12 +72,27 @@ def respond(
     return answer
 
 
-def _catch_up(hook: Hook) -> Answer:
-    """Answer a compaction that the record alone tells of; the event itself is answered anyway."""
+def _answer(hook: Hook) -> Answer:
+    """Answer the event, behind what a compaction took that the record alone tells of."""
+    what, first = hook.event.what, NOTHING
+    if hook.event.rewritten and what in ("prompt", "after"):
+        try:
+            first = catch_up(hook)
+        except LessonsError as error:  # the event itself is answered anyway
+            first = Answer(trouble=f"{type(error).__name__}: {error}")
     try:
-        return catch_up(hook)
-    except LessonsError as error:
-        return Answer(trouble=f"{type(error).__name__}: {error}")
+        answer: Answer = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer(hook)
+    except ConfigError as error:
+        answer = Answer(trouble=f"{type(error).__name__}: {error}")
+    if first is NOTHING:
+        return answer
+    given = first.block.lessons if first.block is not None else ()
+    return replace(
+        answer,
+        context="\n\n".join(filter(None, (first.context, answer.context))),
+        named=(*map(shown_name, given), *answer.named),
+        trouble=answer.trouble or first.trouble,
+    )
 
 
 def _with_trouble(answer: Answer, hook: Hook) -> Answer:

@@ -28,7 +28,7 @@ from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 
 @dataclass(kw_only=True, slots=True)
 class HookEvent:
-    """Something that happened in an agent, whichever it is: filled in by the agent's own file."""
+    """Something that happened in an agent, whichever it is."""
 
     what: str
     """A key of ``dispatch.HANDLERS``."""
@@ -198,14 +198,13 @@ class Hook:
     @property
     def brain(self) -> Layers:
         """The trusted brains; Untrusted or BrainNotFound when there are none."""
-        if self._brain is None:
-            if self._find is not None:
-                self._brain = self._find(self.event.directory)
-            else:
-                self._brain = Layers.open(*self._roots, directory=self.event.directory)
-                if self._journal is not None:
-                    self._brain.layers[0].use_session_journal(self._journal)
-                    self._journal = None
+        if self._brain is None and self._find is not None:
+            self._brain = self._find(self.event.directory)
+        elif self._brain is None:
+            self._brain = Layers.open(*self._roots, directory=self.event.directory)
+            if self._journal is not None:
+                self._brain.layers[0].use_session_journal(self._journal)
+                self._journal = None
         return self._brain
 
     @property
@@ -236,8 +235,7 @@ class Hook:
         if top == real:
             return directory
         below = os.sep + os.path.relpath(real, top)
-        cut = directory.removesuffix(below)
-        return top if cut == directory else cut
+        return directory.removesuffix(below) if directory.endswith(below) else top
 
     @property
     def now(self) -> float:
@@ -270,21 +268,22 @@ class Hook:
         settings = brain.layers[0].settings
         return Answer(language=settings.language, footer=settings.hooks.footer, **words)
 
+    @property
+    def _open_layers(self) -> Sequence[Layer]:
+        return self._brain.layers if self._brain is not None else ()
+
     def find_trouble(self) -> tuple[str, str]:
         """Return why nothing is remembered, and a cache folder of ours; "" while all is well."""
         if self._journal is not None and self._journal.trouble:
             return self._journal.trouble, cache_dir(self._roots[0])
-        for layer in self._brain.layers if self._brain is not None else ():
-            if layer.journal_trouble:
-                return layer.journal_trouble, layer.cache
-        return "", ""
+        troubles = ((one.journal_trouble, one.cache) for one in self._open_layers)
+        return next((one for one in troubles if one[0]), ("", ""))
 
     def find_faults(self) -> list[str]:
         """Return what makes the settings of each open brain unusable, or leaves files out."""
-        layers = self._brain.layers if self._brain is not None else ()
-        faults = [fault for layer in layers if (fault := layer.find_fault())]
-        beyond = [told for layer in layers if (told := layer.tell_beyond())]
-        return [*(f"{fault}; until then this brain is silent" for fault in faults), *beyond]
+        faults = (fault for layer in self._open_layers if (fault := layer.find_fault()))
+        silent = [f"{fault}; until then this brain is silent" for fault in faults]
+        return silent + [told for layer in self._open_layers if (told := layer.tell_beyond())]
 
     def close(self) -> None:
         """Close what was opened here."""
@@ -373,25 +372,21 @@ class TurnState:
 
     def to_json(self) -> str:
         """Return it as it is kept."""
-        data = {}
         for name, most in _MOST.items():
             value = getattr(self, name)
             if isinstance(value, list):
-                value = value[-most:]
+                setattr(self, name, value[-most:])
             elif isinstance(value, dict):
-                value = dict([*value.items()][-most:])
-            data[name] = value
-        return json.dumps(data)
+                setattr(self, name, dict([*value.items()][-most:]))
+        return json.dumps({name: getattr(self, name) for name in _MOST})
 
     def take_back(self, call: str) -> set[str]:
         """Forget what was looked up and asked for a call; return the cards that it brought."""
         gone = {key for one, key, *_prompt in self.shown if one == call}
-        self.shown = [pair for pair in self.shown if pair[0] != call]
-        self.asked = [[one, key] for one, key in self.asked if one != call and key not in gone]
-        self.refused = [pair for pair in self.refused if pair[0] != call]
-        self.held = [pair for pair in self.held if pair[0] != call]
         cards = {card for one, card in self.brought if one == call}
-        self.brought = [pair for pair in self.brought if pair[0] != call]
+        for name in ("shown", "asked", "refused", "held", "brought"):
+            setattr(self, name, [pair for pair in getattr(self, name) if pair[0] != call])
+        self.asked = [pair for pair in self.asked if pair[1] not in gone]
         return cards
 
     def is_refused(self, call: str) -> bool:
@@ -402,10 +397,10 @@ class TurnState:
         """Return which lessons no change or error has brought in this session, and count them."""
         shown = {key for _call, key, *_prompt in self.shown}
         keys = {f"late {layer.alias}:{card.id}": (layer, card) for layer, card in found}
-        new = {key: one for key, one in keys.items() if key not in shown}
+        new = [key for key in keys if key not in shown]
         self.shown += [[call, key] for key in new]
         self.late += len(new)
-        return list(new.values())
+        return [keys[key] for key in new]
 
     def note_given(self, given: Sequence[list[str]]) -> None:
         """Note [root, card id] of what was given in this turn."""
@@ -455,18 +450,16 @@ class TurnState:
 
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
         """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
-        mark = f"after {crc32(text.encode()):08x}"
-        if text and any(key == mark for _call, key, *_prompt in self.shown):
+        if any(key == _mark(text) for _call, key, *_prompt in self.shown):
             text = ""
         self.matched.append([call, brain, card, text])
 
     def take_matched(self, call: str, *, made: bool) -> list[list[str]]:
         """Return what was found in a call before it was made, nothing if it was not made."""
-        taken = [one for one in self.matched if one[0] == call]
+        taken = [one for one in self.matched if one[0] == call] if made else []
         self.matched = [one for one in self.matched if one[0] != call]
-        texts = [text for *_names, text in taken if made and text]
-        self.shown += [[call, f"after {crc32(text.encode()):08x}"] for text in texts]
-        return taken if made else []
+        self.shown += [[call, _mark(text)] for *_names, text in taken if text]
+        return taken
 
     def tell_drafted(self, can: Capabilities) -> tuple[str, ...]:
         """Return one line about drafts that are new, once it can be shown."""
@@ -477,6 +470,10 @@ class TurnState:
         drafts = "1 draft" if count == 1 else f"{count} drafts"
         here = f"{can.review} here, or " if can.review else ""
         return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
+
+
+def _mark(text: str) -> str:
+    return f"after {crc32(text.encode()):08x}"
 
 
 _MOST = {one.name: 500 for one in fields(TurnState)}

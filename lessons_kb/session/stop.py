@@ -1,14 +1,14 @@
-"""When a turn ends: the post-check for the user, drafts for the reviewer."""
+"""When a turn or a session ends: the post-check for the user, drafts for the reviewer."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from lessons_kb.brain.detection import find_in_evidence
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.post_check import (
+    check_answer,
     count_items,
     find_session_evidence,
     is_change,
@@ -16,7 +16,6 @@ from lessons_kb.brain.post_check import (
     note_checked,
 )
 from lessons_kb.brain.shared_server import read_card
-from lessons_kb.check.item_states import check_items, read_closings
 from lessons_kb.model import CONTRADICTED, Card
 from lessons_kb.session.outcomes import find_ranked, note_effects, order_drafts
 from lessons_kb.session.record_event import find_answer, read_missed, see
@@ -32,8 +31,10 @@ def answer(hook: Hook) -> Answer:
 
     Not every agent tells that a session ends.
     """
-    hook.event.text = hook.event.text or find_answer(hook)
-    said = _check(hook)
+    said = NOTHING
+    if hook.event.what == "stop":
+        hook.event.text = hook.event.text or find_answer(hook)
+        said = _check(hook)
     order_drafts(hook)
     return said
 
@@ -57,26 +58,22 @@ def _check(hook: Hook) -> Answer:
     if not cards or not event.text:
         return said
     served = [one for one in state.served if one.get("id") in {card_id for _root, card_id in cards}]
-    given: list[tuple[Layer, Card]] = [
-        (layer, card)
-        for layer in brain.layers
-        for card in find_cards(layer, {card_id for root, card_id in cards if root == layer.root})
-    ]
+    given: list[tuple[Layer, Card]] = []
+    for layer in brain.layers:
+        ids = {card_id for root, card_id in cards if root == layer.root}
+        given += ((layer, card) for card in find_cards(layer, ids))
     given += [(brain.layers[0], read_card(one)) for one in served]  # whose journal remembers them
-    told = [card for _layer, card in given]
-    evidence = find_session_evidence(journal, event.session, brain.layers, after=state.after)
-    numbered: dict[int, str] = {}
     settings = brain.layers[0].settings
-    if settings.check.closings:
-        numbered = {
-            rank: card.id
-            for rank, found in find_ranked(brain.layers, event.context).items()
-            for layer, card in given
-            if found == [(layer, card.id)]
-        }
-    closings = read_closings(event.text, numbered, {card.id: card.checklist for card in told})
-    detected = find_in_evidence(brain, evidence, look=not event.posted)
-    check = check_items(told, event.text, evidence, detected, closings=closings)
+    ranked = find_ranked(brain.layers, event.context) if settings.check.closings else {}
+    numbered = {
+        rank: card.id
+        for rank, found in ranked.items()
+        for layer, card in given
+        if found == [(layer, card.id)]
+    }
+    evidence = find_session_evidence(journal, event.session, brain.layers, after=state.after)
+    told = [card for _layer, card in given]
+    check = check_answer(brain, event.text, told, evidence, numbered, look=not event.posted)
     is_changed = is_change(evidence)
     # What a client names as its directory is not looked up on a server.
     if is_changed and (event.posted or not is_settings_moved(brain.directory)):

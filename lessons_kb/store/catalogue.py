@@ -29,10 +29,6 @@ from lessons_kb.store.files import identify_file, on_failure, sqlite_error, stor
 from lessons_kb.text.patterns import get_hints, match_globs
 
 _TABLE = read_words("network_file_systems.txt")
-NETWORK_TYPES = _TABLE["types"]
-NETWORK_FUSE = tuple(_TABLE["fuse"])
-"""Subtypes of ``fuse``, such as ``fuse.sshfs``."""
-
 _MOUNTS = "/proc/self/mountinfo"
 _POINT = 4
 """Field of a mount's place."""
@@ -58,16 +54,15 @@ def is_network(path: str) -> bool:
     best, found = "", ""
     for line in table.splitlines():
         before, _, after = line.partition(" - ")
-        fields = before.split(" ")
-        if after and len(fields) > _POINT:
-            point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[_POINT])
+        if after and len(parts := before.split(" ")) > _POINT:
+            point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
             around = real == point or real.startswith(point.rstrip("/") + "/")
             if around and len(point) >= len(best):  # of two at one place the later
                 best, found = point, after.split(" ", 1)[0]
     kind, _, subtype = found.partition(".")
-    return (
-        subtype.startswith(NETWORK_FUSE) if kind in ("fuse", "fuseblk") else kind in NETWORK_TYPES
-    )
+    if kind in ("fuse", "fuseblk"):
+        return subtype.startswith(tuple(_TABLE["fuse"]))  # such as ``fuse.sshfs``
+    return kind in _TABLE["types"]
 
 
 FORMAT = 13
@@ -76,41 +71,24 @@ FORMAT = 13
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE docs (
-  number INTEGER PRIMARY KEY,
-  path TEXT NOT NULL UNIQUE,
-  digest TEXT NOT NULL,
-  title_key TEXT NOT NULL,
-  card TEXT,
-  findings TEXT NOT NULL,
-  background REAL,
+  number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
+  title_key TEXT NOT NULL, card TEXT, findings TEXT NOT NULL, background REAL,
   checksum INTEGER NOT NULL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
 CREATE TABLE card_globs (
-  number INTEGER NOT NULL,
-  hint TEXT NOT NULL,
-  globs TEXT NOT NULL,
-  checksum INTEGER NOT NULL,
+  number INTEGER NOT NULL, hint TEXT NOT NULL, globs TEXT NOT NULL, checksum INTEGER NOT NULL,
   PRIMARY KEY (number, hint)
 ) WITHOUT ROWID;
 CREATE TABLE titles (
-  number INTEGER PRIMARY KEY,
-  path TEXT NOT NULL,
-  title TEXT NOT NULL,
-  project TEXT NOT NULL,
-  occurrences INTEGER NOT NULL,
-  seen TEXT NOT NULL,
-  checksum INTEGER NOT NULL
+  number INTEGER PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, project TEXT NOT NULL,
+  occurrences INTEGER NOT NULL, seen TEXT NOT NULL, checksum INTEGER NOT NULL
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
 CREATE TABLE detectors (
-  number INTEGER NOT NULL,
-  place INTEGER NOT NULL,
-  size INTEGER NOT NULL,
-  pattern TEXT NOT NULL,
-  globs TEXT NOT NULL,
-  checksum INTEGER NOT NULL,
+  number INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, pattern TEXT NOT NULL,
+  globs TEXT NOT NULL, checksum INTEGER NOT NULL,
   PRIMARY KEY (number, place)
 ) WITHOUT ROWID;
 """
@@ -506,48 +484,22 @@ def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
     """Return table → the rows of some entries, without their checksums."""
-    return {
-        "docs": [
-            (
-                number,
-                entry.path,
-                entry.digest,
-                entry.title_key,
-                card_to_json(entry.card) if entry.card else None,
-                json.dumps(as_data(entry.findings), ensure_ascii=False),
-                entry.background,
-            )
-            for number, entry in entries
-        ],
-        "titles": [
-            (
-                number,
-                entry.path,
-                card.title,
-                card.project or "",
-                card.occurrences,
-                card.last_seen or card.created or "",
-            )
-            for number, entry in entries
-            if (card := entry.card) and number > 0 and card.is_injectable
-        ],
-        "card_globs": [
-            (number, _text(hint), json.dumps(entry.globs))
-            for number, entry in entries
-            for hint in get_hints(entry.globs)
-        ],
-        "detectors": [
-            (
-                number,
-                place,
-                one.size,
-                _text(json.dumps(as_data(one.pattern))),
-                json.dumps(one.globs),
-            )
-            for number, entry in entries
-            for place, one in enumerate(entry.detectors)
-        ],
-    }
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _CHECKED}
+    for number, one in entries:
+        card = one.card
+        text = card_to_json(card) if card else None
+        findings = json.dumps(as_data(one.findings), ensure_ascii=False)
+        row = number, one.path, one.digest, one.title_key, text, findings, one.background
+        rows["docs"].append(row)
+        if card and number > 0 and card.is_injectable:
+            use = card.occurrences, card.last_seen or card.created or ""
+            rows["titles"].append((number, one.path, card.title, card.project or "", *use))
+        globs = json.dumps(one.globs)
+        rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(one.globs)]
+        for place, d in enumerate(one.detectors):
+            pattern = _text(json.dumps(as_data(d.pattern)))
+            rows["detectors"].append((number, place, d.size, pattern, json.dumps(d.globs)))
+    return rows
 
 
 def _connect(path: str) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""FolderWatch a brain while editors, git and other programs change it."""
+"""Watch a brain while editors, git and other programs change it."""
 
 from __future__ import annotations
 
@@ -25,83 +25,96 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver
 
 
-class Lease:
-    """A watch's word, to this process, that the index of a brain is up to date.
+RESCAN = "."
+"""Among changed paths: anything may have changed, scan the brain."""
 
-    One thread settles and renews; any thread may drop and end.
-    """
+
+class Changes:
+    """What a watch of this process knows of the files that changed since the last commit."""
 
     def __init__(self, cache: str, root: str) -> None:
         self.cache = cache
-        self.taken = False
         self._root = root
+        self._lock = threading.Lock()
+        self._signs = 0
+        self._pending: dict[str, int] = {}
+        """Changed file → number of its last sign."""
+        self._known = False
+        """Whether no other file has changed."""
+        self._lost = 0
+        """Number of the last sign after which that was not so."""
         self._folder: tuple[int, int] | None = None
-        self._signs = 1
-        self._settled = 0
-        self._given = False
-        _LEASES.append(self)
+        self._next: tuple[int, int] | None = None
+        """The folders that the last commit and the running refresh are about."""
+        _CHANGES.append(self)
 
-    def drop(self) -> None:
-        """Take the word back at the first sign of a change."""
-        self._signs += 1
-        self._given = False
+    def note(self, paths: set[str]) -> None:
+        """Note a change."""
+        with self._lock:
+            self._signs += 1
+            self._pending |= dict.fromkeys(paths, self._signs)
+            if RESCAN in paths:
+                self._known, self._lost = False, self._signs
 
-    def settle(self) -> None:
-        """Note that a refresh begins, which covers every sign so far."""
-        self._folder = identify_file(self._root)
-        self._settled = self._signs
-        self._given = False
+    def begin(self) -> int:
+        """Begin a refresh of all files; return what `finish` asks for."""
+        with self._lock:
+            self._next = identify_file(self._root)
+            return self._signs
 
-    def holds(self) -> bool:
-        """Tell whether the word is given, and nothing has taken it."""
-        return self._given and not self.is_taken()
+    def finish(self, begun: int, *, vouch: bool = True) -> None:
+        """Note that what changed before ``begun`` is committed; whether the rest will be known."""
+        with self._lock:
+            self._folder = self._next
+            self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
+            self._known = vouch and self._lost <= begun
 
-    def is_taken(self) -> bool:
-        """Tell whether the word given was taken back, or another folder is there now."""
-        gone = self.taken or self._folder is None or self._folder != identify_file(self._root)
-        return self._given and gone
+    @property
+    def files(self) -> frozenset[str] | None:
+        """The changed files, None where there may be others."""
+        with self._lock:
+            known = self._known and self._folder is not None and not self.is_replaced
+            return frozenset(self._pending) if known else None
 
-    def renew(self) -> None:
-        """Give the word, or renew it, unless a sign has come since the last refresh began."""
-        seen = self._signs
-        if self.is_taken():
-            self.drop()
-        elif seen == self._settled and not self._given:
-            self._given, self.taken = True, False
-            if self._signs != seen:  # the sign came in between
-                self._given = False
+    @property
+    def count(self) -> int:
+        """How many changed files are known."""
+        return len(self._pending)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the last commit is about another folder than the one that is there now."""
+        return self._folder is not None and self._folder != identify_file(self._root)
 
     def end(self) -> None:
-        """Take the word back for good."""
-        self.drop()
+        """Vouch for nothing any more."""
+        self.note({RESCAN})
         with contextlib.suppress(ValueError):
-            _LEASES.remove(self)
+            _CHANGES.remove(self)
 
 
-_LEASES: list[Lease] = []
+_CHANGES: list[Changes] = []
 
 
 def is_leased(cache: str) -> bool:
     """Tell whether a watch of this process vouches that all changes so far are indexed."""
-    return any(lease.cache == cache and lease.holds() for lease in tuple(_LEASES))
+    return any(one.cache == cache and one.files == frozenset() for one in tuple(_CHANGES))
 
 
 def drop_lease(cache: str) -> None:
-    """Take back the word of every watch: this process has changed a file."""
-    for lease in tuple(_LEASES):
-        if lease.cache == cache:
-            lease.taken = True
+    """Let no watch vouch for an index before it has looked again: this process wrote a file."""
+    for one in tuple(_CHANGES):
+        if one.cache == cache:
+            one.note({RESCAN})
 
 
-RESCAN = "."
-"""Among changed paths: anything may have changed, scan the brain."""
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
 _MANY = 2_000
 """Events in one batch beyond which they are not told apart. The system drops events when its
 queue (16,384 by default) overflows, which only happens in such a flood."""
 _LONGEST_WAIT = 10
 """A batch is handed on after this many times ``debounce``, though changes go on."""
-_STARTING = threading.Lock()
+_DELETE_SELF = 0x400
 _EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
 
@@ -118,7 +131,7 @@ class FolderWatch:
     ``RESCAN`` among them says that anything may have changed. The first call is ``{RESCAN}``,
     when the watch stands: what changes after it is not missed. Calls come from the thread of
     ``run``, one after another, ``debounce`` seconds after the last of several changes. Where the
-    system's watches are exhausted the folder is polled every ``poll`` seconds instead. What lies
+    system's watches are exhausted it is called every ``poll`` seconds instead. What lies
     in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
     another thread, with the paths of each change; ``on_idle`` from the thread of ``run`` after
     each ``tick`` seconds without a change, unless the folder is polled. Between ticks it sleeps;
@@ -144,29 +157,25 @@ class FolderWatch:
         self._tick = tick
         self._on_sign = on_sign
         self._on_idle = on_idle
+        self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
         """None says that the watch is to stop."""
-        self._threads: list[threading.Thread] = []
-        """All of an observer: it has threads whose end it hides."""
 
     def run(self) -> None:
-        """FolderWatch until ``stop`` is called.
+        """Watch until ``stop`` is called.
 
         Raises BrainNotFound when the folder is not or no longer there, and what ``on_change``
         raises.
         """
-        polling = False
         while not self.stopped:
             folder = self._identify()
-            observer = self._start(polling=polling)
-            if observer is None:
-                polling = True
-                continue
+            observer = self._start()
             try:
-                polling = self._follow(folder, polling=polling)
+                self._follow(observer, folder)
             finally:
-                observer.stop()
-                observer.join()
+                if observer is not None:
+                    observer.stop()
+                    observer.join()
 
     def stop(self) -> None:
         """Have ``run`` return soon; may be called from any thread, also before it runs."""
@@ -180,11 +189,12 @@ class FolderWatch:
             )
         return folder
 
-    def _start(self, *, polling: bool) -> BaseObserver | None:
-        """Start an observer; None when the system's watches run out."""
+    def _start(self) -> BaseObserver | None:
+        """Start an observer; None when the system's watches have run out."""
+        if self._exhausted:
+            return None
         from watchdog import events as kinds
         from watchdog.observers import Observer
-        from watchdog.observers.polling import PollingObserverVFS
 
         watch = self
 
@@ -203,57 +213,45 @@ class FolderWatch:
         # The library warns (of nothing that matters) in its own thread when folders are made one
         # in another; where warnings are errors, that would end the thread.
         warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
-        with _STARTING:  # one after another: each tells its own threads from those there before
-            others = set(threading.enumerate())
-            observer: BaseObserver | None = None
-            try:
-                if polling:
-                    observer = PollingObserverVFS(os.lstat, self._list, polling_interval=self._poll)  # type: ignore[arg-type]
-                else:
-                    observer = Observer()
-                observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
-                observer.start()
-            except OSError as error:
-                if observer is not None:
-                    observer.stop()
-                if not polling and error.errno in _EXHAUSTED:
-                    return None
-                self._identify()
-                raise storage_error(error, self.root) from None
-            started = set(threading.enumerate()) - others
-        if not polling and _is_exhausted(self.root):  # some folders were left out in silence
-            observer.stop()
-            observer.join()
-            return None
-        # An emitter may have ended already, because its folder is gone.
-        ours = {thread for thread in started if type(thread).__module__.startswith("watchdog.")}
-        self._threads = [*(ours | observer.emitters)]
+        observer = None
+        try:
+            observer = Observer()
+            observer.schedule(Collector(), self.root, recursive=True, event_filter=changes)
+            observer.start()
+        except OSError as error:
+            if observer is not None:
+                observer.stop()
+            self._exhausted = error.errno in _EXHAUSTED
+            if self._exhausted:
+                return None
+            self._identify()
+            raise storage_error(error, self.root) from None
+        self._exhausted = _is_exhausted(self.root)  # some folders were left out in silence
         return observer
 
-    def _follow(self, folder: tuple[int, int], *, polling: bool) -> bool:
-        """Hand on changes until stopped or a new start is due; return whether to poll then."""
+    def _follow(self, observer: BaseObserver | None, folder: tuple[int, int]) -> None:
+        """Hand on changes until stopped or a new start is due."""
         self._on_change({RESCAN})
-        while not self.stopped:
-            batch = self._next_batch()
-            alive = all(thread.is_alive() for thread in self._threads)
-            if self._identify() != folder or not alive:
-                return polling
-            changed = {RESCAN} if len(batch) > _MANY else set(self._find_changed(batch))
-            if self.stopped:
-                break
-            if changed:
+        while not self.stopped and (observer is None or not self._exhausted):
+            batch = self._next_batch(self._tick if observer is not None else self._poll)
+            # An emitter ends when its folder is gone, though another has its place and number.
+            emitters = observer.emitters if observer is not None else ()
+            if self._identify() != folder or not all(one.is_alive() for one in emitters):
+                return
+            changed = set(self._find_changed(batch))
+            if observer is None or len(batch) > _MANY:
+                changed = {RESCAN}
+            if changed and not self.stopped:
                 self._on_change(changed)
-            elif not batch and not polling:
+            elif not batch and not self.stopped:
                 self._on_idle()
             grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
-            if grown and not polling and _is_exhausted(self.root):
-                return True
-        return polling
+            self._exhausted = self._exhausted or (grown and _is_exhausted(self.root))
 
-    def _next_batch(self) -> list[FileSystemEvent]:
-        """Return the events of one flurry of changes, [] after a tick without any."""
+    def _next_batch(self, patience: float) -> list[FileSystemEvent]:
+        """Return the events of one flurry of changes, [] after some seconds without any."""
         batch: list[FileSystemEvent] = []
-        patience, until = self._tick, math.inf
+        until = math.inf
         while time.monotonic() < until:
             try:
                 event = self._events.get(timeout=patience)
@@ -294,17 +292,8 @@ class FolderWatch:
         """Return a path inside the brain, None for the brain itself and what is left out."""
         start = os.path.join(self.root, "")
         parts = full.removeprefix(start).split(os.sep)
-        if not full.startswith(start) or not _SKIPPED.isdisjoint(parts):
-            return None
-        return None if parts[-1].startswith(TEMP_PREFIX) else "/".join(parts)
-
-    def _list(self, folder: str | None) -> Iterator[os.DirEntry[str]]:
-        """Yield the entries of a folder that polling has to look at."""
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                path = self._relative(entry.path)
-                if path and (entry.is_dir(follow_symlinks=False) or is_watched(path)):
-                    yield entry
+        inside = full.startswith(start) and _SKIPPED.isdisjoint(parts)
+        return "/".join(parts) if inside and not parts[-1].startswith(TEMP_PREFIX) else None
 
 
 def _is_exhausted(root: str) -> bool:
@@ -314,19 +303,15 @@ def _is_exhausted(root: str) -> bool:
     """
     if sys.platform != "linux":
         return False
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        instance = libc.inotify_init1(os.O_CLOEXEC)
-        if instance < 0:
-            return False
-        try:
-            delete_self = 0x400
-            added = libc.inotify_add_watch(instance, os.fsencode(root), delete_self)
-            return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
-        finally:
-            os.close(instance)
-    except (AttributeError, OSError):
+    libc = ctypes.CDLL(None, use_errno=True)
+    instance = libc.inotify_init1(os.O_CLOEXEC)
+    if instance < 0:
         return False
+    try:
+        added = libc.inotify_add_watch(instance, os.fsencode(root), _DELETE_SELF)
+        return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
+    finally:
+        os.close(instance)
 
 
 _IGNORE = ".gitignore"

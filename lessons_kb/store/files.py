@@ -349,13 +349,7 @@ def exchange(temp: str, target: str) -> None:
     if _renameat2(temp, target, _RENAME_EXCHANGE):
         return
     copy = temp + ".kept"
-    try:
-        os.link(target, copy)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        if error.errno not in _UNSUPPORTED:
-            raise
+    if not _link(target, copy):
         shutil.copy2(target, copy)
     with on_failure(os.unlink, copy):
         os.replace(temp, target)
@@ -366,19 +360,26 @@ def rename_new(source: str, target: str) -> None:
     """Rename a file to a name that is free; FileExistsError when it is not."""
     if _renameat2(source, target, _RENAME_NOREPLACE):
         return
+    if _link(source, target):
+        os.unlink(source)
+        return
+    # No hard links here (FAT, some network shares): the test and the rename are two steps.
+    if os.path.lexists(target):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
+    os.rename(source, target)
+
+
+def _link(source: str, target: str) -> bool:
+    """Give a file a second name; False where its file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except (OSError, NotImplementedError) as error:
-        if isinstance(error, OSError) and error.errno not in _UNSUPPORTED:
+    except NotImplementedError:
+        return False
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
             raise
-        # No hard links here (FAT, some network shares): the test and the rename are two steps.
-        if os.path.lexists(target):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
-        os.rename(source, target)
-    else:
-        os.unlink(source)
+        return False
+    return True
 
 
 def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:

@@ -8,7 +8,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
@@ -33,23 +33,30 @@ _COLUMNS = (
 )
 _SAME = ("session", "kind", "agent", "scope", "tool", "targets", "arguments", "outcome", "text")
 """Equal in two reports of one observation that has no id."""
-_KNOWN = " ".join(
-    (
-        "CASE WHEN :id != '' THEN EXISTS (SELECT 1 FROM events",
-        "WHERE session = :session AND id = :id AND kind = :kind AND id != '')",
-        "WHEN :within > 0 THEN EXISTS (SELECT 1 FROM events WHERE",
-        *(f"{name} = :{name} AND" for name in _SAME),
-        "at BETWEEN :at - :within AND :at + :within) ELSE false END",
-    )
-)
-_INSERT = (
-    f"INSERT INTO events ({', '.join(_COLUMNS)})"
-    f" SELECT {', '.join(f':{name}' for name in _COLUMNS)} WHERE NOT {_KNOWN}"
-)
+_INSERT = f"""
+INSERT INTO events ({", ".join(_COLUMNS)}) SELECT {", ".join(f":{name}" for name in _COLUMNS)}
+WHERE NOT CASE
+  WHEN :id != '' THEN EXISTS (SELECT 1 FROM events
+    WHERE session = :session AND id = :id AND kind = :kind AND id != '')
+  WHEN :within > 0 THEN EXISTS (SELECT 1 FROM events
+    WHERE {" AND ".join(f"{name} = :{name}" for name in _SAME)}
+    AND at BETWEEN :at - :within AND :at + :within)
+  ELSE false END
+"""  # noqa: S608 names of our own
 _OTHER_PROMPT = (
     "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
 )
 """What a user says in the middle of a turn comes with the id of that turn."""
+
+
+_TESTS = {
+    "session": "session = ?",
+    "since": "at >= ?",
+    "after": "number > ?",
+    "kinds": "kind IN (SELECT value FROM json_each(?))",
+    "tools": "tool IN (SELECT value FROM json_each(?))",
+    "outcomes": "outcome IN (SELECT value FROM json_each(?))",
+}
 
 
 class EventFilters(TypedDict, total=False):
@@ -116,28 +123,16 @@ class Events:
 
     def numbered(self, **filters: Unpack[EventFilters]) -> list[tuple[int, Event]]:
         """Return (number, event) of the newest ``limit`` events that fit, oldest first."""
-        tests = {
-            "session = ?": filters.get("session"),
-            "at >= ?": filters.get("since"),
-            "number > ?": filters.get("after"),
-        }
-        asked = [test for test, value in tests.items() if value is not None]
-        values: list[Any] = [value for value in tests.values() if value is not None]
-        names = {
-            "kind": filters.get("kinds"),
-            "tool": filters.get("tools"),
-            "outcome": filters.get("outcomes"),
-        }
-        for column, allowed in names.items():
-            if allowed:
-                asked.append(f"{column} IN ({', '.join('?' * len(allowed))})")
-                values.extend(allowed)
-        where = f" WHERE {' AND '.join(asked)}" if asked else ""
-        limit = filters.get("limit")
+        values: dict[str, Any] = {"limit": None, **filters}
+        limit = values.pop("limit")
+        for name in ("kinds", "tools", "outcomes"):
+            values[name] = json.dumps([*values[name]]) if values.get(name) else None
+        values = {name: value for name, value in values.items() if value is not None}
+        where = " AND ".join(["true", *(_TESTS[name] for name in values)])
         rows = self._db.run(
-            f"SELECT number, {', '.join(_COLUMNS)} FROM events{where}"  # noqa: S608 values are bound
+            f"SELECT number, {', '.join(_COLUMNS)} FROM events WHERE {where}"  # noqa: S608
             " ORDER BY at DESC, number DESC LIMIT ?",
-            [*values, -1 if limit is None else max(limit, 0)],
+            [*values.values(), -1 if limit is None else max(limit, 0)],
         )
         return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
 
@@ -182,11 +177,10 @@ def prepare_record(record: dict[str, Any]) -> dict[str, Any]:
     return clean
 
 
-def _event(row: tuple[Any, ...]) -> Event:
-    fields = dict(zip(_COLUMNS, row, strict=True))
-    fields["targets"] = tuple(json.loads(fields["targets"]))
-    fields["record"] = json.loads(fields["record"])
-    return Event(**fields)
+def _event(row: Sequence[Any]) -> Event:
+    data = dict(zip(_COLUMNS, row, strict=True))
+    texts = {"targets": tuple(json.loads(data["targets"])), "record": json.loads(data["record"])}
+    return Event(**{**data, **texts})
 
 
 INJECTED = "injected"
@@ -348,11 +342,10 @@ class Runs:
         run_id = os.urandom(8).hex()
         path = self._find_lock(run_id)
         make_private(os.path.dirname(path))
-        lock = _take_lock(path)
+        self._held[run_id] = _take_lock(path)
         data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
-        with on_failure(_remove, lock, path):
+        with on_failure(self._release, run_id):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
-        self._held[run_id] = lock
         return run_id
 
     def end(self, run_id: str, event: Event) -> bool:
@@ -364,8 +357,7 @@ class Runs:
                 if first:
                     self._events.write(ended)
         finally:
-            if lock := self._held.pop(run_id, None):
-                _remove(lock, self._find_lock(run_id))
+            self._release(run_id)
         return first
 
     def end_abandoned(self) -> int:
@@ -376,21 +368,30 @@ class Runs:
                 continue
             path = self._find_lock(run_id)
             try:
-                lock = _take_lock(path) if os.path.exists(path) else None
+                if os.path.exists(path):
+                    self._held[run_id] = _take_lock(path)
             except StorageError:
                 continue  # its process lives
-            fields = json.loads(data)
-            fields["targets"] = tuple(fields["targets"])
-            known = fields["record"].get("run")
+            event = Event(**json.loads(data))
+            known = event.record.get("run")
             run = {**(known if isinstance(known, dict) else {}), **_ABANDONED}
-            fields |= {"outcome": "cancelled", "record": {**fields["record"], "run": run}}
-            ended += self.end(run_id, Event(**fields))
-            if lock is not None:
-                _remove(lock, path)
+            record = {**event.record, "run": run}
+            event = replace(event, targets=tuple(event.targets), record=record)
+            ended += self.end(run_id, replace(event, outcome="cancelled"))
         return ended
 
     def _find_lock(self, run_id: str) -> str:
         return os.path.join(os.path.dirname(self._db.path), _FOLDER, f"{run_id}.lock")
+
+    def _release(self, run_id: str) -> None:
+        lock = self._held.pop(run_id, None)
+        if lock is None:
+            return
+        if os.name == "nt":  # which removes no open file
+            lock.release()
+        with contextlib.suppress(OSError):
+            os.unlink(self._find_lock(run_id))
+        lock.release()
 
 
 def _take_lock(path: str) -> Any:
@@ -403,14 +404,6 @@ def _take_lock(path: str) -> Any:
     except (Timeout, OSError) as error:
         raise StorageError(f"{path}: {error}; locked by another process") from None
     return lock
-
-
-def _remove(lock: Any, path: str) -> None:
-    if os.name == "nt":  # which removes no open file
-        lock.release()
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-    lock.release()
 
 
 JOURNAL_NAME = "journal.db"
@@ -429,14 +422,8 @@ _PRUNED_AT_ONCE = 5_000
 _MIGRATIONS = (
     """
     CREATE TABLE injections (
-      id INTEGER PRIMARY KEY,
-      session TEXT NOT NULL,
-      turn INTEGER NOT NULL,
-      at INTEGER NOT NULL,
-      card TEXT NOT NULL,
-      digest TEXT NOT NULL,
-      rank INTEGER NOT NULL,
-      tokens INTEGER NOT NULL,
+      id INTEGER PRIMARY KEY, session TEXT NOT NULL, turn INTEGER NOT NULL, at INTEGER NOT NULL,
+      card TEXT NOT NULL, digest TEXT NOT NULL, rank INTEGER NOT NULL, tokens INTEGER NOT NULL,
       in_context INTEGER NOT NULL DEFAULT 1
     );
     CREATE INDEX injections_by_session ON injections (session, card);
@@ -446,48 +433,28 @@ _MIGRATIONS = (
     ALTER TABLE turns ADD COLUMN at REAL NOT NULL DEFAULT 0;
     CREATE INDEX injections_by_time ON injections (at);
     CREATE TABLE events (
-      number INTEGER PRIMARY KEY,
-      at REAL NOT NULL,
-      session TEXT NOT NULL,
-      id TEXT NOT NULL,
-      kind TEXT NOT NULL,
-      agent TEXT NOT NULL,
-      scope TEXT NOT NULL,
-      stage TEXT,
-      tool TEXT NOT NULL,
-      targets TEXT NOT NULL,
-      arguments TEXT NOT NULL,
-      outcome TEXT NOT NULL,
-      text TEXT NOT NULL,
-      output TEXT NOT NULL,
-      record TEXT NOT NULL
+      number INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, id TEXT NOT NULL,
+      kind TEXT NOT NULL, agent TEXT NOT NULL, scope TEXT NOT NULL, stage TEXT, tool TEXT NOT NULL,
+      targets TEXT NOT NULL, arguments TEXT NOT NULL, outcome TEXT NOT NULL, text TEXT NOT NULL,
+      output TEXT NOT NULL, record TEXT NOT NULL
     );
     CREATE UNIQUE INDEX events_once ON events (session, id, kind) WHERE id != '';
     CREATE INDEX events_by_session ON events (session, at);
     CREATE INDEX events_by_time ON events (at);
     CREATE TABLE guards (
-      session TEXT NOT NULL,
-      part TEXT NOT NULL,
-      at REAL NOT NULL,
-      state TEXT NOT NULL,
+      session TEXT NOT NULL, part TEXT NOT NULL, at REAL NOT NULL, state TEXT NOT NULL,
       PRIMARY KEY (session, part)
     );
     CREATE TABLE runs (id TEXT PRIMARY KEY, at REAL NOT NULL, event TEXT NOT NULL);
     CREATE TABLE counts (
-      card TEXT NOT NULL,
-      what TEXT NOT NULL,
-      day TEXT NOT NULL,
-      times INTEGER NOT NULL,
+      card TEXT NOT NULL, what TEXT NOT NULL, day TEXT NOT NULL, times INTEGER NOT NULL,
       PRIMARY KEY (card, what, day)
     ) WITHOUT ROWID;
     CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     """,
     """
     CREATE TABLE outcomes (
-      session TEXT NOT NULL,
-      card TEXT NOT NULL,
-      what TEXT NOT NULL,
-      at REAL NOT NULL,
+      session TEXT NOT NULL, card TEXT NOT NULL, what TEXT NOT NULL, at REAL NOT NULL,
       PRIMARY KEY (session, card, what)
     ) WITHOUT ROWID;
     CREATE INDEX outcomes_by_time ON outcomes (at);
@@ -495,9 +462,8 @@ _MIGRATIONS = (
       SELECT card, 'tokens', date(at, 'unixepoch', 'localtime') AS day, sum(tokens)
       FROM injections WHERE tokens > 0 GROUP BY card, day;
     INSERT INTO counts
-      SELECT card, 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*)
-      FROM (SELECT card, min(at) AS first FROM injections WHERE session != ''
-            GROUP BY card, session)
+      SELECT card, 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*) FROM
+      (SELECT card, min(at) AS first FROM injections WHERE session != '' GROUP BY card, session)
       GROUP BY card, day;
     INSERT INTO counts
       SELECT '', 'sessions', date(first, 'unixepoch', 'localtime') AS day, count(*)
@@ -542,16 +508,13 @@ class Injections:
 
     def of(self, session: str) -> list[Injection]:
         """Return the newest thousand of a session, oldest first, by rank within one block."""
+        names = [one.name for one in fields(Injection)]
         rows = self._db.run(
-            "SELECT session, turn, at, card, digest, rank, tokens, source, in_context"
-            " FROM injections WHERE session = ? ORDER BY id DESC LIMIT ?",
+            f"SELECT {', '.join(names)} FROM injections"  # noqa: S608 names of our own
+            " WHERE session = ? ORDER BY id DESC LIMIT ?",
             (session, _MAX_ROWS),
         )
-        names = ("session", "turn", "at", "card", "digest", "rank", "tokens", "source")
-        return [
-            Injection(**dict(zip(names, row, strict=False)), in_context=bool(row[-1]))
-            for row in reversed(rows)
-        ]
+        return [Injection(**dict(zip(names, row, strict=True))) for row in reversed(rows)]
 
     def ranked(self, session: str) -> list[tuple[int, int, str]]:
         """Return (prompts since, rank, card) of the blocks of the latest turn that brought any.
@@ -591,18 +554,6 @@ _WORTH_BYTES = 4_000_000
 """Free space inside the file from which rewriting it pays."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class JournalSize:
-    """How much a journal holds."""
-
-    size: int
-    """Bytes of the file and of what SQLite keeps beside it."""
-    rows: int
-    """Events."""
-    oldest: float
-    """Seconds since the epoch of the oldest event, 0 when there is none."""
-
-
 class Upkeep:
     """Measures and shortens the file of a journal."""
 
@@ -613,12 +564,15 @@ class Upkeep:
         """Write something, as a full disk lets a transaction begin; StorageError says why not."""
         self._db.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
 
-    def measure(self) -> JournalSize:
-        """Return how large and how old the journal is."""
+    def measure(self) -> tuple[int, int, float]:
+        """Return (bytes, events, when the oldest was, 0 without any) of the journal.
+
+        The bytes are those of the file and of what SQLite keeps beside it.
+        """
         ((rows, oldest),) = self._db.run("SELECT count(*), min(at) FROM events")
         sides = (self._db.path + side for side in ("", "-wal"))
         size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
-        return JournalSize(size=size, rows=int(rows), oldest=float(oldest or 0))
+        return size, int(rows), float(oldest or 0)
 
     def count_older(self, before: float) -> int:
         """Return how many rows are older than a moment, in all tables that forget."""
@@ -813,15 +767,11 @@ class Journal(Database):
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
-        return [
-            (str(card_id), str(what), str(day), int(times))
-            for card_id, what, day, times in self.run(
-                "SELECT card, what, day, times FROM counts WHERE card = ? OR"
-                " (? IS NULL AND card != '')"
-                " ORDER BY card, day, what",
-                (card, card),
-            )
-        ]
+        return self.run(
+            "SELECT card, what, day, times FROM counts WHERE card = ? OR (? IS NULL AND card != '')"
+            " ORDER BY card, day, what",
+            (card, card),
+        )
 
     def prune_daily(self, days: Callable[[], int], *, now: float) -> None:
         """End what a killed process left running and, once a day, forget what is old.

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from lessons_kb.config import MAX_CONFIG_BYTES
+from lessons_kb.config import MAX_CONFIG_BYTES, Settings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Finding
-from lessons_kb.store.catalogue import FORMAT
+from lessons_kb.store.catalogue import FORMAT, State
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import (
@@ -189,12 +189,9 @@ def cache_dir(root: str) -> str:
 
 def _introduce(real: str) -> tuple[str, dict[str, Any]]:
     """Return key and record of a brain that is to be trusted, marked if it can be."""
-    record = read_record(real)
-    found = identify(real)
-    if record is not None:
-        return found.key, record
-    record = _new_record(real)
-    if real == os.path.realpath(user_brain()):
+    known = read_record(real)
+    found, record = identify(real), known or _new_record(real)
+    if known is not None or real == os.path.realpath(user_brain()):
         return found.key, record
     if not can_be_marked(found.place):
         return brain_key(real), {**record, "place": BY_PATH}
@@ -305,43 +302,42 @@ class Scan:
     """How many files ``max_files`` leaves out, and a checksum of their names and signatures."""
 
 
-def scan(
+def scan_brain(
     root: str,
+    settings: Settings,
+    ignored: Iterable[tuple[str, bool]],
     *,
-    folders: Collection[str] = (),
-    ignored: Iterable[tuple[str, bool]] = (),
-    max_files: int,
-    max_file_bytes: int,
-    last: tuple[str, tuple[int, int]] = ("", (0, 0)),
+    last: State | Scan | None = None,
 ) -> Scan:
-    """List the ``*.md`` and ``*.markdown`` files below ``root``.
+    """List the ``*.md`` and ``*.markdown`` files below ``root``, as its settings say.
 
-    ``folders`` are card folders: those behind a dot are entered all the same, and their files
-    come first where ``max_files`` cuts: half of it for the newest, the rest for what was seen most
+    Card folders behind a dot are entered all the same, and the files of all card folders come
+    first where ``max_files`` cuts: half of it for the newest, the rest for what was seen most
     often. ``ignored`` are compiled globs. No link is followed: a link to a file that may be read
     adds no second copy, for that file is listed itself; its other name is ``Cards.find``'s
-    business. No file is opened, unless more are left out, or others, than ``last``: manifest and
-    ``beyond`` of an earlier scan.
+    business. No file is opened, unless more are left out, or others, than of the ``last`` scan.
     The scan stops at brains and git work trees inside this one that are not trusted themselves,
     and at further work trees of this one.
     """
-    walk = _Walk(root, folders, tuple(ignored), max_file_bytes)
+    walk = _Walk(root, settings, tuple(ignored))
     walk.run()
     walk.find_links()
-    lines, findings = walk.lines, walk.findings
+    lines, findings, max_files = walk.lines, walk.findings, settings.index.max_files
     beyond = 0, 0
     if len(lines) > max_files:
-        kept: Collection[str] = parse_manifest(last[0]).keys() if last[0] else ()
+        kept = [*parse_manifest(last.manifest)] if last is not None and last.manifest else []
         beyond = _sum_up(lines, kept)
-        if beyond != last[1] or len(kept) != max_files:
-            kept = frozenset(_choose(root, lines, folders, max_files, max_file_bytes))
+        if last is None or beyond != last.beyond or len(kept) != max_files:
+            kept = _choose(root, lines, settings)
             beyond = _sum_up(lines, kept)
         lines = {path: lines[path] for path in kept}
         findings.append(tell_beyond(beyond[0], max_files))
-    manifest = _manifest(settings_signature(root).split("\n"), lines)
-    silent = tuple(sorted(walk.silent))
     return Scan(
-        files=lines, manifest=manifest, findings=tuple(findings), silent=silent, beyond=beyond
+        files=lines,
+        manifest=_manifest(settings_signature(root).split("\n"), lines),
+        findings=tuple(findings),
+        silent=tuple(sorted(walk.silent)),
+        beyond=beyond,
     )
 
 
@@ -412,24 +408,19 @@ class _Walk:
     """One walk over a tree."""
 
     def __init__(
-        self,
-        root: str,
-        folders: Collection[str],
-        ignored: tuple[tuple[str, bool], ...],
-        max_file_bytes: int,
+        self, root: str, settings: Settings, ignored: tuple[tuple[str, bool], ...]
     ) -> None:
         self.root = root
         self.ignored = ignored
-        self.max_file_bytes = max_file_bytes
+        self.max_file_bytes = settings.index.max_file_bytes
         self.lines: dict[str, str] = {}
         self.links: list[str] = []
         self.findings: list[Finding] = []
         self.silent: list[str] = []
-        self.folders = frozenset(folders)
-        hidden = [f for f in folders if f.startswith(".") or "/." in f]
-        self.hidden = frozenset(hidden)
-        parts = [f.split("/") for f in hidden]
-        self.transit = frozenset("/".join(p[:n]) for p in parts for n in range(1, len(p)))
+        self.folders = frozenset(settings.folders)
+        self.hidden = {f for f in self.folders if f.startswith(".") or "/." in f}
+        parts = [f.split("/") for f in self.hidden]
+        self.transit = {"/".join(p[:n]) for p in parts for n in range(1, len(p))}
 
     def run(self) -> None:
         pending = [""]
@@ -571,22 +562,28 @@ def tell_beyond(count: int, max_files: int) -> Finding:
 
 
 def _sum_up(lines: dict[str, str], kept: Collection[str]) -> tuple[int, int]:
-    left_out = sorted(path for path in lines if path not in kept)
+    left_out = sorted(lines.keys() - set(kept))
     text = "\n".join(f"{path}\t{lines[path]}" for path in left_out)
     return len(left_out), zlib.crc32(text.encode())
 
 
-def _choose(
-    root: str, lines: dict[str, str], folders: Collection[str], max_files: int, max_bytes: int
-) -> list[str]:
+def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
     """Return the files to keep: cards before notes, of either the newest, of cards others too."""
-    names = {*folders, *(f"{f}s" for f in ("lesson", "playbook", "qa-finding"))}
+    max_files = settings.index.max_files
+    names = {*settings.folders, *(f"{f}s" for f in ("lesson", "playbook", "qa-finding"))}
     cards = {p for p in lines if any(p.startswith(f + "/") or f"/{f}/" in p for f in names)}
     counts: dict[str, int] = {}
     days: dict[str, str] = {}
     if len(cards) > max_files:  # a clone has made all files today: their headers know better
         for path in cards:
-            counts[path], days[path] = _read_header(os.path.join(root, path), max_bytes)
+            try:
+                full, limit = os.path.join(root, path), settings.index.max_file_bytes
+                head = read_regular(full, limit=limit, name=path)[:_HEADER_BYTES]
+            except (OSError, StorageError):
+                head = b""
+            count = _OCCURRENCES.search(head)
+            counts[path] = int(count[1]) if count else 0
+            days[path] = max(map(bytes.decode, _DATES.findall(head)), default="")
 
     def rank(path: str) -> tuple[bool, str, int, str]:
         changed = int(lines[path].partition(".")[0])
@@ -599,13 +596,3 @@ def _choose(
     kept, rest = newest[: max_files // 2], newest[max_files // 2 : len(cards)]
     rest.sort(key=lambda path: -counts[path])  # the newest of the same count first
     return [*kept, *rest[: max_files - len(kept)]]
-
-
-def _read_header(path: str, limit: int) -> tuple[int, str]:
-    """Return how often a card was seen, and its last date, from the lines of its header."""
-    try:
-        head = read_regular(path, limit=limit, name=path)[:_HEADER_BYTES]
-    except (OSError, StorageError):
-        return 0, ""
-    count = _OCCURRENCES.search(head)
-    return int(count[1]) if count else 0, max(map(bytes.decode, _DATES.findall(head)), default="")

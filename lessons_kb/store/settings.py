@@ -33,6 +33,7 @@ from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.store.user_state import (
     CONFIG_NAME,
     brain_key,
+    forget_older,
     make_private,
     read_private,
     state_home,
@@ -490,19 +491,25 @@ def add_token(
     ``person`` and ``email`` sign what is accepted with it; whoever may review has both. Raises
     InputError for a name that is taken or unusable.
     """
-    for one in (name, *brains):
-        if not NAME.fullmatch(one):
-            raise InputError(f"{one!r} is no name; use letters, digits, dots, dashes (64 at most)")
-    if not brains:
-        raise InputError("a token opens nothing without a brain; add --brain NAME")
-    if unknown := [one for one in may if one not in SCOPES]:
-        raise InputError(f"--may {unknown[0]!r} is none of {', '.join(SCOPES)}")
-    if REVIEW in may and not (person and email):
-        raise InputError("a reviewer signs what is accepted; add --name and --email")
-    if person and not _PERSON.fullmatch(person):
-        raise InputError(f"--name {person!r} cannot sign a commit; use no < >, 100 characters")
-    if email and not _EMAIL.fullmatch(email):
-        raise InputError(f"--email {email!r} is no address; write it as in you@example.org")
+    bad = next((one for one in (name, *brains) if not NAME.fullmatch(one)), None)
+    unknown = next((one for one in may if one not in SCOPES), None)
+    email_fits = not email or _EMAIL.fullmatch(email)
+    for fits, message in (
+        (bad is None, f"{bad!r} is no name; use letters, digits, dots, dashes (64 at most)"),
+        (brains, "a token opens nothing without a brain; add --brain NAME"),
+        (unknown is None, f"--may {unknown!r} is none of {', '.join(SCOPES)}"),
+        (
+            REVIEW not in may or (person and email),
+            "a reviewer signs what is accepted; add --name and --email",
+        ),
+        (
+            not person or _PERSON.fullmatch(person),
+            f"--name {person!r} cannot sign a commit; use no < >, 100 characters",
+        ),
+        (email_fits, f"--email {email!r} is no address; write it as in you@example.org"),
+    ):
+        if not fits:
+            raise InputError(message)
     secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     with locked(tokens_path()):
         known = read_tokens()
@@ -556,11 +563,7 @@ def note_ended(cookie: str, *, before: float) -> None:
     folder = os.path.dirname(path)
     make_private(folder)
     write_private(path, b"")
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            with contextlib.suppress(FileNotFoundError):  # so does another server
-                if entry.stat(follow_symlinks=False).st_mtime < before:
-                    os.unlink(entry.path)
+    forget_older(folder, before)
 
 
 def _ended_path(cookie: str) -> str:

@@ -118,25 +118,6 @@ def read_meta(entry: str) -> Mapping[str, Any]:
     return meta if isinstance(meta, dict) else {}
 
 
-def read_entry(entry: str) -> Trashed | None:
-    """Return an entry of the trash, None when it has no file."""
-    name = os.path.basename(entry)
-    meta = read_meta(entry)
-    size = 0
-    if "link" not in meta:
-        try:
-            size = os.lstat(os.path.join(entry, CARD)).st_size
-        except OSError:
-            return None  # its process was killed before the card came
-    return Trashed(
-        name=name,
-        path=str(meta.get("path", f"recovered-{name}.md")),
-        when=str(meta.get("when", "")),
-        why=str(meta.get("why", "")),
-        size=size,
-    )
-
-
 def digest(data: bytes) -> str:
     """Return what tells two files apart."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
@@ -336,8 +317,16 @@ def entries(root: str) -> list[Trashed]:
     """List what is in the trash, newest first."""
     sweep(root)
     folder = trash_dir(root, create=False)
-    found = (read_entry(os.path.join(folder, name)) for name in list_folder(folder))
-    return sorted((e for e in found if e is not None), key=lambda e: e.name, reverse=True)
+    found: list[Trashed] = []
+    for name in reversed(list_folder(folder)):
+        entry = os.path.join(folder, name)
+        meta = read_meta(entry)
+        with contextlib.suppress(OSError):  # its process was killed before the card came
+            path = str(meta.get("path", f"recovered-{name}.md"))
+            when, why = str(meta.get("when", "")), str(meta.get("why", ""))
+            size = 0 if "link" in meta else os.lstat(os.path.join(entry, CARD)).st_size
+            found.append(Trashed(name=name, path=path, when=when, why=why, size=size))
+    return found
 
 
 def restore(root: str, name_or_path: str) -> str:

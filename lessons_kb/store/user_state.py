@@ -256,13 +256,12 @@ _RECORD = "brain.json"
 _MAX_RECORD_BYTES = 4 * MAX_CONFIG_BYTES + 100_000
 _MARK_FOLDER = "lessons-kb"
 _MARK_NAME = "identity"
-_MARK_PARTS = (16, 32)
-"""Hexadecimal digits of a key and of a token."""
+_MARK = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{32})")
+"""Key and token."""
 _MOST_MARKS, _MAX_MARKS_BYTES = 8, 1_000
 """In one file, the newest: one for each state of this user that trusts the folder."""
 
 _BRAINS = "brains"
-_HEXADECIMAL = frozenset("0123456789abcdef")
 _UNSAFE = re.compile(rf"[^A-Za-z0-9._{re.escape(os.sep)}-]+")
 _MAX_KEY_BYTES = 200
 _KEPT_OF_LONG_KEY = 150
@@ -311,8 +310,7 @@ def identify(root: str) -> Identity:
 
 def new_mark() -> tuple[str, str]:
     """Return a key and a token that nobody can guess."""
-    key, token = (os.urandom(digits // 2).hex() for digits in _MARK_PARTS)
-    return key, token
+    return os.urandom(8).hex(), os.urandom(16).hex()
 
 
 def write_mark(place: str, key: str, token: str) -> None:
@@ -435,12 +433,7 @@ def _read_marks(place: str) -> list[tuple[str, str]]:
         text = read_regular(place, limit=_MAX_MARKS_BYTES, name=place).decode("ascii", "replace")
     except (OSError, StorageError):
         return []
-    pairs = (line.partition(" ")[::2] for line in text.splitlines())
-    return [
-        (key, token)
-        for key, token in pairs
-        if (len(key), len(token)) == _MARK_PARTS and set(key + token) <= _HEXADECIMAL
-    ]
+    return [(found[1], found[2]) for found in map(_MARK.fullmatch, text.splitlines()) if found]
 
 
 def _is_elsewhere(known: str, place: str, mark: tuple[str, str]) -> bool:
@@ -543,12 +536,8 @@ def find_open_folders(root: str | None = None) -> list[str]:
     for folder in folders:
         with contextlib.suppress(OSError):
             info = os.lstat(folder)
-            if (
-                stat.S_ISDIR(info.st_mode)
-                and info.st_uid == os.geteuid()
-                and info.st_mode & _OTHERS
-            ):
-                found.append(folder)
+            ours = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
+            found += [folder] if ours and info.st_mode & _OTHERS else []
     return found
 
 
@@ -581,7 +570,7 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
         folder = os.path.dirname(path)
         make_private(folder)
         if int(path[-2:], 16) % _FORGET_EVERY == 0:
-            _forget_old(folder)
+            forget_older(folder, time.time() - _KEPT_SECONDS)
         write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
     except (OSError, StorageError):
         pass
@@ -624,7 +613,7 @@ def is_first(folder: str, what: str, *, unknown: bool) -> bool:
     path = _session_file(what, folder)
     try:
         make_private(os.path.dirname(path))
-        _forget_old(os.path.dirname(path))
+        forget_older(os.path.dirname(path), time.time() - _KEPT_SECONDS)
         write_unsynced(path, b"", flags=os.O_EXCL)
     except FileExistsError:
         return False
@@ -639,11 +628,11 @@ def _session_file(name: str, home: str = "") -> str:
     return os.path.join(home or state_home(), _FOLDER, plain)
 
 
-def _forget_old(folder: str) -> None:
-    before = time.time() - _KEPT_SECONDS
+def forget_older(folder: str, before: float) -> None:
+    """Remove the files of a folder that were written before a moment."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # another process does the same
                 if entry.stat(follow_symlinks=False).st_mtime < before:
                     os.unlink(entry.path)
 
@@ -653,7 +642,7 @@ MAX_LOG_BYTES = 128_000
 _MAX_LINE_CHARS = 600
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Trouble:
     """One line of the log."""
 
@@ -678,14 +667,13 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
         path = os.path.join(folder, LOG_NAME)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         flags |= getattr(os, "O_NONBLOCK", 0)  # a FIFO is refused at once
-        file = os.open(path, flags, 0o600)
-        try:
-            os.write(file, line)
-            size = os.fstat(file).st_size
-        finally:
-            os.close(file)
-        if size > MAX_LOG_BYTES:
-            _shorten(path)
+        with os.fdopen(os.open(path, flags, 0o600), "ab", buffering=0) as file:
+            file.write(line)
+        if os.stat(path).st_size > MAX_LOG_BYTES:
+            with open_regular(path) as whole:
+                whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
+                kept = whole.read()
+            write_private(path, kept[kept.find(b"\n") + 1 :])
     except (OSError, ValueError, LessonsError):  # there is nowhere left to say it
         pass
 
@@ -697,16 +685,4 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
             lines = file.read(2 * MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
     except (OSError, StorageError):
         return []
-    parts = [line.split("\t", 3) for line in lines]
-    return [
-        Trouble(at=part[0], agent=part[1], hook_event=part[2], message=part[3])
-        for part in parts
-        if len(part) == 4  # noqa: PLR2004 the fields of Trouble
-    ][-limit:]
-
-
-def _shorten(path: str) -> None:
-    with open_regular(path) as file:
-        file.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
-        kept = file.read()
-    write_private(path, kept[kept.find(b"\n") + 1 :])
+    return [Trouble(*line.split("\t", 3)) for line in lines if line.count("\t") > 2][-limit:]  # noqa: PLR2004

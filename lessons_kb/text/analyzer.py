@@ -227,9 +227,7 @@ def find_script(words: Iterable[str]) -> str:
             counts[script] += _LETTERS.get(script, 1)
     if counts[KANA] > _JAPANESE * counts[HAN]:
         counts[KANA] += counts.pop(HAN, 0)
-    if not counts:
-        return LATIN
-    return max(counts, key=counts.__getitem__)
+    return max(counts, key=counts.__getitem__, default=LATIN)
 
 
 def find_script_of_word(word: str) -> str:

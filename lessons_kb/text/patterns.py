@@ -79,7 +79,6 @@ def check_pattern(pattern: str) -> str:
     """Return why a pattern may not be used, "" when it may."""
     if len(pattern) > MAX_PATTERN:
         return f"it has {len(pattern)} characters; the limit is {MAX_PATTERN}"
-
     try:
         compiled = _compile(pattern)
     except InputError as error:
@@ -102,7 +101,7 @@ def check_sum(patterns: Sequence[str]) -> str:
 
 def search_any(patterns: tuple[str, ...], text: str) -> bool:
     """Tell whether any of the patterns, which were checked, is found in a text, in any case."""
-    return any(pattern.search(text) is not None for pattern in _compile_all(patterns))
+    return any(_compile(pattern).search(text) is not None for pattern in patterns)
 
 
 def find_line(pattern: str, lines: Sequence[str]) -> int | None:
@@ -112,18 +111,14 @@ def find_line(pattern: str, lines: Sequence[str]) -> int | None:
     """
     if check_pattern(pattern):
         return None
-    compiled = _compile(pattern)
-    return next((place for place, line in enumerate(lines) if compiled.search(line)), None)
+    search = _compile(pattern).search
+    return next((place for place, line in enumerate(lines) if search(line)), None)
 
 
 _SMALLER = "smaller bounds such as .{0,20}"
 
 
-@lru_cache(maxsize=8)
-def _compile_all(patterns: tuple[str, ...]) -> tuple[Any, ...]:
-    return tuple(map(_compile, patterns))
-
-
+@lru_cache(maxsize=MAX_PATTERNS)
 def _compile(pattern: str) -> Any:
     return compile_regex(pattern, max_memory=_MAX_MEMORY, any_case=True)
 
@@ -184,13 +179,10 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     path = path.removeprefix("./")
     above: bool | None = None
     for source, include in reversed(compiled):
-        if _hint_of(source) not in path:
-            continue
-        found = _compiled(source).search(path)
+        found = _compiled(source).search(path) if _hint_of(source) in path else None
         if found and not (found.groupdict().get(_BELOW) and found.end(_BELOW) < len(path)):
             return include
-        if found and above is None:
-            above = include
+        above = include if found and above is None else above
     return bool(above)
 
 

@@ -418,11 +418,9 @@ def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
     spoken = (link["sign"] or "").strip(" ") == ":"  # 'Password: ', the quote closes
     if value is None or (spoken and value["value"][0] in ",;:)]}+ "):
         return None
-    if _is_quoted_secret(value["value"], kind) and _is_sure(
-        name, link, value["value"], quoted=True
-    ):
-        return value.span("value")
-    return value.end(), value.end()
+    text = value["value"]
+    is_secret = _is_quoted_secret(text, kind) and _is_sure(name, link, text, quoted=True)
+    return value.span("value") if is_secret else (value.end(), value.end())
 
 
 def _is_quoted_secret(value: str, kind: str) -> bool:
@@ -478,12 +476,13 @@ def _is_bare_secret(name: _Name, link: re.Match[str], value: str, *, follows: bo
 
 
 def _is_placeholder(value: str) -> bool:
-    if value.lower().strip(".,:;!?") in _words("placeholders"):
-        return True
-    if _matches(_no_value("reference"), value) or _matches(_no_value("placeholder"), value):
-        return True
-    is_words = _matches(r"[A-Za-z_ -]+", value)
-    return is_words and _names().search(value.lower()) is not None  # itself a name: ACCESS_TOKEN
+    is_name = _matches(r"[A-Za-z_ -]+", value) and _names().search(value.lower()) is not None
+    return (
+        is_name  # such as ACCESS_TOKEN
+        or value.lower().strip(".,:;!?") in _words("placeholders")
+        or _matches(_no_value("reference"), value)
+        or _matches(_no_value("placeholder"), value)
+    )
 
 
 def _is_count(name: str, value: str) -> bool:
@@ -492,11 +491,8 @@ def _is_count(name: str, value: str) -> bool:
 
 def _is_mixed(value: str) -> bool:
     """Tell whether letters and digits both stand in a value of some length."""
-    return (
-        len(value) >= _SHORTEST
-        and any(char.isdigit() for char in value)
-        and any(char.isalpha() for char in value)
-    )
+    both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return both and len(value) >= _SHORTEST
 
 
 def _matches(pattern: str, value: str) -> bool:

@@ -132,15 +132,13 @@ def find_hidden(text: str) -> str:
 def _is_frame(found: re.Match[str]) -> bool:
     """Tell whether a bracket opens our own block, or what an agent would take for a frame."""
     block, bracketed, tag = found.groups()
-    if block:
-        return True
     if bracketed:
         name = bracketed.rstrip("] \t\n")
         before = found.string[max(found.start() - 1, 0) : found.start()]
         is_role = name in _AGENTS["roles"] and not before.isalnum()  # rows[user] is code
         return is_role or name in _AGENTS["bracketed"]
     words = re.split(r"[\W_]+", tag or "")
-    return bool(tag) and (
+    return block is not None or (
         tag.startswith("|")
         or words[0] in _AGENTS["roles"]
         or "-".join(words) in _AGENTS["tags"]
@@ -151,9 +149,8 @@ def _is_frame(found: re.Match[str]) -> bool:
 def _bend(folded: str, start: int) -> dict[int, str]:
     """Turn the brackets of a marker into round ones, the closing one if its line has it."""
     closing = ">" if folded[start] == "<" else "]"
-    found = re.compile(rf"[\[<{re.escape(closing)}]").search(
-        folded, start + 1, start + _LONGEST_MARKER
-    )
+    sign = re.compile(rf"[\[<{re.escape(closing)}]")
+    found = sign.search(folded, start + 1, start + _LONGEST_MARKER)
     if found and found[0] == closing:
         return {start: "(", found.start(): ")"}
     return {start: "("}
@@ -169,15 +166,16 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
         return text.lower(), []
     read: list[str] = []
     origin: list[tuple[int, int]] = []
+
+    def add(characters: str, start: int, end: int) -> None:
+        read.append("".join(map(_fold_char, characters)))
+        origin.extend([(start, end)] * len(read[-1]))
+
     at = 0
     for start, end in (*written, (len(text), len(text))):
         for place in range(at, start):
-            plain = _fold_char(text[place])
-            read.append(plain)
-            origin += [(place, place + 1)] * len(plain)
-        plain = "".join(map(_fold_char, _decode(text[start:end])))
-        read.append(plain)
-        origin += [(start, end)] * len(plain)
+            add(text[place], place, place + 1)
+        add(_decode(text[start:end]), start, end)
         at = end
     return "".join(read), origin
 
@@ -256,14 +254,12 @@ def shell_word(text: str) -> str:
     r"""Return a text as one word of a shell, in one line; ``$'\n'`` is what bash and zsh read."""
     if text.isprintable():
         return shlex.quote(text)
-    return "$'" + "".join(map(_shell_escaped, text)) + "'"
 
+    def escape(char: str) -> str:
+        octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")
+        return "".join(f"\\x{octet:02x}" for octet in octets) or char
 
-def _shell_escaped(char: str) -> str:
-    if char in "'\\":
-        return f"\\{char}"
-    octets = b"" if char.isprintable() else char.encode("utf-8", "surrogateescape")
-    return "".join(f"\\x{octet:02x}" for octet in octets) or char
+    return "$'" + "".join(f"\\{c}" if c in "'\\" else escape(c) for c in text) + "'"
 
 
 def shorten(text: str, limit: int) -> str:

@@ -39,11 +39,9 @@ _WRAPPED = 50
 
 def is_question(text: str) -> bool:
     """Tell whether a short text only asks: nothing in it requests a change."""
-    if len(text) > _MAX_QUESTION or "```" in text:
+    if len(text) > _MAX_QUESTION or "```" in text or re.search(_REQUESTS, text, re.IGNORECASE):
         return False
     sentences = split_sentences(text)
-    if re.search(_REQUESTS, text, re.IGNORECASE):
-        return False
     return bool(sentences) and all(
         sentence.rstrip("\"')]* ").endswith(_QUESTION_MARKS)
         or re.match(_ASKS, sentence, re.IGNORECASE)
@@ -139,9 +137,9 @@ def _goes_on(paragraph: str, end: int) -> bool:
     word = before[:-1].split()[-1:] or [""]
     name = word[0].lstrip("([\"'*_").lower()
     after = paragraph[end : end + 5].lstrip()[:1]
-    if len(before) == end and re.fullmatch(r"\d{1,3}", name):
-        return True
-    if name in BEFORE_A_NUMBER and after.isdigit():
-        return True
-    initial = len(name) == 1 and name.isalpha() and name.isascii() and name not in ("i", "a")
-    return name in ABBREVIATIONS or initial
+    return (
+        name in ABBREVIATIONS
+        or (len(before) == end and re.fullmatch(r"\d{1,3}", name) is not None)
+        or (name in BEFORE_A_NUMBER and after.isdigit())
+        or re.fullmatch("[b-hj-z]", name) is not None  # an initial
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 LONGEST = 20_000
 """Characters of a line that is read."""
@@ -20,45 +20,58 @@ _DOCUMENT = r"""(?<!<)<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\1"""
 _OPERATORS = {"&&": "&&", "||": "||", "|&": "|"}
 
 
-def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the simple commands of a line, each with the operator behind it.
+@dataclass(kw_only=True, slots=True)
+class SimpleCommand:
+    """One simple command of a line."""
 
-    Words come without quotes; redirections, comments and the text of here-documents are left
-    out. The operator is one of ``&& || | & ;`` (a line's end too is ``;``), or "" at the end.
+    words: list[str] = field(default_factory=list)
+    """Without quotes; redirections, comments and the text of here-documents are left out."""
+    redirects: list[tuple[str, str]] = field(default_factory=list)
+    """(sign without its number, file)."""
+    operator: str = ""
+    """What stands behind it, parentheses and ends of lines included; "" at the end."""
+
+
+def parse_commands(line: str) -> list[SimpleCommand]:
+    """Return the simple commands of a line, those without a word included.
+
     Empty for a line that cannot be read to its end or is longer than LONGEST.
     """
-    commands: list[tuple[str, tuple[str, ...]]] = []
-    words: list[str] = []
-    redirected = False
-    for kind, text in (*tokenize(line), ("operator", "")):
+    if len(line) > LONGEST:
+        return []
+    rows = "\n".join(row for row, _document in _read_rows(line)) if "<<" in line else line
+    commands = [SimpleCommand()]
+    sign = ""
+    for token in re.finditer(_PIECE, rows, re.DOTALL):
+        kind = token.lastgroup
         if kind == "broken":
             return []
-        if kind == "word" and not redirected:
-            words.append(text)
-        elif kind == "operator" and words:
-            operator = _OPERATORS.get(text, text.strip()[:1] or ";" * bool(text))
-            commands.append((operator, tuple(words)))
-            words = []
-        redirected = kind == "redirect"
+        if kind in ("blank", "comment"):
+            continue
+        if kind == "word":
+            word = re.sub(_QUOTED, _unquote, token[0], flags=re.DOTALL)
+            if sign:
+                commands[-1].redirects.append((sign, word))
+            else:
+                commands[-1].words.append(word)
+        elif kind == "operator":
+            commands[-1].operator = token[0]
+            commands.append(SimpleCommand())
+        sign = token[0].lstrip("0123456789") if kind == "redirect" else ""
     return commands
 
 
-def tokenize(line: str) -> Iterator[tuple[str, str]]:
-    """Yield (``word``, text without quotes), (``redirect``, text), (``operator``, text).
+def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the simple commands of a line that have words, each with the operator behind it.
 
-    Comments and the text of here-documents are left out. (``broken``, "") stands for a sign that
-    cannot be read, and for all of a line that is longer than LONGEST.
+    The operator is one of ``&& || | & ;`` (a line's end too is ``;``), or "" at the end.
     """
-    if len(line) > LONGEST:
-        yield "broken", ""
-        return
-    rows = "\n".join(row for row, _document in _read_rows(line)) if "<<" in line else line
-    for token in re.finditer(_PIECE, rows, re.DOTALL):
-        kind = token.lastgroup or ""
-        if kind == "word":
-            yield kind, re.sub(_QUOTED, _unquote, token[0], flags=re.DOTALL)
-        elif kind not in ("blank", "comment"):
-            yield kind, token[0]
+    return [
+        (_OPERATORS.get(text, text.strip()[:1] or ";" * bool(text)), tuple(command.words))
+        for command in parse_commands(line)
+        if command.words
+        for text in (command.operator,)
+    ]
 
 
 def _unquote(found: re.Match[str]) -> str:

@@ -75,23 +75,25 @@ class CodexReader(RecordReader):
         self._place(data, payload)
         what, item = payload.get("type"), mapping(payload.get("item"))
         command = item if item.get("type") == "CommandExecution" else payload
+        said = item or payload
+        text = (texts_of(said.get("content")) or str(said.get("message") or "")).strip()
+        number = str(payload.get("call_id") or "")
         if data.get("type") == "compacted":
             yield replace(self._base, kind=COMPACTION, text=str(payload.get("message") or ""))
         elif what in _CALLS:
-            number = str(payload.get("call_id"))
             self._step = self._step or number
             arguments = _arguments(payload.get("arguments", payload.get("input")))
             tool = str(payload.get("name") or "")
             self._begin(number, self._step, tool=tool, arguments=arguments)
-        elif type(command.get("exit_code")) is int:
-            code, text = command["exit_code"], str(command.get("aggregated_output") or "")
+        elif type(code := command.get("exit_code")) is int:
             number = str(command.get("call_id", command.get("id")) or "")
+            output = str(command.get("aggregated_output") or "")
+            output = f"Exit code {code}\n{output}" if code else output
             run = _run(command.get("command"), command)
-            output = f"Exit code {code}\n{text}" if code else text
             yield from self._call(number, FAILED if code else OK, output, **run)
         elif what in _OUTPUTS:
             self._step = ""
-            yield from self._output(payload)
+            yield from self._output(number, payload.get("output"))
         elif what == "turn_aborted":
             if payload.get("reason", _BY_USER) == _BY_USER:
                 yield replace(self._base, kind=INTERRUPT, id=str(payload.get("turn_id") or ""))
@@ -100,8 +102,14 @@ class CodexReader(RecordReader):
             if isinstance(last, str) and last:
                 self._answer = replace(self._base, kind=ANSWER, text=last)
             yield from self.finish()
-        else:
-            yield from self._said(payload, item or payload)
+        elif said.get("type") in ("UserMessage", "user_message") and text:
+            yield from self.finish()
+            turn = str(payload.get("turn_id") or "")
+            count = self._turns[turn] = self._turns.get(turn, 0) + 1
+            name = f"{turn}:{count}" if turn and count > 1 else turn
+            yield replace(self._base, id=name, text=text)
+        elif said.get("type") in ("AgentMessage", "agent_message") and text:
+            self._answer = replace(self._base, kind=ANSWER, text=text)
 
     def _place(self, data: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         where = mapping(payload.get("thread_settings")) or payload
@@ -114,36 +122,21 @@ class CodexReader(RecordReader):
             cwd=cwd if isinstance(cwd, str) and cwd else self._base.cwd,
         )
 
-    def _said(self, payload: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Entry]:
-        kind = said.get("type")
-        text = (texts_of(said.get("content")) or str(said.get("message") or "")).strip()
-        if kind in ("UserMessage", "user_message") and text:
-            yield from self.finish()
-            turn = str(payload.get("turn_id") or "")
-            count = self._turns[turn] = self._turns.get(turn, 0) + 1
-            yield replace(
-                self._base, id=f"{turn}:{count}" if turn and count > 1 else turn, text=text
-            )
-        elif kind in ("AgentMessage", "agent_message") and text:
-            self._answer = replace(self._base, kind=ANSWER, text=text)
-
-    def _output(self, payload: Mapping[str, Any]) -> Iterator[Entry]:
+    def _output(self, number: str, output: object) -> Iterator[Entry]:
         """Yield a call by its output; ``unknown`` where that does not say how the call ended."""
-        number, output = str(payload.get("call_id") or ""), payload.get("output")
         known = self._calls.get(number, {})
         tool, arguments = known.get("tool", ""), known.get("arguments", {})
         text = output if isinstance(output, str) else json.dumps(output)
         code = re.search(_EXIT, text[:_HEAD])
         refused = text[:_HEAD].lower().startswith(_REFUSED)
-        if code is None and not refused:
-            if tool:
-                yield from self._call(number, UNKNOWN, texts_of(output))
-            return
-        run: dict[str, Any] = {}
-        if tool in _SHELLS and code is not None:
-            run = _run(arguments.get("cmd", arguments.get("command", "")), arguments)
-        failed = refused or (code is not None and code[1] != "0")
-        yield from self._call(number, FAILED if failed else OK, text, **run)
+        if refused or code:
+            is_run = tool in _SHELLS and code
+            command = arguments.get("cmd", arguments.get("command", ""))
+            failed = refused or (code is not None and code[1] != "0")
+            run = _run(command, arguments) if is_run else {}
+            yield from self._call(number, FAILED if failed else OK, text, **run)
+        elif tool:
+            yield from self._call(number, UNKNOWN, texts_of(output))
 
     def _call(self, number: str, ended: str, output: str, **call: Any) -> Iterator[Entry]:
         """Yield a call once: a command has its result twice, as its end and as its output."""

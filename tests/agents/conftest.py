@@ -76,6 +76,74 @@ def claude(project):
     return Claude(project)
 
 
+NAMES = {
+    "gemini-cli": {
+        "UserPromptSubmit": "BeforeAgent", "PreToolUse": "BeforeTool", "PostToolUse": "AfterTool",
+        "PostToolUseFailure": "AfterTool", "Stop": "AfterAgent",
+    },
+    "opencode": {
+        "SessionStart": "start", "UserPromptSubmit": "prompt", "PreToolUse": "before",
+        "PostToolUse": "after", "PostToolUseFailure": "failed", "Stop": "stop",
+        "SubagentStart": "subagent", "PreCompact": "compact", "tool_name": "tool",
+        "tool_use_id": "callID", "tool_input": "args", "prompt": "text",
+        "last_assistant_message": "text", "prompt_id": "messageID",
+    },
+    "cursor": {
+        "SessionStart": "sessionStart", "UserPromptSubmit": "beforeSubmitPrompt",
+        "PreToolUse": "preToolUse", "PostToolUse": "postToolUse", "PreCompact": "preCompact",
+        "PostToolUseFailure": "postToolUseFailure", "Stop": "afterAgentResponse",
+        "last_assistant_message": "text",
+    },
+}  # fmt: skip
+"""Agent → how it names what Claude Code names so."""
+TIMED = ("gemini-cli", "copilot-cli", "vscode")
+"""They tell the time of an event; of a call without an id nothing else tells it from others."""
+
+
+class Session(Claude):
+    """A session of any agent, whose events are named as Claude Code names them."""
+
+    def __init__(self, project, agent, session="s1", **how):
+        super().__init__(project, session, agent, **how)
+        yesterday = time.gmtime(time.time() - 86_400)  # a journal forgets what is old
+        self.day, self.seconds = time.strftime("%Y-%m-%d", yesterday), 9
+
+    def event(self, name, **fields):
+        names, cwd = NAMES.get(self.agent, {}), str(self.project)
+        self.seconds += 1
+        fields = {names.get(key, key): value for key, value in fields.items()}
+        name = names.get(name, name)
+        if self.agent == "opencode":
+            return {"event": name, "sessionID": self.session, "cwd": cwd, **fields}
+        common = {"session_id": self.session, "cwd": cwd, "hook_event_name": name}
+        common["transcript_path"] = str(self.transcript)
+        if self.agent == "cursor":
+            common |= {"conversation_id": self.session, "generation_id": "g1", "model": "m"}
+            common |= {"cursor_version": "3.7", "workspace_roots": [cwd], "transcript_path": None}
+        if self.agent == "codex" and name != "SessionStart":
+            common["turn_id"] = "t1"
+        if self.agent == "vscode":
+            common |= {"sessionId": common.pop("session_id"), "hookEventName": name}
+            del common["hook_event_name"]
+        if self.agent in TIMED:
+            common["timestamp"] = f"{self.day}T10:00:{self.seconds:02d}.100Z"
+            if self.agent != "vscode":
+                fields.pop("tool_use_id", None)
+        return {**common, **fields}
+
+
+@pytest.fixture
+def session(project):
+    """A session of an agent: ``session(agent)``."""
+    return lambda agent, name="s1", **how: Session(project, agent, name, **how)
+
+
+def context_of(output):
+    """What goes to the model, in whichever agent's form."""
+    texts = (output.get(key) for key in ("additional_context", "additionalContext", "context"))
+    return next(filter(None, (*texts, output.context)), "")
+
+
 @pytest.fixture
 def drafted(project):
     """Wait until the detached runs that make this project's drafts have ended."""

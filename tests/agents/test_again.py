@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from lessons_kb import Brain
 from tests.agents.test_gate import guarded
 
@@ -12,26 +14,33 @@ TELEGRAM = "Add a Telegram command that runs a shell script on the server"
 ITEM = "Reject every chat id that is not on the allowlist"
 
 
-def test_a_guarded_file(claude):
-    first = claude.edit("bot/app.py")
-    assert ITEM in first.context
-    assert claude.edit("bot/app.py", environment=AGAIN) == first
-    assert claude.edit("bot/app.py", 2, environment=AGAIN) == {}
+@pytest.mark.parametrize(
+    ("asked", "act", "says"),
+    [
+        ("", lambda claude, *n, **how: claude.edit("bot/app.py", *n, **how), ITEM),
+        (
+            "",
+            lambda claude, *n, **how: claude.run("rm migrations/001.sql", *n, **how),
+            "permission",
+        ),
+        (TELEGRAM, lambda claude, *n, **how: claude.edit("bot/app.py", *n, **how), "once more:"),
+    ],
+    ids=["a guarded file", "a question", "a lesson that came with the prompt"],
+)
+def test_what_is_said_before_a_call(claude, asked, act, says):
+    if asked:
+        assert ITEM in claude.prompt(asked).context
+    first = act(claude)
+    assert says in str(first)
+    assert act(claude, environment=AGAIN) == first
+    assert act(claude, 2, environment=AGAIN) == {}
 
 
-def test_a_question(claude):
-    first = claude.run("rm migrations/001.sql")
-    assert first.asked
-    assert claude.run("rm migrations/001.sql", environment=AGAIN) == first
-    assert claude.run("rm migrations/001.sql", 2, environment=AGAIN) == {}
-
-
-def test_a_lesson_that_came_with_the_prompt_is_said_again_in_short(claude):
-    assert ITEM in claude.prompt(TELEGRAM).context
-    first = claude.edit("bot/app.py")
-    assert first.context.startswith("Before this, once more:")
-    assert claude.edit("bot/app.py", environment=AGAIN) == first
-    assert claude.edit("bot/app.py", 2, environment=AGAIN) == {}
+def test_a_question_that_nobody_can_answer(claude):
+    claude.agent = "codex"
+    first = claude.run("rm migrations/001.sql", turn_id="t1")
+    assert "nobody can be asked here" in first.context
+    assert claude.run("rm migrations/001.sql", turn_id="t1", environment=AGAIN) == first
 
 
 def test_a_prompt(claude):

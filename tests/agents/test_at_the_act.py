@@ -78,14 +78,13 @@ def test_what_is_long_is_cut(claude, project, word):
     assert estimate_tokens(said) <= 60
 
 
-def test_gemini_is_reminded_with_the_result(project, fire):
-    common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-22T10:00:00Z"}
-    fire("gemini-cli", {**common, "hook_event_name": "BeforeAgent", "prompt": TELEGRAM})
-    change = {"file_path": str(project / "bot/app.py"), "old_string": "1", "new_string": "2"}
-    call = {**common, "tool_name": "replace", "tool_input": change}
-    assert fire("gemini-cli", {**call, "hook_event_name": "BeforeTool"}) == {}
-    done = {**call, "hook_event_name": "AfterTool", "tool_response": {"llmContent": "ok"}}
-    assert fire("gemini-cli", done).context.startswith("Before this, once more: “Telegram")
+def test_gemini_is_reminded_with_the_result(session):
+    gemini = session("gemini-cli")
+    gemini.prompt(TELEGRAM)
+    change = {"file_path": "bot/app.py", "old_string": "1", "new_string": "2"}
+    assert gemini.call("Pre", "replace", change) == {}
+    said = gemini.call("Post", "replace", change, tool_response={"llmContent": "ok"}).context
+    assert said.startswith("Before this, once more: “Telegram")
 
 
 def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
@@ -169,35 +168,28 @@ def test_reading_and_other_files_are_not_refused(claude, project):
     assert edit(claude, "pay/other.py", 3) == {}
 
 
-def test_an_agent_that_cannot_refuse_is_given_the_card(project, fire):
-    arguments = {"filePath": str(project / "pay/client.py"), "oldString": "1", "newString": "2"}
-    call = {"sessionID": "s1", "cwd": str(project), "callID": "c1", "tool": "edit"}
-    said = fire("opencode", {**call, "event": "before", "args": arguments})
+def test_an_agent_that_cannot_refuse_is_given_the_card(session):
+    change = {"filePath": "pay/client.py", "oldString": "1", "newString": "2"}
+    said = session("opencode").call("Pre", "edit", change)
     assert ITEM in said["context"]
     assert set(said) <= {"context", "message"}
 
 
 REFUSING = [
-    ("gemini-cli", "BeforeTool", "replace", "decision", "reason"),
-    ("copilot-cli", "PreToolUse", "edit", "permissionDecision", "permissionDecisionReason"),
-    ("cursor", "preToolUse", "Write", "permission", "agent_message"),
+    ("gemini-cli", "replace", "decision", "reason"),
+    ("copilot-cli", "edit", "permissionDecision", "permissionDecisionReason"),
+    ("cursor", "Write", "permission", "agent_message"),
 ]
 
 
-@pytest.mark.parametrize(("agent", "name", "tool", "key", "reason"), REFUSING)
-def test_each_agent_is_refused_in_its_own_words(project, fire, agent, name, tool, key, reason):
-    def propose(number):
-        change = {"file_path": str(project / "pay/client.py"), "content": "x = 2\n"}
-        ids = {"session_id": "s1", "conversation_id": "s1", "tool_use_id": f"c{number}"}
-        ids |= {"generation_id": "g1", "cursor_version": "3"} if agent == "cursor" else {}
-        time = {"timestamp": f"2026-11-22T10:00:0{number}Z"}
-        call = {"tool_name": tool, "tool_input": change, "cwd": str(project)}
-        return fire(agent, {"hook_event_name": name, **ids, **time, **call})
-
-    first = propose(1)
+@pytest.mark.parametrize(("agent", "tool", "key", "reason"), REFUSING)
+def test_each_agent_is_refused_in_its_own_words(project, session, agent, tool, key, reason):
+    session = session(agent)
+    change = {"file_path": str(project / "pay/client.py"), "content": "x = 2\n"}
+    first = session.call("Pre", tool, change, 1)
     assert first[key] == "deny"
     assert ITEM in first[reason]
-    assert key not in propose(2)
+    assert key not in session.call("Pre", tool, change, 2)
 
 
 def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):

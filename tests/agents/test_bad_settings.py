@@ -8,7 +8,6 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.store import user_state as locate
 from tests.agents.conftest import TELEGRAM
-from tests.agents.test_sessions import Cursor
 from tests.kit import answer_event, make_brain, write
 from tests.trust.test_takeovers import EVENTS, PROMPT
 
@@ -67,11 +66,11 @@ def test_another_fault_is_another_line(project):
     assert ADVICE in told(project, "claude-code", "t")[1]
 
 
-def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, fire):
+def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, session):
     (project / "lessons.toml").write_text("no_such_key = 1\n")
-    script = Cursor(project)
-    fire("cursor", script.prompt(PROMPT, 1))
-    assert "lessons.toml:1" in str(fire("cursor", script.compact()[0]))
+    cursor = session("cursor")
+    cursor.prompt(PROMPT)
+    assert "lessons.toml:1" in str(cursor.say("PreCompact", trigger="auto"))
 
 
 def test_the_users_own_brain_speaks_all_the_same(project):

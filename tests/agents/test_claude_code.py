@@ -40,24 +40,16 @@ def made_together(claude, message, *numbers):
         claude.record({"type": "assistant", "message": {"id": message, "content": [block]}})
 
 
-def test_a_prompt_brings_the_lesson_once(claude):
-    first = claude.prompt(PROMPT)
+def test_a_prompt_brings_the_lesson_once(claude, project):
+    assert claude.prompt("nothing to do with it") == {}
+    first = claude.prompt(PROMPT)  # said in the middle of the turn: it has the same id
     assert ITEM in first.context
     assert first["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
     assert first["systemMessage"] == "Lessons: 1 (lessons/telegram-allowlist.md)"
+    assert claude.prompt(PROMPT) == {}, "reported twice"
     assert claude.prompt(PROMPT, 2) == {}
-
-
-def test_the_same_prompt_reported_twice_is_one(claude, project):
-    claude.prompt(PROMPT)
-    assert claude.prompt(PROMPT) == {}
     with Brain.discover(project) as brain:
-        assert len(brain.journal.events(session="s1", kinds=["prompt"])) == 1
-
-
-def test_what_is_said_in_the_middle_of_a_turn_is_answered_too(claude):
-    assert claude.prompt("nothing to do with it") == {}
-    assert ITEM in claude.prompt(PROMPT).context
+        assert len(brain.journal.events(session="s1", kinds=["prompt"])) == 3
 
 
 @pytest.mark.slow
@@ -191,42 +183,35 @@ def addressed(project):
         return effect.checked, effect.addressed
 
 
-def test_a_turn_that_changed_nothing_is_counted_and_not_told(claude, project):
+@pytest.mark.parametrize(("writes", "seen"), [(False, 0), (True, 2)])
+def test_what_was_done_counts_in_the_post_check_and_nothing_is_told(claude, project, writes, seen):
     claude.prompt(PROMPT)
-    assert claude.stop("All done.") == {}
-    assert addressed(project) == (2, 0)
-
-
-def test_what_was_done_counts_in_the_post_check(claude, project):
-    claude.prompt(PROMPT)
-    written = "def test_rejection_of_a_chat_id_not_on_the_allowlist(): cover the rejection"
-    arguments = {"file_path": str(project / "tests/test_bot.py"), "content": written}
-    claude.call("Post", "Write", arguments)
-    assert claude.stop("I reject every chat id that is not on the allowlist.") == {}
-    assert addressed(project) == (2, 2)
+    if writes:
+        written = "def test_rejection_of_a_chat_id_not_on_the_allowlist(): cover the rejection"
+        arguments = {"file_path": str(project / "tests/test_bot.py"), "content": written}
+        claude.call("Post", "Write", arguments)
+    said = "I reject every chat id that is not on the allowlist." if writes else "All done."
+    assert claude.stop(said) == {}
+    assert addressed(project) == (2, seen)
 
 
 QUOTED = "Reject every chat id that is not on the allowlist\nCover the rejection with a test\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("when", "tool", "arguments", "response"),
-    [
-        ("Post", "Read", {"file_path": "docs/bot.txt"}, {"file": {"content": QUOTED}}),
-        ("Post", "Bash", {"command": "cat docs/bot.txt"}, {"stdout": QUOTED * 40}),
-        ("Post", "Bash", {"command": "git log -p -3"}, {"stdout": QUOTED * 40}),
-        ("Post", "Bash", {"command": "pytest -q"}, {"stdout": QUOTED}),
-        ("Post", "Grep", {"pattern": "chat"}, {"content": QUOTED, "stdout": QUOTED}),
-        ("Post", "mcp__docs__fetch", {"url": "x"}, {"stdout": QUOTED}),
-        ("Post", "WebFetch", {"url": "https://x.test"}, {"result": QUOTED}),
-        ("Failed", "Bash", {"command": "make"}, {"stderr": QUOTED}),
-        ("Failed", "Write", {"file_path": "a.py", "content": QUOTED}, {}),
-        ("Post", "Write", {"file_path": "lessons/again.md", "content": QUOTED}, {}),
-        ("Post", "Edit", {"file_path": "lessons.toml", "new_string": QUOTED}, {}),
-        ("Post", "Bash", {"command": f"cat > lessons/new.md <<'E'\n{QUOTED}E"}, {}),
-    ],
-)
+@pytest.mark.parametrize(("when", "tool", "arguments", "response"), [
+    ("Post", "Read", {"file_path": "docs/bot.txt"}, {"file": {"content": QUOTED}}),
+    *(("Post", "Bash", {"command": command}, {"stdout": QUOTED * 40})
+      for command in ("cat docs/bot.txt", "git log -p -3", "pytest -q")),
+    ("Post", "Grep", {"pattern": "chat"}, {"content": QUOTED, "stdout": QUOTED}),
+    ("Post", "mcp__docs__fetch", {"url": "x"}, {"stdout": QUOTED}),
+    ("Post", "WebFetch", {"url": "https://x.test"}, {"result": QUOTED}),
+    ("Failed", "Bash", {"command": "make"}, {"stderr": QUOTED}),
+    ("Failed", "Write", {"file_path": "a.py", "content": QUOTED}, {}),
+    ("Post", "Write", {"file_path": "lessons/again.md", "content": QUOTED}, {}),
+    ("Post", "Edit", {"file_path": "lessons.toml", "new_string": QUOTED}, {}),
+    ("Post", "Bash", {"command": f"cat > lessons/new.md <<'E'\n{QUOTED}E"}, {}),
+])  # fmt: skip
 def test_what_was_read_and_the_brain_itself_are_no_evidence(
     claude, project, when, tool, arguments, response
 ):
@@ -249,15 +234,14 @@ def test_after_a_compaction_files_and_lessons_come_again(claude, project):
     assert claude.prompt(PROMPT, 2) == {}
 
 
-def test_the_session_stays_where_it_began(claude, tmp_path):
+def test_the_session_stays_where_it_began_or_where_the_agents_variable_says(claude, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    named = {"CLAUDE_PROJECT_DIR": str(claude.project)}
+    asked = {"cwd": str(elsewhere), "session_id": "s2"}
+    assert ITEM in claude.prompt(PROMPT, environment=named, **asked).context
     claude.say("SessionStart", source="startup")
-    (tmp_path / "elsewhere").mkdir()
-    assert ITEM in claude.prompt(PROMPT, cwd=str(tmp_path / "elsewhere")).context
-
-
-def test_the_agents_own_variable_names_the_project(claude, project, tmp_path):
-    named = {"CLAUDE_PROJECT_DIR": str(project)}
-    assert ITEM in claude.prompt(PROMPT, cwd=str(tmp_path), environment=named).context
+    assert ITEM in claude.prompt(PROMPT, cwd=str(elsewhere)).context
 
 
 @pytest.mark.parametrize("name", ["PreCompact", "Notification", "SubagentStop", "NoSuchEvent", ""])
@@ -266,18 +250,12 @@ def test_other_events_are_passed_over(claude, name):
     assert read_troubles() == []
 
 
-def test_a_new_prompt_clears_the_failures(claude):
-    fail(claude, 1)
-    fail(claude, 2)
-    claude.prompt("try it another way")
-    assert [bool(fail(claude, n).context) for n in (3, 4, 5)] == [False, False, True]
-
-
-def test_a_subagent_has_guards_of_its_own(claude):
+def test_a_new_prompt_clears_the_failures_and_a_subagent_has_its_own(claude):
     fail(claude, 1)
     fail(claude, 2)
     assert fail(claude, 3, agent_id="a1") == {}
-    assert fail(claude, 4).context
+    claude.prompt("try it another way")
+    assert [bool(fail(claude, n).context) for n in (4, 5, 6)] == [False, False, True]
 
 
 @pytest.mark.slow

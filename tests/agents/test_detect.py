@@ -192,31 +192,27 @@ def test_codex_patches(claude):
     assert "went in with src/run.py:5" in done.context
 
 
-def test_gemini_is_told_with_the_result(project, fire):
+def test_gemini_is_told_with_the_result(session):
+    gemini = session("gemini-cli")
     change = {"file_path": "src/run.py", "old_string": "    pass", "new_string": f"    {LINE}"}
-    common = {"session_id": "s1", "transcript_path": "", "cwd": str(project)}
-    call = {**common, "tool_name": "replace", "tool_input": change}
-    before = {"hook_event_name": "BeforeTool", "timestamp": "2026-11-22T10:00:00Z"}
-    assert fire("gemini-cli", call | before) == {}
-    done = {"hook_event_name": "AfterTool", "timestamp": "2026-11-22T10:00:01Z"}
-    done["tool_response"] = {"llmContent": "Successfully modified file", "returnDisplay": ""}
-    said = fire("gemini-cli", call | done).context
+    assert gemini.call("Pre", "replace", change) == {}
+    done = {"llmContent": "Successfully modified file", "returnDisplay": ""}
+    said = gemini.call("Post", "replace", change, tool_response=done).context
     assert said.count(f"`{LINE}`") == 1
     assert BLOCK in said
 
 
-def opencode(project):
-    path = str(project / "src" / "run.py")
+def change_in_opencode(session, when, **done):
+    path = str(session.project / "src" / "run.py")
     change = {"filePath": path, "oldString": "    pass", "newString": f"    {LINE}"}
-    named = {"event": "before", "sessionID": "s1", "callID": "c1", "cwd": str(project)}
-    return {**named, "tool": "edit", "args": change}
+    return session.call(when, "edit", change, **done)
 
 
-def test_opencode_edits(project, fire):
-    sent = opencode(project)
-    assert f"src/run.py:5: `{LINE}` — {PLACE}" in fire("opencode", sent)["context"]
-    done = {**sent, "event": "after", "output": "ok", "metadata": {}}
-    assert "went in with src/run.py:5" in fire("opencode", done)["context"]
+def test_opencode_edits(session):
+    opencode = session("opencode")
+    assert f"src/run.py:5: `{LINE}` — {PLACE}" in change_in_opencode(opencode, "Pre")["context"]
+    done = change_in_opencode(opencode, "Post", output="ok", metadata={})
+    assert "went in with src/run.py:5" in done["context"]
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -275,19 +271,17 @@ def test_what_stood_in_the_file_of_a_command_is_silent(project, claude, looked):
 
 
 @pytest.mark.parametrize("globs", ['["*.py"]', '["src/*.py"]'])
-def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, fire, globs):
+def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, session, globs):
     path = project / "src" / "run.py"
     (project / "lessons" / "shell.md").write_text(SHELL.replace('["*.py"]', globs))
-    sent = opencode(project)
-    prompt = "run a command in src/run.py built from the input"
-    fire("opencode", {**sent, "event": "prompt", "messageID": "m1", "text": prompt})
-    fire("opencode", sent)
+    opencode = session("opencode")
+    opencode.prompt("run a command in src/run.py built from the input")
+    change_in_opencode(opencode, "Pre")
     path.write_text(path.read_text().replace("pass", LINE))
     diff = (
         f"Index: {path}\n{'=' * 67}\n--- {path}\n+++ {path}\n@@ -2,4 +2,4 @@\n \n \n"
         f" def run(cmd):\n-    pass\n+    {LINE}\n"
     )
-    done = {"event": "after", "output": "Edit applied.", "metadata": {"diff": diff}}
-    fire("opencode", {**sent, **done})
-    fire("opencode", {**sent, "event": "stop", "text": "I have changed src/run.py."})
+    change_in_opencode(opencode, "Post", output="Edit applied.", metadata={"diff": diff})
+    opencode.stop("I have changed src/run.py.")
     assert states(project)["Pass a list of arguments"] == "contradicted"

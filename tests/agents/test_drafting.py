@@ -42,189 +42,155 @@ def many_waiting(repository):
 
 
 @pytest.fixture
-def tell(repository):
-    def tell(name, session="s1", agent="claude-code", **fields):
-        return Claude(repository, session, agent).say(name, transcript_path="", **fields)
+def claude(repository):
+    claude = Claude(repository)
+    claude.stop_as_usual = lambda: claude.stop(DONE).line
+    claude.next = lambda number=2: claude.prompt(f"And now something else {number}", number).line
+    return claude
 
-    return tell
+
+@pytest.fixture
+def drafts(repository):
+    def drafts(kind=""):
+        with Brain.open(repository) as brain:
+            return [draft for draft in brain.drafts.all() if kind in draft.kind]
+
+    return drafts
 
 
-def turn(tell, *, reds=1, session="s1"):
+def turn(claude, reds=1):
     """Let tests fail, a file change, and the tests pass."""
-    tell("UserPromptSubmit", session, prompt=PROMPT, prompt_id="p1")
+    claude.prompt(PROMPT)
     for number in range(reds):
-        call = {"tool_name": "Bash", "tool_input": {"command": f"pytest tests/test_{number}.py"}}
+        command = f"pytest tests/test_{number}.py"
         error = f"Exit code 1\nFAILED tests/test_{number}.py::test_total - assert 1 == 3"
-        tell("PostToolUseFailure", session, tool_use_id=f"r{number}", error=error, **call)
-        edit = {"file_path": "cart.py", "old_string": "1", "new_string": "sum(items)"}
-        done = {"tool_name": "Edit", "tool_input": edit, "tool_response": {"filePath": "cart.py"}}
-        tell("PostToolUse", session, tool_use_id=f"e{number}", **done)
+        claude.run(command, f"r{number}", "Failed", error=error)
+        done = {"tool_response": {"filePath": "cart.py"}}
+        claude.edit("cart.py", f"e{number}", "Post", "sum(items)", "1", **done)
         passed = {"tool_response": {"stdout": "1 passed", "stderr": ""}}
-        tell("PostToolUse", session, tool_use_id=f"g{number}", **call, **passed)
+        claude.run(command, f"g{number}", "Post", **passed)
 
 
-STOP = {"last_assistant_message": "Done: I rejected every chat id that is not on the allowlist."}
-
-
-def message(output):
-    return str(output.get("systemMessage", ""))
+DONE = "Done: I rejected every chat id that is not on the allowlist."
 
 
 @pytest.mark.slow
-def test_a_turn_ends_without_git_and_without_a_draft_read(tell, many_waiting, drafted):
-    turn(tell, reds=REDS)
+def test_a_turn_ends_without_git_and_without_a_draft_read(claude, many_waiting, drafted):
+    turn(claude, reds=REDS)
     with watched() as seen:
-        said = tell(
-            "Stop",
-            last_assistant_message="I left the test that covers the rejection for a follow-up.",
-        )
-    assert DENIED_ITEM in message(said)
-    started = [arguments for event, arguments in seen if event == "subprocess.Popen"]
-    assert len(started) == 1
-    assert "draft_session" in started[0]
+        line = claude.stop("I left the test that covers the rejection for a follow-up.").line
+    assert DENIED_ITEM in line
+    (started,) = [arguments for event, arguments in seen if event == "subprocess.Popen"]
+    assert "draft_session" in started
     assert not [path for _event, path in seen if str(many_waiting) in path]
     drafted()
 
 
 @pytest.mark.slow
-def test_the_next_prompt_tells_of_new_drafts_once(repository, tell, drafted):
-    turn(tell)
-    assert "draft" not in message(tell("Stop", **STOP))
+def test_the_next_prompt_tells_of_new_drafts_once(claude, drafted, drafts):
+    turn(claude)
+    assert "draft" not in claude.stop_as_usual()
     drafted()
-    asked = {"prompt": "And now something else", "prompt_id": "p2"}
-    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 draft")
-    assert message(tell("UserPromptSubmit", **asked | {"prompt_id": "p3"})) == ""
-    with Brain.open(repository) as brain:
-        (draft,) = brain.drafts.all()
+    assert claude.next(2) == NEW.format("1 draft")
+    (draft,) = drafts()
     assert draft.kind == "red-green"
     assert "+total = sum(items)" in draft.text
+    for number in (3, 4):
+        assert claude.next(number) == ""
+        claude.stop_as_usual()
+        drafted()
     assert read_troubles() == []
 
 
 @pytest.mark.slow
-def test_nothing_new_is_not_told(tell, drafted):
-    turn(tell)
-    for number in range(3):
-        tell("Stop", **STOP)
-        drafted()
-        asked = {"prompt": f"And now something else {number}", "prompt_id": f"p{number + 2}"}
-        assert bool(message(tell("UserPromptSubmit", **asked))) is (number == 0)
-
-
-@pytest.mark.slow
-def test_the_end_of_a_session_drafts_as_well(repository, tell, drafted):
-    turn(tell)
-    assert tell("SessionEnd") == {}
+def test_the_end_of_a_session_drafts_as_well_and_another_is_told_once(claude, drafted, drafts):
+    turn(claude)
+    assert claude.say("SessionEnd") == {}
     drafted()
-    said = tell("SessionStart", "s2", source="startup")
-    assert message(said) == NEW.format("1 draft")
-    with Brain.open(repository) as brain:
-        assert len(brain.drafts.ids()) == 1
-
-
-@pytest.mark.slow
-def test_a_session_that_is_resumed_is_not_told_twice(repository, tell, drafted):
-    turn(tell)
-    assert tell("SessionEnd") == {}
-    drafted()
-    assert "1 draft" in message(tell("SessionStart", "s2", source="startup"))
-    assert message(tell("SessionStart", "s2", source="resume")) == ""
+    claude.session = "s2"
+    assert claude.say("SessionStart", source="startup").line == NEW.format("1 draft")
+    assert claude.say("SessionStart", source="resume").line == ""
+    assert len(drafts()) == 1
 
 
 def test_gemini_cli_is_told_with_the_prompt_for_it_shows_a_line_of_the_start_twice(
-    repository, tell
+    repository, session
 ):
     with Brain.open(repository) as brain:
         brain.drafts.propose("The total of a cart was hard-coded")
-    assert message(tell("SessionStart", agent="gemini-cli", source="startup")) == ""
-    asked = {"agent": "gemini-cli", "prompt": "And now something else"}
-    assert message(tell("BeforeAgent", timestamp="2026-11-22T10:00:00Z", **asked)) == NEW.format(
-        "1 draft"
-    )
-    assert message(tell("BeforeAgent", timestamp="2026-11-22T10:01:00Z", **asked)) == ""
+    gemini = session("gemini-cli")
+    said = [gemini.say("SessionStart", source="startup")]
+    said += [gemini.prompt(text) for text in ("And now something else", "And on")]
+    assert [one.line for one in said] == ["", NEW.format("1 draft"), ""]
+
+
+PATCH = "*** Begin Patch\n*** Update File: cart.py\n@@\n-a = round(x)\n+a = x\n*** End Patch"
 
 
 @pytest.mark.slow
-def test_a_complaint_s_draft_shows_both_sides_of_the_change(repository, tell, drafted):
-    tell("UserPromptSubmit", prompt="Fix the rounding in add()", prompt_id="p1")
-    edit = {"file_path": "cart.py", "old_string": "total = round(x)", "new_string": "total = x"}
-    done = {"tool_name": "Edit", "tool_input": edit, "tool_response": {"filePath": "cart.py"}}
-    tell("PostToolUse", tool_use_id="e1", **done)
-    tell("Stop", last_assistant_message="Done.")
-    tell("UserPromptSubmit", prompt="add() is broken again", prompt_id="p2")
-    tell("Stop", last_assistant_message="Sorry.")
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_complaint_s_draft_shows_both_sides_of_the_change(claude, agent, drafted, drafts):
+    claude.agent = agent
+    claude.prompt("Fix the rounding in add()")
+    if agent == "codex":
+        claude.run(f"apply_patch <<'EOF'\n{PATCH}\nEOF", when="Post", tool_response="")
+    else:
+        done = {"tool_response": {"filePath": "cart.py"}}
+        claude.edit("cart.py", 1, "Post", "a = x", "a = round(x)", **done)
+    claude.stop("Done.")
+    claude.prompt("add() is broken again", 2)
+    claude.stop("Sorry.")
     drafted()
-    with Brain.open(repository) as brain:
-        (draft,) = [draft for draft in brain.drafts.all() if draft.kind == "feedback"]
-    assert "-total = round(x)" in draft.text
-    assert "+total = x" in draft.text
+    (draft,) = drafts("feedback")
+    assert "-a = round(x)\n+a = x" in draft.text
     assert draft.title == "TODO name the mistake (add() is broken again)"
 
 
 @pytest.mark.slow
-def test_so_does_that_of_a_patch_run_as_a_command(repository, tell, drafted):
-    tell("UserPromptSubmit", agent="codex", prompt="Fix the rounding in add()", turn_id="t1")
-    patch = "*** Begin Patch\n*** Update File: cart.py\n@@\n-a = round(x)\n+a = x\n*** End Patch"
-    call = {"tool_name": "Bash", "tool_input": {"command": f"apply_patch <<'EOF'\n{patch}\nEOF"}}
-    tell("PostToolUse", agent="codex", tool_use_id="e1", tool_response="", **call)
-    tell("Stop", agent="codex", last_assistant_message="Done.")
-    tell("UserPromptSubmit", agent="codex", prompt="add() is broken again", turn_id="t2")
-    tell("Stop", agent="codex", last_assistant_message="Sorry.")
+def test_sessions_that_end_at_once_all_get_their_drafts(claude, drafted, drafts):
+    for end in (turn, lambda claude: claude.stop_as_usual()):
+        for number in range(4):
+            claude.session = f"s{number}"
+            end(claude)
     drafted()
-    with Brain.open(repository) as brain:
-        (draft,) = [draft for draft in brain.drafts.all() if draft.kind == "feedback"]
-    assert "-a = round(x)\n+a = x" in draft.text
+    assert sum(draft.seen for draft in drafts()) == 4
 
 
 @pytest.mark.slow
-def test_sessions_that_end_at_once_all_get_their_drafts(repository, tell, drafted):
-    sessions = [f"s{number}" for number in range(4)]
-    for session in sessions:
-        turn(tell, session=session)
-    for session in sessions:
-        tell("Stop", session, **STOP)
-    drafted()
-    with Brain.open(repository) as brain:
-        assert sum(draft.seen for draft in brain.drafts.all()) == len(sessions)
-
-
-@pytest.mark.slow
-def test_stops_in_a_row_do_not_start_a_run_each(tell, drafted):
-    turn(tell)
+def test_stops_in_a_row_do_not_start_a_run_each(claude, drafted):
+    turn(claude)
     with watched() as seen:
         for number in range(10):
-            tell("Stop", last_assistant_message=f"Done {number}.")
+            claude.stop(f"Done {number}.")
     starts = [arguments for event, arguments in seen if event == "subprocess.Popen"]
     assert 1 <= len(starts) < 10
     drafted()
 
 
 @pytest.mark.slow
-def test_what_goes_wrong_is_logged(repository, tell, drafted):
-    turn(tell)
-    drafts = pathlib.Path(state_dir(str(repository)), "drafts")
-    drafts.write_text("no folder")
-    tell("Stop", **STOP)
+def test_what_goes_wrong_is_logged(repository, claude, drafted):
+    turn(claude)
+    pathlib.Path(state_dir(str(repository)), "drafts").write_text("no folder")
+    claude.stop_as_usual()
     drafted()
     assert [(t.agent, t.hook_event) for t in read_troubles()] == [("claude-code", "drafts")]
 
 
 @pytest.mark.slow
-def test_two_thousand_drafts_slow_nothing(repository, tell, many_waiting, drafted):
+def test_two_thousand_drafts_slow_nothing(claude, many_waiting, drafted):
     with watched() as seen:
-        said = tell("SessionStart", source="startup")
-        assert message(said) == NEW.format("2000 drafts")
-        turn(tell)
-        tell("Stop", **STOP)
+        said = claude.say("SessionStart", source="startup")
+        assert said.line == NEW.format("2000 drafts")
+        turn(claude)
+        claude.stop_as_usual()
     assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
     drafted()
-    asked = {"prompt": "And now something else", "prompt_id": "p2"}
-    assert message(tell("UserPromptSubmit", **asked)) == NEW.format("1 draft")
+    assert claude.next() == NEW.format("1 draft")
 
 
 @pytest.mark.slow
-def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting, drafted):
-    turn(tell, reds=REDS)
+def test_drafting_reads_two_thousand_drafts_once(repository, claude, many_waiting):
+    turn(claude, reds=REDS)
     with Brain.open(repository) as brain:
         with watched() as seen:
             made = brain.drafts.collect("s1")
@@ -239,21 +205,20 @@ def test_drafting_reads_two_thousand_drafts_once(repository, tell, many_waiting,
 
 
 @pytest.mark.slow
-def test_a_run_that_never_began_is_started_again(repository, tell, drafted, monkeypatch):
+def test_a_run_that_never_began_is_started_again(repository, claude, drafted, drafts, monkeypatch):
     """A killed run leaves its mark; after a minute nobody waits for it any more."""
-    turn(tell)
+    turn(claude)
     with Brain.open(repository) as brain:
         cache = pathlib.Path(brain.layers[0].cache)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", "/bin/true")
-        tell("Stop", **STOP)
+        claude.stop_as_usual()
     (mark,) = cache.glob("drafts-*")
-    tell("Stop", last_assistant_message="Done.")
+    claude.stop("Done.")
     drafted()
     assert mark.exists()
     os.utime(mark, (time.time() - 100, time.time() - 100))
-    tell("Stop", last_assistant_message="Done again.")
+    claude.stop("Done again.")
     drafted()
     assert not mark.exists()
-    with Brain.open(repository) as brain:
-        assert len(brain.drafts.all()) == 1
+    assert len(drafts()) == 1

@@ -23,43 +23,22 @@ def guarded(project):
 
 
 CHANGING = [
-    f"psql -f {FILE}",
-    f"psql --file={FILE} db",
-    f"psql db < {FILE}",
-    f"cat {FILE} | psql db",
-    f"docker exec -i db psql -U app < {FILE}",
-    f"sqlite3 app.db '.read {FILE}'",
-    'for f in migrations/*.sql; do psql -f "$f"; done',
-    "cd migrations && psql -f 001.sql",
-    f'psql -f "$PWD/{FILE}"',
-    f"psql --file=${{PWD}}/{FILE}",
-    'cd "$PWD/migrations" && psql -f $PWD/001.sql',
-    "psql -f migrations/003.sql",
-    "cd migrations && psql -f 0010_new.sql",
-    f"bash -c 'psql -f {FILE}'",
-    f"sudo -u postgres psql -f {FILE}",
-    f"./{FILE}",
-    f"sed -i s/1/2/ {FILE}",
-    f"sed --in-place s/1/2/ {FILE}",
-    f"echo x > {FILE}",
-    f"echo x | tee -a {FILE}",
-    f"mv {FILE} /tmp",
-    "mv /tmp/001.sql migrations/",
-    f"cp other.sql {FILE}",
-    "cp /tmp/001.sql migrations/",
-    f"rm {FILE}",
-    "rm migrations/*.sql",
-    "rm -rf migrations",
-    "find migrations -name '*.sql' -delete",
-    f"git checkout -- {FILE}",
-    "git checkout HEAD~1 -- migrations",
-    "git restore .",
-    f"git rm {FILE}",
-    "git -C migrations checkout 001.sql",
-    f"dd if=/dev/null of={FILE}",
+    f"psql -f {FILE}", f"psql --file={FILE} db", f"psql db < {FILE}", f"cat {FILE} | psql db",
+    f"docker exec -i db psql -U app < {FILE}", f"sqlite3 app.db '.read {FILE}'",
+    'for f in migrations/*.sql; do psql -f "$f"; done', "cd migrations && psql -f 001.sql",
+    f'psql -f "$PWD/{FILE}"', f"psql --file=${{PWD}}/{FILE}",
+    'cd "$PWD/migrations" && psql -f $PWD/001.sql', "psql -f migrations/003.sql",
+    "cd migrations && psql -f 0010_new.sql", f"bash -c 'psql -f {FILE}'",
+    f"sudo -u postgres psql -f {FILE}", f"./{FILE}", f"sed -i s/1/2/ {FILE}",
+    f"sed --in-place s/1/2/ {FILE}", f"echo x > {FILE}", f"echo x | tee -a {FILE}",
+    f"mv {FILE} /tmp", "mv /tmp/001.sql migrations/", f"cp other.sql {FILE}",
+    "cp /tmp/001.sql migrations/", f"rm {FILE}", "rm migrations/*.sql", "rm -rf migrations",
+    "find migrations -name '*.sql' -delete", f"git checkout -- {FILE}",
+    "git checkout HEAD~1 -- migrations", "git restore .", f"git rm {FILE}",
+    "git -C migrations checkout 001.sql", f"dd if=/dev/null of={FILE}",
     f"python3 -c \"open('{FILE}', 'w').write('x')\"",
     f"python3 - <<'EOF'\nfrom pathlib import Path\nPath('{FILE}').write_text('x')\nEOF",
-]
+]  # fmt: skip
 
 
 def test_a_command_that_changes_or_runs_the_file_is_asked_about(claude):
@@ -70,32 +49,18 @@ def test_a_command_that_changes_or_runs_the_file_is_asked_about(claude):
 
 
 READING = [
-    f"cat {FILE}",
-    f"less {FILE}",
-    f"head -5 {FILE}; tail -5 {FILE}; wc -l {FILE}",
-    f"grep -n select {FILE} | head",
-    "grep -rn select migrations > /tmp/found",
-    f"sed -n 1,20p {FILE}",
-    f"diff {FILE} migrations/002.sql",
-    f"git diff {FILE}",
-    f"git log -p -- {FILE} | cat",
-    f"git show HEAD:{FILE}",
-    "git diff; git log; git status",
-    f"git add {FILE} && git commit -m 'checkout {FILE}'",
-    f"cp {FILE} /tmp/",
-    f"test -f {FILE} && echo {FILE}",
-    f"while read line; do echo $line; done < {FILE}",
-    "for f in migrations/*.sql; do cat $f; done",
-    f"python3 -c \"print(open('{FILE}').read())\"",
-    "ls -la migrations; find migrations -name '*.sql'",
-    "npm run migrations",
+    f"cat {FILE}", f"less {FILE}", f"head -5 {FILE}; tail -5 {FILE}; wc -l {FILE}",
+    f"grep -n select {FILE} | head", "grep -rn select migrations > /tmp/found",
+    f"sed -n 1,20p {FILE}", f"diff {FILE} migrations/002.sql", f"git diff {FILE}",
+    f"git log -p -- {FILE} | cat", f"git show HEAD:{FILE}", "git diff; git log; git status",
+    f"git add {FILE} && git commit -m 'checkout {FILE}'", f"cp {FILE} /tmp/",
+    f"test -f {FILE} && echo {FILE}", f"while read line; do echo $line; done < {FILE}",
+    "for f in migrations/*.sql; do cat $f; done", f"python3 -c \"print(open('{FILE}').read())\"",
+    "ls -la migrations; find migrations -name '*.sql'", "npm run migrations",
     'psql -f "$PWD/src/app.sql"; cat "$PWD/migrations/001.sql"',
-    "psql -f elsewhere/migrations/001.sql",
-    "docker run registry.io/migrations/x.sql",
-    "sed -i s/1/2/ src/app.py",
-    "rm -f /*/*/*/*/*/*/*",
-    "rm -f 'a\0/*'",
-]
+    "psql -f elsewhere/migrations/001.sql", "docker run registry.io/migrations/x.sql",
+    "sed -i s/1/2/ src/app.py", "rm -f /*/*/*/*/*/*/*", "rm -f 'a\0/*'",
+]  # fmt: skip
 
 
 def test_a_command_that_reads_the_file_is_not(claude):
@@ -153,27 +118,28 @@ def test_the_folder_that_git_works_in_is_not_what_it_changes(claude):
     assert "more" not in reason
 
 
-@pytest.mark.parametrize(
-    ("agent", "fields", "environment"),
-    [
-        ("claude-code", {}, {"CLAUDE_CODE_SESSION_ATTENDED": "0"}),
-        ("claude-code", {}, {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}),
-        (
-            "claude-code",
-            {"permission_mode": "bypassPermissions"},
-            {"CLAUDE_CODE_SESSION_ATTENDED": "1"},
-        ),
-        ("claude-code", {"permission_mode": "dontAsk"}, {}),
-        ("codex", {"turn_id": "t1", "model": "gpt-5"}, {}),  # it cannot ask
-    ],
-)
-def test_where_nobody_can_answer_it_is_context(agent, fields, environment, claude):
+SDK, ATTENDED = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
+
+
+@pytest.mark.parametrize(("agent", "mode", "environment"), [
+    ("claude-code", "default", {"CLAUDE_CODE_SESSION_ATTENDED": "0"}),
+    ("claude-code", "default", SDK),
+    ("claude-code", "bypassPermissions", ATTENDED),
+    ("claude-code", "dontAsk", {}),
+    ("codex", "default", {}),  # it cannot ask
+])  # fmt: skip
+def test_where_nobody_can_answer_it_is_context(agent, mode, environment, claude):
     claude.agent = agent
-    said = claude.run(f"rm {FILE}", environment=environment, **fields)
+    mode = (
+        {"permission_mode": mode, "turn_id": "t1"}
+        if agent == "codex"
+        else {"permission_mode": mode}
+    )
+    said = claude.run(f"rm {FILE}", environment=environment, **mode)
     assert not said.asked
     assert "Drop the column one release later" in said.context
     assert "nobody can be asked here" in said.context
-    assert claude.run(f"rm {FILE}", 2, environment=environment, **fields) == {}
+    assert claude.run(f"rm {FILE}", 2, environment=environment, **mode) == {}
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan"])
@@ -231,43 +197,35 @@ def test_esc_at_the_question_makes_no_draft_and_one_event(claude, refuse):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [STOP, f"{STOP} The user said: not now"])
-@pytest.mark.parametrize(
-    ("tool", "command"),
-    [
-        ("mcp__lessons__lessons_search", "retry of a webhook"),
-        ("mcp__plugin_lessons_lessons__lessons_propose", "x"),
-        ("mcp_lessons_lessons_bump", "x"),
-        ("lessons-lessons_get", "x"),
-        ("Bash", "lessons review --json"),
-        ("Bash", "cd sub && /home/dev/.venv/bin/lessons review"),
-    ],
-)
+@pytest.mark.parametrize(("tool", "command"), [
+    ("mcp__lessons__lessons_search", "retry of a webhook"),
+    ("mcp__plugin_lessons_lessons__lessons_propose", "x"),
+    ("mcp_lessons_lessons_bump", "x"),
+    ("lessons-lessons_get", "x"),
+    ("Bash", "lessons review --json"),
+    ("Bash", "cd sub && /home/dev/.venv/bin/lessons review"),
+])  # fmt: skip
 def test_declining_to_work_with_lessons_makes_no_draft(refuse, tool, command, text):
     assert refuse(command, text, tool=tool, **BEFORE) == ([(tool, "permission_denied")], [])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "text", "more"),
-    [
-        *((command, STOP, BEFORE) for command in ("cat lessons", "rm -r lessons")),
-        ("make other_lessons_x", STOP, BEFORE),
-        (f"rm {FILE}", SAID, {"userFeedback": "never touch the live schema"}),
-        ("rm -rf build", STOP, BEFORE),  # at the agent's own question
-    ],
-)
-def test_declining_another_command_or_saying_why_makes_one(refuse, command, text, more):
-    assert refuse(command, text, **more) == ([("Bash", "permission_denied")], ["rejection"])
-
-
-@pytest.mark.slow
-def test_esc_while_a_call_runs_is_cancelled_once(refuse):
-    assert refuse("python3 wait.py", STOP) == ([("Bash", "cancelled")], ["interrupt"])
-
-
-@pytest.mark.slow
-def test_esc_while_a_call_runs_and_no_reason_is_no_draft(refuse):
-    assert refuse("python3 wait.py", STOP, reason="go on") == ([("Bash", "cancelled")], [])
+@pytest.mark.parametrize(("command", "text", "more", "outcome", "drafts"), [
+    # declining another command, or saying why
+    ("cat lessons", STOP, BEFORE, "permission_denied", ["rejection"]),
+    ("rm -r lessons", STOP, BEFORE, "permission_denied", ["rejection"]),
+    ("make other_lessons_x", STOP, BEFORE, "permission_denied", ["rejection"]),
+    (f"rm {FILE}", SAID, {"userFeedback": "never touch the live schema"}, "permission_denied",
+     ["rejection"]),
+    ("rm -rf build", STOP, BEFORE, "permission_denied", ["rejection"]),  # the agent's own question
+    # Esc while a call runs, with a reason and without
+    ("python3 wait.py", STOP, {}, "cancelled", ["interrupt"]),
+    ("python3 wait.py", STOP, {"reason": "go on"}, "cancelled", []),
+])  # fmt: skip
+def test_what_else_is_declined_or_stopped_is_one_event(
+    refuse, command, text, more, outcome, drafts
+):
+    assert refuse(command, text, **more) == ([("Bash", outcome)], drafts)
 
 
 def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(claude):
@@ -290,13 +248,9 @@ def test_what_was_approved_brings_it_no_second_time(claude):
 
 
 @pytest.mark.parametrize("begun", [{"initial_prompt": "go on with it"}, {}])
-def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, project, fire):
-    def say(name, **fields):
-        common = {"session_id": "s1", "cwd": str(project), "timestamp": "2026-11-23T07:31:21.082Z"}
-        return fire("copilot-cli", common | {"hook_event_name": name} | fields)
-
-    say("SessionStart", source="new", **begun)
-    command = {"command": f"sed -i s/1/2/ {FILE}"}
-    said = say("PreToolUse", tool_name="Bash", tool_input=command)
+def test_copilot_is_not_asked_where_its_prompt_came_with_the_command(begun, session):
+    copilot = session("copilot-cli")
+    copilot.say("SessionStart", source="new", **begun)
+    said = copilot.run(f"sed -i s/1/2/ {FILE}")
     assert said.get("permissionDecision") == (None if begun else "ask")
     assert ("nobody can be asked" in said.context) == bool(begun)

@@ -10,35 +10,27 @@ SUMMARY = {"type": "user", "content": [{"text": "<state_snapshot>we added a comm
 
 
 @pytest.fixture
-def chat(project):
-    path = project / "chat.jsonl"
-    path.write_text('{"sessionId":"s1"}\n')
-    return path
+def gemini(session):
+    gemini = session("gemini-cli")
+    gemini.transcript.write_text('{"sessionId":"s1"}\n')
+    gemini.say("SessionStart", source="startup")
+    return gemini
 
 
-@pytest.fixture
-def say(project, chat, fire):
-    seconds = iter(range(60))
-
-    def say(name, **fields):
-        event = {
-            "session_id": "s1", "transcript_path": str(chat), "cwd": str(project),
-            "hook_event_name": name, "timestamp": f"2026-11-21T21:17:{next(seconds):02d}.366Z",
-        }  # fmt: skip
-        if name == "AfterTool":
-            event |= {
-                "tool_name": "run_shell_command",
-                "tool_input": {"command": f"ls {next(seconds)}"},
-            }
-            event |= {"tool_response": {"llmContent": "Exit Code: 0"}}
-        context = fire("gemini-cli", event | fields).get("hookSpecificOutput", {})
-        return str(context.get("additionalContext", ""))
-
-    return say
+def after(gemini):
+    """What comes with the next result."""
+    done = {"llmContent": "Exit Code: 0"}
+    call = ("run_shell_command", {"command": f"ls {gemini.seconds}"})
+    return gemini.call("Post", *call, tool_response=done).context
 
 
-def write(chat, record):
-    with chat.open("a") as file:
+def compress(gemini, *messages):
+    record = {"$set": {"messages": [SUMMARY, *messages]}}
+    write(gemini, record)
+
+
+def write(gemini, record):
+    with gemini.transcript.open("a") as file:
         file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
@@ -46,39 +38,35 @@ def told(text):
     return {"type": "user", "content": [{"text": text}]}
 
 
-def test_what_compression_took_comes_with_the_next_result(chat, say):
-    say("SessionStart", source="startup")
-    block = say("BeforeAgent", prompt=PROMPT)
+def test_what_compression_took_comes_with_the_next_result(gemini):
+    block = gemini.prompt(PROMPT).context
     assert ITEM in block
-    write(chat, told(block))
-    assert say("AfterTool") == ""
-    write(chat, {"$set": {"messages": [SUMMARY]}})
-    assert say("AfterTool").count(ITEM) == 1
-    assert say("AfterTool") == ""
+    write(gemini, told(block))
+    assert after(gemini) == ""
+    compress(gemini)
+    assert after(gemini).count(ITEM) == 1
+    assert after(gemini) == ""
 
 
-def test_or_with_the_next_prompt(chat, say):
-    say("SessionStart", source="startup")
-    write(chat, told(say("BeforeAgent", prompt=PROMPT)))
-    write(chat, {"$set": {"messages": [SUMMARY]}})
-    assert say("BeforeAgent", prompt="rename the variable").count(ITEM) == 1
-    assert say("BeforeAgent", prompt=PROMPT) == ""
+def test_or_with_the_next_prompt(gemini):
+    write(gemini, told(gemini.prompt(PROMPT).context))
+    compress(gemini)
+    assert gemini.prompt("rename the variable").context.count(ITEM) == 1
+    assert gemini.prompt(PROMPT).context == ""
 
 
 @pytest.mark.parametrize("where", ["kept", "after"])
-def test_what_is_still_in_the_chat_is_not_given_twice(chat, say, where):
-    say("SessionStart", source="startup")
-    block = say("BeforeAgent", prompt=PROMPT)
-    left = [SUMMARY, told(block)] if where == "kept" else [SUMMARY]
-    write(chat, {"$set": {"messages": left}})
+def test_what_is_still_in_the_chat_is_not_given_twice(gemini, where):
+    block = told(gemini.prompt(PROMPT).context)
+    compress(gemini, *([block] if where == "kept" else []))
     if where == "after":  # compressed before the request that brings the prompt
-        write(chat, told(block))
-    assert say("AfterTool") == ""
+        write(gemini, block)
+    assert after(gemini) == ""
 
 
-def test_a_session_without_lessons_notes_nothing(chat, say, project):
+def test_a_session_without_lessons_notes_nothing(gemini, project):
     (project / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 0\n")
-    say("SessionStart", source="startup")
-    assert say("BeforeAgent", prompt="rename the variable") == ""
-    write(chat, {"$set": {"messages": [SUMMARY]}})
-    assert say("AfterTool") == ""
+    gemini.session = "s2"
+    assert gemini.prompt("rename the variable").context == ""
+    compress(gemini)
+    assert after(gemini) == ""

@@ -38,6 +38,7 @@ KEYS = {
 SPECIFIC = {"hookEventName", "additionalContext"}
 ASKING = {"permissionDecision", "permissionDecisionReason"}
 PROMPT = "Add a telegram command that restarts the service"
+ENTRY = "from lessons_kb.service.fallback import main; main()"
 
 
 def is_valid(host, event, output):
@@ -97,22 +98,8 @@ def payloads(project):
     ]
 
 
-ODD = [
-    None,
-    True,
-    0,
-    -1,
-    1e308,
-    "",
-    "x",
-    "x" * 50_000,
-    "\ud800",
-    "\u202e\x00\x1b[0m",
-    [],
-    {},
-    [[[]]],
-]
-ODD += [{"a": {"b": []}}, "../../../etc/passwd", "/", "~", "\n", ["x"] * 500, 10**400]
+ODD = [None, True, 0, -1, 1e308, "", "x", "x" * 50_000, "\ud800", "\u202e\x00\x1b[0m", [], {}]
+ODD += [[[[]]], {"a": {"b": []}}, "../../../etc/passwd", "/", "~", "\n", ["x"] * 500, 10**400]
 
 
 def mangle(rng, payload, others):
@@ -135,17 +122,10 @@ def mangle(rng, payload, others):
                     holder |= {k: v for k, v in more.items() if rng.random() < 0.3}
             break
     text = json.dumps(data)
-    match rng.randrange(12):
-        case 0:
-            return text[: rng.randrange(len(text))]
-        case 1:
-            return "[" * 3_000 + text
-        case 2:
-            return text + text
-        case 3:
-            at = rng.randrange(len(text))
-            return text[:at] + chr(rng.randrange(1, 0xD7FF)) + text[at + 1 :]
-    return text
+    at = rng.randrange(len(text))
+    odd = f"{text[:at]}{chr(rng.randrange(1, 0xD7FF))}{text[at + 1 :]}"
+    made = [text[:at], "[" * 3_000 + text, text + text, odd]
+    return dict(enumerate(made)).get(rng.randrange(12), text)
 
 
 def fuzz(project, seed, count):
@@ -169,18 +149,12 @@ def fuzz(project, seed, count):
 
 
 @pytest.mark.slow
-def test_no_payload_makes_a_hook_fail(project):
-    fuzz(project, seed=1, count=2_000)
-    errors = {t.message for t in read_troubles(10_000) if "not a JSON object" not in t.message}
-    assert not errors
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 8))
+@pytest.mark.parametrize("seed", range(1, 8))
 def test_no_payload_of_many_makes_a_hook_fail(project, seed, figure):
     fuzz(project, seed=seed, count=3_000)
+    assert all("not a JSON object" in one.message for one in read_troubles(10_000))
     if seed == 7:
-        figure("fuzzed inputs", "18,000 hook payloads: valid output every time")
+        figure("fuzzed inputs", "21,000 hook payloads: valid output every time")
 
 
 @pytest.mark.slow
@@ -212,18 +186,15 @@ def test_a_corrupt_journal_costs_no_answer(project, enter):
 
 
 @pytest.mark.slow
-def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(project, enter):
-    enter("claude-code", prompt(project))
+def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(claude, project):
+    claude.prompt(PROMPT)
     for folder in project.rglob("index-*"):
         (folder / "meta.json").write_text("{}")
-    assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s2"))[0])
-    arguments = {"file_path": str(project / "a.py"), "content": "x = 1"}
-    written = {"hook_event_name": "PostToolUse", "tool_name": "Write", "tool_input": arguments}
-    enter("claude-code", prompt(project, "s2") | written | {"tool_use_id": "1"})
-    left = "I left the test that covers the rejection for a follow-up."
-    stop = {"hook_event_name": "Stop", "last_assistant_message": left}
-    said, _ = enter("claude-code", prompt(project, "s2") | stop)
-    assert "Cover the rejection" in said["systemMessage"]
+    claude.session = "s2"
+    assert "Reject every chat id" in claude.prompt(PROMPT).context
+    claude.call("Post", "Write", {"file_path": str(project / "a.py"), "content": "x = 1"})
+    said = claude.stop("I left the test that covers the rejection for a follow-up.")
+    assert "Cover the rejection" in said.line
 
 
 @pytest.mark.slow
@@ -244,23 +215,24 @@ class Slow:
         if name == "lessons_kb.session.dispatch":
             time.sleep(600)
 sys.meta_path.insert(0, Slow)
-sys.argv = ["lessons-hook", "gemini-cli"]
-from lessons_kb.service.fallback import main
-main()
 """
 
 
-def test_the_deadline_counts_while_the_program_is_being_read():
-    done = subprocess.run(
-        [sys.executable, "-c", SLOW_START],
-        input="{}",
-        text=True,
-        capture_output=True,
-        timeout=60,
-        check=False,
+@pytest.mark.parametrize("never_ends", ["the program", "the input"])
+def test_the_deadline_counts_whatever_never_ends(never_ends):
+    code = f"{SLOW_START if never_ends == 'the program' else ''}{ENTRY}"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "gemini-cli"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         env={**os.environ, "LESSONS_HOOK_DEADLINE": "0.5"},
-    )
-    assert (done.returncode, done.stdout) == (0, "{}\n")
+    ) as process:
+        if never_ends == "the program":
+            process.stdin.write(b"{}")
+            process.stdin.close()
+        assert process.wait(timeout=30) == 0
+        assert process.stdout.read() == b"{}\n"
+        process.stdin.close()
 
 
 @pytest.mark.slow
@@ -294,39 +266,21 @@ def test_an_error_in_the_settings_is_logged(project, fire):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="ulimit")
 def test_a_full_disk_is_silence(project):
-    code = "from lessons_kb.service.fallback import main; main()"
+    shell = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
     done = subprocess.run(
-        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", sys.executable, "-c", code, "claude-code"],
+        [*shell, sys.executable, "-c", ENTRY, "claude-code"],
         input=json.dumps(prompt(project)).encode(),
         capture_output=True,
         cwd=project,
-        check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.strip() in (b"", b"{}") or b"Reject every chat id" in done.stdout
 
 
-@pytest.mark.slow
-def test_a_standard_input_that_never_ends_is_silence(project):
-    code = "from lessons_kb.service.fallback import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, "gemini-cli"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "LESSONS_HOOK_DEADLINE": "0.5"},
-    ) as process:
-        assert process.wait(timeout=30) == 0
-        assert process.stdout is not None
-        assert process.stdout.read() == b"{}\n"
-        assert process.stdin is not None
-        process.stdin.close()
-
-
 @pytest.mark.parametrize("arguments", [[], ["no-such-agent"], ["--help"]])
 def test_a_call_by_hand_says_what_it_is_for(arguments):
-    code = "from lessons_kb.service.fallback import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], stdin=subprocess.DEVNULL, capture_output=True
+        [sys.executable, "-c", ENTRY, *arguments], stdin=subprocess.DEVNULL, capture_output=True
     )
     assert (done.returncode, done.stdout) == (0, b"")
     assert done.stderr.startswith(b"usage: lessons-hook AGENT")

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
-from tests.kit import answer_event, read_troubles, state_dir
+from tests.kit import read_troubles, state_dir
 
 pytestmark = [
     pytest.mark.slow,
@@ -55,10 +55,9 @@ def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path):
     # An empty or relative one falls back to the account's, which no test may touch.
     away = {} if home.startswith("/") else {"XDG_STATE_HOME": str(tmp_path / "state")}
     away |= {"XDG_DATA_HOME": str(tmp_path / "data")} if away else {}
-    hold_silence(run('exec "$@"', prompt(project), project, HOME=home, **away).stdout)
-    for event in ("PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
-        data = {"session_id": "s", "cwd": str(project), "hook_event_name": event}
-        hold_silence(run('exec "$@"', json.dumps(data).encode(), project, HOME=home, **away).stdout)
+    for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
+        data = prompt(project).replace(b"UserPromptSubmit", event.encode())
+        hold_silence(run('exec "$@"', data, project, HOME=home, **away).stdout)
 
 
 def test_a_home_that_may_not_be_written_is_silence(project):
@@ -195,21 +194,14 @@ def test_a_working_directory_that_is_gone_keeps_its_session_s_brain(project):
     assert not read_troubles()
 
 
-def test_a_clock_that_jumps_back_loses_nothing_of_the_turn(project, monkeypatch):
-    def fire(name, **fields):
-        data = {"session_id": "s", "cwd": str(project), "hook_event_name": name} | fields
-        output, _line = answer_event("claude-code", json.dumps(data), {})
-        return json.loads(output) if output else {}
-
+def test_a_clock_that_jumps_back_loses_nothing_of_the_turn(claude, monkeypatch):
     real = time.time
-    assert ADVICE in str(fire("UserPromptSubmit", prompt=PROMPT))
+    assert ADVICE in claude.prompt(PROMPT).context
     monkeypatch.setattr(time, "time", lambda: real() - 86_400)
     done = "Reject each chat id that is not on the allowlist, and cover the rejection with a test"
-    edit = {"file_path": str(project / "bot" / "a.py"), "new_string": done}
-    call = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "t1", "tool_response": {}}
-    fire("PostToolUse", **call)
-    assert fire("Stop", last_assistant_message="It is done.") == {}
-    assert fire("UserPromptSubmit", prompt=PROMPT) == {}
+    claude.edit("bot/a.py", 1, "Post", done, tool_response={})
+    assert claude.stop("It is done.") == {}
+    assert claude.prompt(PROMPT, 2) == {}
     assert not read_troubles()
 
 
@@ -247,8 +239,6 @@ def test_a_log_that_hangs_holds_nobody_up(project):
         env=os.environ | {"LESSONS_HOOK_DEADLINE": "0.3"},
     ) as process:
         assert process.wait(timeout=30) == 0
-        assert process.stdout is not None
         assert process.stdout.read() == b"{}\n"
-        assert process.stdin is not None
         process.stdin.close()
     assert time.monotonic() - begun < 60

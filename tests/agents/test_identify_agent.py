@@ -7,56 +7,34 @@ from lessons_kb.agents.capabilities import find_host
 PROMPT = "Add a telegram command that restarts the service"
 AT = "2026-08-21T12:00:00.000Z"
 
-SENT = [
-    ("claude-code", {"hook_event_name": "Stop", "session_id": "s"}, {}, "claude-code"),
-    ("claude-code", {"hook_event_name": "Stop", "session_id": "s", "turn_id": "t"}, {}, "codex"),
-    ("claude-code", {"hookEventName": "Stop", "sessionId": "s", "timestamp": AT}, {}, "vscode"),
-    (
-        "claude-code",
-        {"hook_event_name": "Stop", "session_id": "s", "timestamp": AT, "transcript_path": "/t"},
-        {},
-        "vscode",
-    ),
-    (
-        "claude-code",
-        {"hook_event_name": "PostToolUse", "session_id": "s", "timestamp": AT},
-        {},
-        "copilot-cli",
-    ),
-    (
-        "claude-code",
-        {"hook_event_name": "Stop", "timestamp": AT, "transcript_path": "/t", "stop_reason": "x"},
-        {},
-        "copilot-cli",
-    ),
-    ("claude-code", {"hook_event_name": "PostToolUse", "cursor_version": "3.7"}, {}, "cursor"),
-    ("claude-code", {"hook_event_name": "BeforeAgent", "session_id": "s"}, {}, "gemini-cli"),
-    (
-        "claude-code",
-        {"hook_event_name": "Stop", "session_id": "s"},
-        {"CURSOR_VERSION": "3.7", "GEMINI_SESSION_ID": "inherited"},
-        "claude-code",
-    ),
-    ("vscode", {"hook_event_name": "Stop", "session_id": "s", "timestamp": AT}, {}, "vscode"),
-    ("copilot-cli", {"hook_event_name": "Stop", "session_id": "s"}, {}, "copilot-cli"),
-    (
-        "vscode",
-        {"hook_event_name": "UserPromptSubmit", "session_id": "s", "timestamp": AT},
-        {"COPILOT_HOOK_DIR": "/home/u/.copilot/hooks"},
-        "copilot-cli",
-    ),
-    (
-        "vscode",
-        {"hookEventName": "Stop", "sessionId": "s", "timestamp": AT},
-        {"COPILOT_HOOK_DIR": "/home/u/.copilot/hooks"},
-        "vscode",
-    ),
-    ("gemini-cli", {"hook_event_name": "AfterTool", "timestamp": AT}, {}, "gemini-cli"),
-    ("opencode", {"event": "stop"}, {}, "opencode"),
-]
+STOP = {"hook_event_name": "Stop", "session_id": "s"}
+TIMED = {**STOP, "timestamp": AT}
+CAMEL = {"hookEventName": "Stop", "sessionId": "s", "timestamp": AT}
+RECORDED = {**TIMED, "transcript_path": "/t"}
+OF_COPILOT = {"COPILOT_HOOK_DIR": "/home/u/.copilot/hooks"}
+INHERITED = {"CURSOR_VERSION": "3.7", "GEMINI_SESSION_ID": "inherited"}
 
 
-@pytest.mark.parametrize(("agent", "payload", "environment", "host"), SENT)
+@pytest.mark.parametrize(
+    ("agent", "payload", "environment", "host"),
+    [
+        ("claude-code", STOP, {}, "claude-code"),
+        ("claude-code", STOP, INHERITED, "claude-code"),
+        ("claude-code", {**STOP, "turn_id": "t"}, {}, "codex"),
+        ("claude-code", CAMEL, {}, "vscode"),
+        ("claude-code", RECORDED, {}, "vscode"),
+        ("claude-code", TIMED, {}, "copilot-cli"),
+        ("claude-code", {**RECORDED, "stop_reason": "x"}, {}, "copilot-cli"),
+        ("claude-code", {**STOP, "cursor_version": "3.7"}, {}, "cursor"),
+        ("claude-code", {**STOP, "hook_event_name": "BeforeAgent"}, {}, "gemini-cli"),
+        ("vscode", TIMED, {}, "vscode"),
+        ("vscode", TIMED, OF_COPILOT, "copilot-cli"),
+        ("vscode", CAMEL, OF_COPILOT, "vscode"),
+        ("copilot-cli", STOP, {}, "copilot-cli"),
+        ("gemini-cli", {"hook_event_name": "AfterTool", "timestamp": AT}, {}, "gemini-cli"),
+        ("opencode", {"event": "stop"}, {}, "opencode"),
+    ],
+)
 def test_the_host_is_known_by_what_it_sends(agent, payload, environment, host):
     assert find_host(agent, payload, environment) == host
 
@@ -75,34 +53,62 @@ def test_two_installs_under_one_host_say_it_once(project, fire):
             "tool_use_id": f"t{number}",
             "tool_response": "Command exited with code 1",
         }
-        for agent in ("claude-code", "vscode"):
-            said = fire(agent, failed).get("hookSpecificOutput", {})
-            texts.append(said.get("additionalContext", ""))
+        texts += [fire(agent, failed).context for agent in ("claude-code", "vscode")]
     assert sum("[ACTIVE LESSONS" in text for text in texts) == 1
     assert sum("calls in a row failed" in text for text in texts) == 1
     assert "(exec_error, exec_error, exec_error)" in texts[4]
 
 
-def test_calls_without_ids_are_told_apart_by_time(project, fire):
-    def failed(second):
-        return {
-            "hook_event_name": "AfterTool",
-            "session_id": "g",
-            "cwd": str(project),
-            "timestamp": f"2026-11-21T21:17:{second:02d}.366Z",
+@pytest.mark.parametrize("source", ["system", "poll_event"])
+def test_a_prompt_that_nobody_wrote_draws_nothing(claude, source):
+    assert claude.prompt(PROMPT, source=source) == {}
+    assert "[ACTIVE LESSONS" in claude.prompt(PROMPT, 2, source="user").context
+
+
+class TestGemini:
+    @pytest.fixture
+    def happen(self, project, fire):
+        common = {"session_id": "g", "cwd": str(project)}
+        seconds = iter(range(60))
+
+        def happen(name, second=None, **fields):
+            number = next(seconds) if second is None else second
+            at = f"2026-11-21T21:17:{number:02d}.366Z"
+            return fire(
+                "gemini-cli", {**common, "hook_event_name": name, "timestamp": at, **fields}
+            )
+
+        return happen
+
+    def test_calls_without_ids_are_told_apart_by_time(self, happen):
+        failed = {
             "tool_name": "run_shell_command",
             "tool_input": {"command": "make"},
             "tool_response": {"llmContent": "Output: (empty)\nExit Code: 2\n"},
         }
+        said = [happen("AfterTool", second, **failed) for second in (1, 1, 1, 2, 2, 3)]
+        assert said[:5] == [{}] * 5
+        assert "made 3 times in a row" in said[5].context
 
-    said = [fire("gemini-cli", failed(second)) for second in (1, 1, 1, 2, 2, 3)]
-    assert said[:5] == [{}] * 5
-    assert "made 3 times in a row" in said[5]["hookSpecificOutput"]["additionalContext"]
+    def test_context_put_before_a_prompt_by_hooks_is_no_query(self, happen):
+        context = f"<hook_context>{PROMPT}</hook_context>\n\n"
+        assert happen("BeforeAgent", prompt=context + "rename this variable") == {}
+        assert "[ACTIVE LESSONS" in happen("BeforeAgent", prompt=context + PROMPT).context
 
-
-def test_context_put_before_a_prompt_by_hooks_is_no_query(project, fire):
-    context = f"<hook_context>{PROMPT}</hook_context>\n\n"
-    event = {"hook_event_name": "BeforeAgent", "session_id": "g", "cwd": str(project)}
-    assert fire("gemini-cli", event | {"prompt": context + "rename this variable"}) == {}
-    said = fire("gemini-cli", event | {"prompt": context + PROMPT})
-    assert "[ACTIVE LESSONS" in said["hookSpecificOutput"]["additionalContext"]
+    def test_guidance_on_a_failed_call_comes_with_the_next_result(self, happen):
+        """Of a result with an error the model is given the error alone."""
+        lost = {"llmContent": "File not found", "error": {"message": "File not found"}}
+        listed = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
+        listed["tool_response"] = {"llmContent": "Output: a.py"}
+        happen("BeforeAgent", prompt="go on")
+        said = [
+            happen(
+                "AfterTool", tool_name="read_file", tool_input={"file_path": f}, tool_response=lost
+            )
+            for f in ("a.py", "b.py", "c.py")
+        ]
+        assert said[:2] == [{}, {}]
+        assert "recovery guidance" in said[2].line
+        contexts = [said[2].context, *(happen("AfterTool", **listed).context for _ in range(2))]
+        told = ["3 tool calls in a row failed" in text for text in contexts]
+        assert told == [False, True, False], "with the error the client would drop it"

@@ -1,5 +1,6 @@
 """A hook reads a few changed files itself and leaves the rest to one detached run."""
 
+import itertools
 import os
 import pathlib
 import subprocess
@@ -18,9 +19,13 @@ from tests.kit import trust_brain
 PROMPT = "Add a telegram command that restarts the service"
 
 
-def prompt(project, session):
-    event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
-    return {"session_id": session, "cwd": str(project)} | event
+ADVICE = "Reject every chat id"
+
+
+@pytest.fixture
+def ask(claude):
+    """What the prompt of a session brings."""
+    return lambda session: claude.prompt(PROMPT, session_id=session).context
 
 
 @pytest.fixture
@@ -46,11 +51,11 @@ def fill(project, count):
 
 
 @pytest.mark.slow
-def test_many_changed_files_start_one_detached_index(project, fire, starts):
-    fire("claude-code", prompt(project, "s0"))
+def test_many_changed_files_start_one_detached_index(project, ask, starts):
+    ask("s0")
     fill(project, 3 * REFRESHED_FILES)
-    fire("claude-code", prompt(project, "s1"))
-    fire("claude-code", prompt(project, "s2"))
+    ask("s1")
+    ask("s2")
     assert len(starts) == 1
     command = starts[0]
     assert command[0] == sys.executable
@@ -58,14 +63,13 @@ def test_many_changed_files_start_one_detached_index(project, fire, starts):
     assert command[-3:] == ["index", "--brain", str(project.resolve())]
 
 
-def test_few_changed_files_start_nothing(project, fire, starts):
+def test_few_changed_files_start_nothing(project, ask, starts):
     fill(project, 5)
-    said = fire("claude-code", prompt(project, "s1"))
-    assert "Reject every chat id" in str(said)
+    assert ADVICE in ask("s1")
     assert starts == []
 
 
-def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, fire):
+def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, ask):
     held = threading.Event()
 
     def index():
@@ -76,39 +80,38 @@ def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, fi
     watcher = threading.Thread(target=index)
     watcher.start()
     held.wait()
-    assert "Reject every chat id" in str(fire("claude-code", prompt(project, "s1")))
+    assert ADVICE in ask("s1")
     watcher.join()
 
 
-def test_an_untrusted_brain_starts_nothing(project, fire, starts):
+def test_an_untrusted_brain_starts_nothing(project, ask, starts):
     fill(project, 3 * REFRESHED_FILES)
     trust_brain(str(project), revoke=True)
-    assert "hookSpecificOutput" not in fire("claude-code", prompt(project, "s1"))
+    assert ask("s1") == ""
     assert starts == []
 
 
-def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, fire, starts):
+def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, ask, starts):
     fill(project, 3 * REFRESHED_FILES)
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
-    assert "Reject every chat id" in str(fire("claude-code", prompt(project, "s1")))
+    assert ADVICE in ask("s1")
     assert starts == []
 
 
 @pytest.mark.slow
-def test_the_detached_run_finishes_the_index(project, enter):
-    enter("claude-code", prompt(project, "s0"))
+def test_the_detached_run_finishes_the_index(project, claude, enter):
+    def advised(session):
+        asked = claude.event("UserPromptSubmit", prompt=PROMPT, session_id=session)
+        return ADVICE in str(enter("claude-code", asked)[0])
+
+    advised("s0")
     fill(project, 3 * REFRESHED_FILES)
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
-    enter("claude-code", prompt(project, "s1"))
     until = time.monotonic() + 30
-    session = 1
-    while time.monotonic() < until:
-        session += 1
-        output, _ = enter("claude-code", prompt(project, f"s{session}"))
-        if "Reject every chat id" in str(output):
-            break
+    sessions = itertools.count(1)
+    while not advised(f"s{next(sessions)}"):
+        assert time.monotonic() < until
         time.sleep(0.3)
-    assert "Reject every chat id" in str(output)
 
 
 def test_a_mark_that_is_old_does_not_hold_back_the_next_start(project, starts):

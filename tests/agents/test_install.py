@@ -1,17 +1,17 @@
 """Install into real-looking settings of each agent: once, in place, and out again byte for byte."""
 
 import json
-import os
 import pathlib
+import re
 import stat
 import tomllib
-from dataclasses import replace
 
 import pytest
+import yaml
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.edit_json import find_comments, parse
+from lessons_kb.agents.install.edit_json import read_data
 from lessons_kb.errors import InputError, StorageError
 
 ENTRIES = Entries(hook="/opt/our tools/bin/lessons-hook", server="/opt/our tools/bin/lessons")
@@ -56,12 +56,37 @@ def project(tmp_path):
     return folder
 
 
-@pytest.fixture
-def ask(home, project):
-    def ask(agent, **more):
-        return Request(agent=agent, project=str(project), entries=ENTRIES, **more)
+class Setup:
+    """Installing and uninstalling an agent, here or in a project."""
 
-    return ask
+    def __init__(self, project):
+        self.project = str(project)
+
+    def ask(self, agent="claude-code", *, entries=ENTRIES, **more):
+        return Request(agent=agent, project=self.project, entries=entries, **more)
+
+    def on(self, agent="claude-code", **more):
+        return install(self.ask(agent, **more))
+
+    def off(self, agent="claude-code", **more):
+        return uninstall(self.ask(agent, **more))
+
+
+@pytest.fixture
+def setup(home, project):
+    return Setup(project)
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.fixture
+def claude(home):
+    """Write a settings file of Claude Code: ``claude(text)``."""
+    return lambda text=CLAUDE: write(home / ".claude" / "settings.json", text)
 
 
 def snapshot(*roots):
@@ -73,89 +98,80 @@ def snapshot(*roots):
     }
 
 
-def write(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode())
-    return path
+def hooks_of(change):
+    return json.loads(pathlib.Path(change.path).read_text())["hooks"]
 
 
-def shapes():
-    for agent in AGENTS:
-        for scope, shared in (("user", False), ("project", False), ("project", True)):
-            yield agent, scope, shared, "command"
-            if agent in ("claude-code", "codex"):
-                yield agent, scope, shared, "mcp"
+SHAPES = [
+    (agent, scope, shared, via)
+    for agent in AGENTS
+    for scope, shared in (("user", False), ("project", False), ("project", True))
+    for via in ("command", "mcp")
+    if via == "command" or agent in ("claude-code", "codex")
+]
 
 
-@pytest.mark.parametrize(("agent", "scope", "shared", "via"), list(shapes()))
-def test_twice_is_once_and_nothing_stays_behind(agent, scope, shared, via, ask, home, project):
+@pytest.mark.parametrize(("agent", "scope", "shared", "via"), SHAPES)
+def test_twice_is_once_and_nothing_stays_behind(agent, scope, shared, via, setup, home, project):
     before = snapshot(home, project)
-    request = ask(agent, scope=scope, shared=shared, via=via)
-    first = install(request)
+    how = {"scope": scope, "shared": shared, "via": via}
+    first = setup.on(agent, **how)
     assert {change.action for change in first} == {"created"}
+    if agent != "opencode":  # which has a plugin instead
+        assert set(AGENTS[agent].events) <= set(hooks_of(first[0]))
+        assert re.search(
+            rf'lessons-hook.*"{agent}"|lessons-hook\S* {agent}',
+            str(hooks_of(first[0])).replace("'", '"'),
+        )
     once = snapshot(home, project)
-    again = install(request)
-    assert {change.action for change in again} == {"unchanged"}
+    assert {change.action for change in setup.on(agent, **how)} == {"unchanged"}
     assert snapshot(home, project) == once
-    touched = [path for path in once if path not in before]
-    inside = project if scope == "project" else home
     if scope == "user" or shared:
-        assert all(path.startswith(str(inside)) for path in touched)
-    uninstall(request)
+        inside = str(project if scope == "project" else home)
+        assert all(path.startswith(inside) for path in once if path not in before)
+    setup.off(agent, **how)
     assert snapshot(home, project) == before
 
 
-@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "opencode"])
-def test_every_event_of_the_agent_calls_its_hook(agent, ask):
-    """opencode has a plugin instead."""
-    path = install(ask(agent))[0].path
-    hooks = json.loads(pathlib.Path(path).read_text())["hooks"]
-    assert set(AGENTS[agent].events) <= set(hooks)
-    assert "lessons-hook" in json.dumps(hooks)
-    assert agent in json.dumps(hooks)
-
-
-def test_another_one_s_settings_keep_every_comment_and_key(ask, home):
-    path = write(home / ".claude" / "settings.json", CLAUDE)
-    install(ask("claude-code"))
+def test_another_one_s_settings_keep_every_comment_and_key(setup, claude):
+    path = claude()
+    setup.on()
     text = path.read_text()
-    assert find_comments(text) == find_comments(CLAUDE)
-    old, new = parse(CLAUDE).data, parse(text).data
+    assert re.findall("//.*", text) == re.findall("//.*", CLAUDE)
+    old, new = read_data(CLAUDE), read_data(text)
     assert list(new) == list(old)
     assert new["permissions"] == old["permissions"]
     assert new["hooks"]["Stop"][0] == old["hooks"]["Stop"][0]
     assert len(new["hooks"]["Stop"]) == 2
     assert '            {"hooks": [{"type": "command", "command": "say done"}]}, // loud\n' in text
-    uninstall(ask("claude-code"))
+    setup.off()
     assert path.read_text() == CLAUDE
 
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_mark_stay(ask, home, line, mark):
+def test_line_ends_and_byte_order_mark_stay(setup, claude, line, mark):
     text = mark + CLAUDE.replace("\n", line)
-    path = write(home / ".claude" / "settings.json", text)
-    install(ask("claude-code"))
+    path = claude(text)
+    setup.on()
     new = path.read_bytes().decode()
     assert new.startswith(mark + "{" + line)
     assert new.count("\n") == new.count(line)
-    uninstall(ask("claude-code"))
+    setup.off()
     assert path.read_bytes() == text.encode()
 
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
-def test_toml_keeps_its_comments_and_tables(ask, home, line):
+def test_toml_keeps_its_comments_and_tables(setup, home, line):
     text = CODEX.replace("\n", line)
     path = write(home / ".codex" / "config.toml", text)
-    install(ask("codex"))
+    setup.on("codex")
     new = path.read_bytes().decode()
     assert new.startswith(text)
     assert new.count("\n") == new.count(line)
-    assert tomllib.loads(new)["mcp_servers"]["lessons"] == {
-        "command": ENTRIES.server,
-        "args": ["mcp"],
-    }
-    uninstall(ask("codex"))
+    server = tomllib.loads(new)["mcp_servers"]["lessons"]
+    assert server == {"command": ENTRIES.server, "args": ["mcp"]}
+    setup.off("codex")
     assert path.read_bytes() == text.encode()
 
 
@@ -163,6 +179,7 @@ def test_toml_keeps_its_comments_and_tables(ask, home, line):
     "text",
     [
         'mcp_servers = { docs = { command = "docs" } } # inline\n',
+        '[mcp_servers.lessons]\ncommand = "/old/lessons"\nargs = ["mcp"]\ntimeout = 30\n',
         '[mcp_servers]\ndocs = { command = "docs" }\n',
         'mcp_servers.docs.command = "docs"\n',
         "",
@@ -170,116 +187,109 @@ def test_toml_keeps_its_comments_and_tables(ask, home, line):
         "# nothing\n",
     ],
 )
-def test_toml_of_any_style_takes_the_server(ask, home, text):
+def test_toml_of_any_style_takes_the_server(setup, home, text):
     path = write(home / ".codex" / "config.toml", text)
-    install(ask("codex"))
+    setup.on("codex")
     old, new = tomllib.loads(text), tomllib.loads(path.read_text())
-    assert new["mcp_servers"].pop("lessons")["args"] == ["mcp"]
-    assert new.get("mcp_servers") == old.get("mcp_servers", {})
+    theirs = old.get("mcp_servers", {})
+    ours = {**theirs.pop("lessons", {}), "command": ENTRIES.server, "args": ["mcp"]}
+    assert new["mcp_servers"] == {**theirs, "lessons": ours}
     write(path, path.read_text() + "\n[later]\nx = 1\n")
-    uninstall(ask("codex"))
-    assert tomllib.loads(path.read_text()) == {**old, "later": {"x": 1}}
-
-
-def test_what_others_wrote_meanwhile_survives(ask, home):
-    path = write(home / ".claude" / "settings.json", CLAUDE)
-    install(ask("claude-code"))
-    path.write_text(path.read_text().replace('"model": "opus"', '"model": "sonnet"'))
-    install(ask("claude-code"))
-    uninstall(ask("claude-code"))
-    assert path.read_text() == CLAUDE.replace("opus", "sonnet")
-
-
-def test_uninstall_finds_our_entries_without_any_memory(ask, home, monkeypatch):
-    path = write(home / ".claude" / "settings.json", CLAUDE)
-    install(ask("claude-code"))
-    monkeypatch.setenv("LESSONS_STATE_HOME", str(home / "elsewhere"))
-    uninstall(ask("claude-code"))
-    assert parse(path.read_text()).data == {
-        **parse(CLAUDE).data,
-        "hooks": {"Stop": parse(CLAUDE).data["hooks"]["Stop"]},
+    setup.off("codex")
+    left = tomllib.loads(path.read_text())
+    assert left.pop("mcp_servers", {}) == theirs
+    assert left == {key: value for key, value in old.items() if key != "mcp_servers"} | {
+        "later": {"x": 1}
     }
 
 
-def test_uninstall_without_an_installation_touches_nothing(ask, home):
-    path = write(home / ".claude" / "settings.json", '{"hooks": {}}')
-    assert {change.action for change in uninstall(ask("claude-code"))} == {"unchanged"}
-    assert path.read_text() == '{"hooks": {}}'
+def test_what_others_wrote_meanwhile_survives(setup, claude):
+    path = claude()
+    setup.on()
+    path.write_text(path.read_text().replace('"model": "opus"', '"model": "sonnet"'))
+    setup.on()
+    setup.off()
+    assert path.read_text() == CLAUDE.replace("opus", "sonnet")
+
+
+def test_uninstall_finds_our_entries_without_any_memory(setup, claude, home, monkeypatch):
+    path = claude()
+    setup.on()
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(home / "elsewhere"))
+    setup.off()
+    left = read_data(CLAUDE)
+    del left["hooks"]["PreToolUse"]
+    assert read_data(path.read_text()) == left
 
 
 @pytest.mark.parametrize("text", ["{}", "", "{\n}\n", '{"hooks": {}}', '{"hooks": {"Stop": []}}'])
-def test_empty_settings_come_back_as_they_were(ask, home, text):
-    path = write(home / ".claude" / "settings.json", text)
-    install(ask("claude-code"))
+def test_empty_settings_come_back_as_they_were(setup, claude, text):
+    path = claude(text)
+    assert {change.action for change in setup.off()} == {"unchanged"}
+    assert path.read_text() == text
+    setup.on()
     assert "UserPromptSubmit" in path.read_text()
-    uninstall(ask("claude-code"))
+    setup.off()
     assert path.read_text() == text
 
 
-def test_the_routes_change_places(ask, home):
-    path = write(home / ".claude" / "settings.json", CLAUDE)
-    install(ask("claude-code", via="command"))
+def test_the_routes_change_places(setup, claude):
+    path = claude()
+    setup.on(via="command")
     command = path.read_bytes()
-    install(ask("claude-code", via="mcp"))
-    hooks = parse(path.read_text()).data["hooks"]
+    setup.on(via="mcp")
+    hooks = read_data(path.read_text())["hooks"]
     assert [group["hooks"][0]["type"] for group in hooks["UserPromptSubmit"]] == ["mcp_tool"]
     assert [group["hooks"][0]["type"] for group in hooks["SessionStart"]] == ["command"]
     sent = hooks["UserPromptSubmit"][0]["hooks"][0]["input"]["event"]
     assert sent["source"] == "${source}"  # who wrote it: a prompt of the system is none
     assert len(hooks["Stop"]) == 2
-    install(ask("claude-code", via="command"))
+    setup.on(via="command")
     assert path.read_bytes() == command
-    uninstall(ask("claude-code"))
+    setup.off()
     assert path.read_text() == CLAUDE
 
 
-def test_an_older_path_of_ours_is_replaced_not_doubled(ask, home):
-    install(
-        replace(
-            ask("claude-code"), entries=Entries(hook="/old/lessons-hook", server="/old/lessons")
-        )
-    )
-    install(ask("claude-code"))
+def test_an_older_path_of_ours_is_replaced_not_doubled(setup, home):
+    setup.on(entries=Entries(hook="/old/lessons-hook", server="/old/lessons"))
+    setup.on()
     path = home / ".claude" / "settings.json"
     assert "/old/" not in path.read_text() + (home / ".claude.json").read_text()
     assert path.read_text().count(ENTRIES.hook) == len(AGENTS["claude-code"].events)
-    uninstall(ask("claude-code"))
+    setup.off()
     assert not path.exists()
 
 
-def test_ours_is_taken_out_of_a_group_that_others_share(ask, home):
-    install(ask("claude-code"))
-    path = home / ".claude" / "settings.json"
-    data = json.loads(path.read_text())
-    data["hooks"]["Stop"][0]["hooks"].append({"type": "command", "command": "say done"})
-    path.write_text(json.dumps(data, indent=2))
-    install(ask("claude-code"))
+def test_ours_is_taken_out_of_a_group_that_others_share(setup, claude):
+    theirs = {"type": "command", "command": "say done"}
+    data = {"hooks": hooks_of(setup.on()[0])}
+    data["hooks"]["Stop"][0]["hooks"].append(theirs)
+    path = claude(json.dumps(data, indent=2))
+    setup.on()
     assert path.read_text().count("lessons-hook") == len(AGENTS["claude-code"].events)
-    uninstall(ask("claude-code"))
-    assert json.loads(path.read_text()) == {
-        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}
-    }
+    setup.off()
+    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
 
 
-def test_a_server_of_that_name_that_is_not_ours_stays(ask, home):
-    text = '{"mcpServers": {"lessons": {"command": "npx", "args": ["their-lessons"]}}}'
-    path = write(home / ".claude.json", text)
+@pytest.mark.parametrize(
+    ("agent", "name", "text"),
+    [
+        (
+            "claude-code",
+            ".claude.json",
+            '{"mcpServers": {"lessons": {"command": "npx", "args": ["their-lessons"]}}}',
+        ),
+        ("opencode", ".config/opencode/plugins/lessons.ts", "export {}\n"),
+    ],
+)
+def test_what_has_our_name_and_is_not_ours_stays(setup, home, agent, name, text):
+    path = write(home / name, text)
     before = snapshot(home)
     with pytest.raises(InputError, match="rename it"):
-        install(ask("claude-code"))
+        setup.on(agent)
     assert snapshot(home) == before
-    uninstall(ask("claude-code"))
+    setup.off(agent)
     assert path.read_text() == text
-
-
-def test_keys_added_to_our_server_stay(ask, home):
-    path = write(
-        home / ".codex" / "config.toml",
-        '[mcp_servers.lessons]\ncommand = "/old/lessons"\nargs = ["mcp"]\nstartup_timeout_sec = 30\n',
-    )
-    install(ask("codex"))
-    server = tomllib.loads(path.read_text())["mcp_servers"]["lessons"]
-    assert server == {"command": ENTRIES.server, "args": ["mcp"], "startup_timeout_sec": 30}
 
 
 @pytest.mark.parametrize(
@@ -294,149 +304,194 @@ def test_keys_added_to_our_server_stay(ask, home):
         ("codex", ".codex/config.toml", "mcp_servers = 3\n", "must be a table"),
     ],
 )
-def test_a_broken_file_is_named_and_nothing_is_touched(ask, home, agent, name, text, where):
+def test_a_broken_file_is_named_and_nothing_is_touched(setup, home, agent, name, text, where):
     write(home / name, "").write_bytes(text.encode("latin-1"))
     before = snapshot(home)
     with pytest.raises(InputError, match=where) as caught:
-        install(ask(agent))
+        setup.on(agent)
     assert name.rsplit("/", maxsplit=1)[-1] in str(caught.value)
     assert "\n" not in str(caught.value)
     assert snapshot(home) == before
 
 
-def test_a_read_only_file_stays(ask, home):
-    path = write(home / ".claude" / "settings.json", CLAUDE)
+def test_what_cannot_be_written_stays_and_is_named(setup, claude, home):
+    path = claude()
     path.chmod(0o444)
     before = snapshot(home)
     with pytest.raises(StorageError, match=r"read-only; run `chmod u\+w "):
-        install(ask("claude-code"))
+        setup.on()
     assert snapshot(home) == before
-    assert not (home / ".claude.json").exists()
-
-
-def test_a_folder_in_a_file_s_place_is_named(ask, home):
-    (home / ".claude" / "settings.json").mkdir(parents=True)
+    path.unlink()
+    path.mkdir()
     with pytest.raises(StorageError, match="a folder, not a file"):
-        install(ask("claude-code"))
+        setup.on()
 
 
-def test_a_link_is_followed_and_modes_stay(ask, home):
-    real = write(home / "dotfiles" / "claude.json", CLAUDE)
+def test_a_link_is_followed_and_modes_stay(setup, home):
+    real = write(home / "dotfiles" / "settings.json", CLAUDE)
     real.chmod(0o600)
     link = home / ".claude" / "settings.json"
     link.parent.mkdir()
     link.symlink_to(real)
-    install(ask("claude-code"))
-    assert link.is_symlink()
-    assert "lessons-hook" in real.read_text()
-    assert stat.S_IMODE(real.stat().st_mode) == 0o600
-    uninstall(ask("claude-code"))
-    assert link.is_symlink()
-    assert real.read_text() == CLAUDE
+    backup = pathlib.Path(setup.on()[0].backup)
+    assert (link.is_symlink(), "lessons-hook" in real.read_text()) == (True, True)
+    assert backup.read_text() == CLAUDE
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (real, backup)} == {0o600}
+    setup.off()
+    assert (link.is_symlink(), real.read_text()) == (True, CLAUDE)
 
 
-def test_a_difference_shows_no_secret(ask, home):
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.local.json"])
+def test_a_projects_links_lead_no_installation_out_of_it(setup, project, tmp_path, link):
+    """A clone chose where they point."""
+    theirs = write(tmp_path / "outside" / "settings.local.json", "{}")
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(theirs if link.endswith(".json") else theirs.parent)
+    with pytest.raises(InputError, match="is a link out of the project"):
+        setup.on(scope="project")
+    assert snapshot(theirs.parent) == {str(theirs): b"{}"}
+
+
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_other_links_are_followed(setup, project, home, scope):
+    top, name = {"project": (project, "settings.local.json"), "user": (home, "settings.json")}[
+        scope
+    ]
+    (top / "config").mkdir()
+    (top / ".claude").symlink_to("config")
+    setup.on(scope=scope)
+    assert "hooks" in json.loads((top / "config" / name).read_text())
+
+
+def test_a_difference_shows_no_secret(setup, home):
     secret = "sk-ant-api03-" + "aB3dE6gH9" * 10
     write(home / ".claude.json", json.dumps({"env": {"ANTHROPIC_API_KEY": secret}}, indent=2))
-    changes = install(ask("claude-code"))
-    assert secret not in "".join(change.diff for change in changes)
+    assert secret not in "".join(change.diff for change in setup.on())
 
 
-def test_the_former_file_is_kept_privately(ask, home):
-    write(home / ".claude" / "settings.json", CLAUDE)
-    backup = pathlib.Path(install(ask("claude-code"))[0].backup)
-    assert backup.read_text() == CLAUDE
-    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
-
-
-def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(ask, home):
+def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(setup, home):
     before = snapshot(home)
-    install(ask("copilot-cli"))
-    install(ask("vscode"))
+    setup.on("copilot-cli")
+    setup.on("vscode")
     hooks = home / ".copilot" / "hooks" / "lessons.json"
     shared = hooks.read_bytes()
-    assert next(change.action for change in uninstall(ask("copilot-cli"))) == "kept"
+    assert next(change.action for change in setup.off("copilot-cli")) == "kept"
     assert hooks.read_bytes() == shared
-    uninstall(ask("vscode"))
-    assert snapshot(home) == {**before}
+    setup.off("vscode")
+    assert snapshot(home) == before
 
 
 @pytest.mark.slow
-def test_two_scopes_in_one_file_come_out_one_by_one(ask, home):
+def test_two_scopes_in_one_file_come_out_one_by_one(setup, home):
     text = '{\n  "projects": {},\n  "numStartups": 3\n}\n'
     path = write(home / ".claude.json", text)
-    install(ask("claude-code"))
+    setup.on()
     user = path.read_bytes()
-    install(ask("claude-code", scope="project"))
-    uninstall(ask("claude-code", scope="project"))
-    assert parse(path.read_text()).data == parse(user.decode()).data
-    install(ask("claude-code", scope="project"))
+    setup.on(scope="project")
+    setup.off(scope="project")
+    assert read_data(path.read_text()) == read_data(user.decode())
+    setup.on(scope="project")
     path.write_text(path.read_text().replace('"numStartups": 3', '"numStartups": 4'))
-    install(ask("claude-code", scope="project"))
-    uninstall(ask("claude-code"))
-    uninstall(ask("claude-code", scope="project"))
+    setup.on(scope="project")
+    setup.off()
+    setup.off(scope="project")
     left = json.loads(path.read_text())
     assert left.pop("projects", {}) == left.pop("mcpServers", {}) == {}
     assert left == {"numStartups": 4}
 
 
-def test_a_plugin_of_that_name_that_is_not_ours_stays(ask, home):
-    path = write(home / ".config" / "opencode" / "plugins" / "lessons.ts", "export {}\n")
-    with pytest.raises(InputError, match="rename it"):
-        install(ask("opencode"))
-    uninstall(ask("opencode"))
-    assert path.read_text() == "export {}\n"
-
-
-def test_the_line_survives_a_shell(ask, tmp_path):
-    import subprocess
-
-    program = tmp_path / "with space" / "lessons-hook"
-    write(program, "#!/bin/sh\necho got $1\n").chmod(0o755)
-    request = replace(ask("codex"), entries=Entries(hook=str(program), server="lessons"))
-    path = install(request)[0].path
-    hooks = json.loads(pathlib.Path(path).read_text())["hooks"]
-    line = hooks["Stop"][0]["hooks"][0]["command"]
-    done = subprocess.run(line, shell=True, capture_output=True, text=True)
-    assert done.stdout == "got codex\n"
-
-
-def test_a_kill_between_record_and_file_is_no_harm(ask, home, monkeypatch):
-    path = write(home / ".claude" / "settings.json", CLAUDE)
-
-    def killed(*_, **__):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("lessons_kb.store.settings.replace_settings_file", killed)
-        with pytest.raises(KeyboardInterrupt):
-            install(ask("claude-code"))
-    assert path.read_text() == CLAUDE
-    assert os.listdir(path.parent) == ["settings.json"]
-    uninstall(ask("claude-code"))
-    assert path.read_text() == CLAUDE
-    install(ask("claude-code"))
-    uninstall(ask("claude-code"))
-    assert path.read_text() == CLAUDE
-
-
-def test_a_tool_call_names_only_what_codex_sends(ask):
+def test_a_tool_call_names_only_what_codex_sends(setup):
     """Codex drops a call with a placeholder that its payload has no value for."""
-    sent = {
-        "UserPromptSubmit": {"prompt"},
-        "PreToolUse": {"tool_name", "tool_input", "tool_use_id"},
-        "PostToolUse": {"tool_name", "tool_input", "tool_use_id", "tool_response"},
-        "Stop": {"last_assistant_message"},
-    }
+    call = {"tool_name", "tool_input", "tool_use_id"}
     always = {"session_id", "transcript_path", "cwd", "turn_id", "hook_event_name"}
-    path = install(ask("codex", via="mcp"))[0].path
-    hooks = json.loads(pathlib.Path(path).read_text())["hooks"]
-    for event, fields in sent.items():
+    hooks = hooks_of(setup.on("codex", via="mcp")[0])
+    for event, fields in {
+        "UserPromptSubmit": {"prompt"},
+        "PreToolUse": call,
+        "PostToolUse": call | {"tool_response"},
+        "Stop": {"last_assistant_message"},
+    }.items():
         assert set(hooks[event][0]["hooks"][0]["input"]["event"]) <= always | fields
 
 
-def test_gemini_starts_no_hook_before_every_request(ask, home):
-    """``PreCompress`` precedes them all, mostly for nothing."""
-    install(ask("gemini-cli"))
-    hooks = json.loads((home / ".gemini" / "settings.json").read_text())["hooks"]
-    assert "PreCompress" not in hooks
+# The commands that a user types in the chat
+
+FILES = {
+    "claude-code": ".claude/commands/{}.md",
+    "codex": ".codex/skills/{}/SKILL.md",
+    "gemini-cli": ".gemini/commands/{}.toml",
+    "cursor": ".cursor/commands/{}.md",
+    "copilot-cli": ".copilot/skills/{}/SKILL.md",
+    "vscode": ".copilot/skills/{}/SKILL.md",
+    "opencode": ".config/opencode/commands/{}.md",
+}
+OWN = "---\nname: lesson\ndescription: Teach me something\n---\n"
+POLICY = {"policy": {"allow_implicit_invocation": False}}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_each_agent_gets_two_commands_and_gives_them_back(agent, setup, home):
+    setup.on(agent)
+    for name in ("lesson", "lessons-review"):
+        path = home / FILES[agent].format(name)
+        body, header = path.read_text("utf-8"), {"description": "none is shown"}
+        if agent == "gemini-cli":
+            header = tomllib.loads(body)
+            body = header["prompt"]
+        elif agent != "cursor":
+            _, head, body = body.split("---\n", 2)
+            header = yaml.safe_load(head)
+        assert header["description"]
+        assert ("lessons_propose" in body) == (name == "lesson")
+        assert (f"'{ENTRIES.server}' review --accept ID" in body) == (name != "lesson")
+        assert "{{" not in body.replace("{{args}}", "")
+        # The model pays nothing until the user calls.
+        if agent in ("claude-code", "copilot-cli", "vscode"):
+            assert header["disable-model-invocation"] is True
+        if agent == "codex":
+            policy = path.parent / "agents" / "openai.yaml"
+            assert yaml.safe_load(policy.read_text("utf-8")) == POLICY
+    setup.off(agent)
+    assert [path for path in home.rglob("*lesson*") if ".local" not in path.parts] == []
+
+
+def test_a_command_of_the_user_s_own_stays(setup, home):
+    own = write(home / FILES["claude-code"].format("lesson"), OWN)
+    done = {change.path: change.action for change in setup.on()}
+    assert done[str(own)] == "foreign"
+    assert (own.parent / "lessons-review.md").exists()
+    setup.off()
+    assert own.read_text() == OWN
+    assert not (own.parent / "lessons-review.md").exists()
+
+
+def test_nothing_is_put_beside_a_skill_of_the_user_s_own(setup, home):
+    setup.on("codex")
+    skill = write(home / FILES["codex"].format("lesson"), OWN)
+    policy = skill.parent / "agents" / "openai.yaml"
+    assert policy.is_file()
+    setup.on("codex")
+    assert not policy.parent.exists(), "it would silence a skill that is not ours"
+    assert (home / FILES["codex"].format("lessons-review")).is_file()
+    setup.off("codex")
+    assert skill.read_text() == OWN
+
+
+def test_doctor_does_not_miss_what_was_never_written(setup, home, health):
+    own = write(home / FILES["claude-code"].format("lesson"), OWN)
+    is_named = lambda: str(own) in str(health("agent", setup.project))  # noqa: E731
+    setup.on()
+    assert not is_named()
+    own.unlink()
+    setup.on()
+    write(own, OWN)
+    assert is_named()
+    setup.on()
+    assert not is_named(), "running it again is the cure"
+
+
+def test_in_a_project_only_what_is_committed_gets_commands(setup, project):
+    setup.on(scope="project")
+    assert not (project / ".claude" / "commands").exists()
+    setup.on(scope="project", shared=True)
+    assert (project / ".claude" / "commands" / "lesson.md").is_file()

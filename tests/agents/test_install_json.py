@@ -1,22 +1,22 @@
 """The editor of JSON with comments: one value changes, every other character stays."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.agents.install.edit_json import (
-    find_comments,
-    get,
-    parse,
-    put,
-    read_data,
-    take,
-)
+from lessons_kb.agents.install.edit_json import get, put, read_data, take
 from lessons_kb.errors import InputError
 
+COMMENT = re.compile(r'"(?:[^"\\\r\n]|\\.)*"|(//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)')
+
 VALUE = {"type": "command", "args": ["x"], "n": 3}
+
+
+def comments_of(text):
+    return [match[1] for match in COMMENT.finditer(text) if match[1]]
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,6 @@ def test_what_is_put_in_takes_the_place_of_what_was_there(old, path, value, new)
     assert put(old, path, value) == new
 
 
-def test_missing_objects_and_lists_are_made():
-    assert json.loads(put("{}", ("hooks", "Stop", 0), VALUE)) == {"hooks": {"Stop": [VALUE]}}
-
-
 @pytest.mark.parametrize(
     ("text", "where"),
     [
@@ -66,22 +62,22 @@ def test_missing_objects_and_lists_are_made():
         ('{\n  "a": tru\n}', "line 2, column 8"),
         ('{\r\n  "a": [1, 2\r\n', "line 3, column 1"),
         ("{} {}", "line 1, column 4"),
-        ('{"a": "x\ny"}', "line 1, column 7"),
+        ('{"a": "x\ny"}', "line 1"),
         ("{\n/* open", "line 2, column 1"),
-        ("[" * 1000, "nested"),
+        ("[" * 100_000, "nested"),
         ('{"a": NaN}', "line 1, column 7"),
         ('{"a": 01}', "line 1"),
+        ("[Infinity]", "line 1, column 2"),
+        ("", "line 1"),
+        ('{"a": 1} x', "line 1"),
+        ("[,]", "line 1"),
+        ("[1,,]", "line 1"),
         (",", "line 1, column 1"),
     ],
 )
 def test_a_broken_file_is_named_by_line(text, where):
     with pytest.raises(InputError, match=where):
-        parse(text)
-
-
-def test_a_way_that_leads_through_something_else_is_an_error():
-    with pytest.raises(InputError, match="hooks must be an object"):
-        put('{"hooks": []}', ("hooks", "Stop", 0), VALUE)
+        read_data(text)
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
@@ -120,21 +116,21 @@ def texts(draw):
 @pytest.mark.slow
 @given(texts(), st.text(max_size=4), DATA)
 def test_any_file_can_take_any_value_and_keeps_its_comments(text, key, value):
-    before = parse(text).data
+    before = read_data(text)
     new = put(text, (key,), value)
-    assert parse(new).data == {**before, key: value}
+    assert read_data(new) == {**before, key: value}
     if key not in before:
-        assert find_comments(new) == find_comments(text)
+        assert comments_of(new) == comments_of(text)
 
 
 @pytest.mark.slow
 @given(texts(), DATA)
 def test_what_was_put_in_can_be_taken_out(text, value):
-    before = parse(text).data
+    before = read_data(text)
     key = "a key that is in no file"
     after = take(put(text, (key, "Stop", 0), value), (key,))
-    assert parse(after).data == before
-    assert find_comments(after) == find_comments(text)
+    assert read_data(after) == before
+    assert comments_of(after) == comments_of(text)
 
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
@@ -147,7 +143,7 @@ def test_a_file_as_editors_write_it_comes_back_byte_for_byte(line, comma, indent
     )  # fmt: skip
     for path in (("hooks", "Stop", 0), ("a", "k"), ("a", "b", 2)):
         new = put(text, path, VALUE)
-        assert get(parse(new).data, path) == VALUE
+        assert get(read_data(new), path) == VALUE
         gone = path if path[0] == "a" else ("hooks",)
         assert take(new, gone) == text
 
@@ -155,19 +151,7 @@ def test_a_file_as_editors_write_it_comes_back_byte_for_byte(line, comma, indent
 @pytest.mark.slow
 @given(texts())
 def test_taking_any_member_leaves_the_others(text):
-    before = parse(text).data
+    before = read_data(text)
     for key in before:
-        left = parse(take(text, (key,))).data
+        left = read_data(take(text, (key,)))
         assert left == {name: value for name, value in before.items() if name != key}
-
-
-@pytest.mark.slow
-@given(texts())
-def test_the_quick_way_reads_the_same(text):
-    assert read_data(text) == parse(text).data
-
-
-@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "", "{", '{"a": 1} x'])
-def test_the_quick_way_refuses_the_same(text):
-    with pytest.raises(InputError, match="line 1"):
-        read_data(text)

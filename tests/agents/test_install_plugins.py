@@ -11,20 +11,23 @@ from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.settings_files import build_commands, build_hooks, build_plugin
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"
-MARKET = TEMPLATES / "claude-code"
-PLUGIN = MARKET / "plugins" / "lessons"
+SERVER = {"command": "lessons", "args": ["mcp"]}
 
 
 def read(path):
-    return json.loads(path.read_text("utf-8"))
+    return json.loads((TEMPLATES / path).read_text("utf-8"))
 
 
-ABOUT = "Puts the few lessons that matter in front of the agent; needs lessons-kb on the PATH"
-SERVER = {"lessons": {"command": "lessons", "args": ["mcp"]}}
-
-
-def written(agent, *, prefix=""):
-    """Return hooks and commands of a folder: what an installation writes, without its notes."""
+@pytest.mark.parametrize(
+    ("agent", "folder", "prefix"),
+    [
+        ("claude-code", "claude-code/plugins/lessons", "lessons:"),
+        ("codex", "codex/plugins/lessons", "lessons:"),
+        ("gemini-cli", "gemini-cli", ""),
+    ],
+)
+def test_a_folder_holds_what_an_installation_writes(agent, folder, prefix, request):
+    """Hooks and commands, without the notes on how they came there."""
     about = "Lessons before each prompt, guards after each tool, a check after the answer"
     hooks = {"description": about, "hooks": build_hooks(agent, "lessons-hook", via="command")}
     if agent == "gemini-cli":
@@ -34,59 +37,7 @@ def written(agent, *, prefix=""):
         lines = [line for line in text.split("\n") if not line.startswith("# Written")]
         called, inside = (AGENTS[agent].call.format(f"{p}lessons-review") for p in ("", prefix))
         files[path] = "\n".join(lines).replace(f"`{called}`", f"`{inside}`")
-    return files
-
-
-FOLDERS = {
-    "claude-code/plugins/lessons": written("claude-code", prefix="lessons:"),
-    "gemini-cli": {
-        **written("gemini-cli"),
-        "gemini-extension.json": json.dumps(
-            {
-                "name": "lessons", "version": __version__, "description": ABOUT,
-                "mcpServers": SERVER,
-            },
-            indent=2,
-        ) + "\n",
-    },
-    "codex/plugins/lessons": {
-        **written("codex", prefix="lessons:"),
-        ".codex-plugin/plugin.json": json.dumps(
-            {
-                "name": "lessons", "version": __version__, "description": ABOUT,
-                "author": {"name": "lessons_kb"}, "license": "MIT",
-                "skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json",
-                "interface": {
-                    "displayName": "Lessons", "shortDescription": ABOUT, "category": "Coding",
-                },
-            },
-            indent=2,
-        ) + "\n",
-        ".mcp.json": json.dumps({"mcpServers": SERVER}, indent=2) + "\n",
-    },
-    "codex": {
-        ".agents/plugins/marketplace.json": json.dumps(
-            {
-                "name": "lessons-kb",
-                "interface": {"displayName": "lessons_kb"},
-                "plugins": [
-                    {
-                        "name": "lessons",
-                        "source": {"source": "local", "path": "./plugins/lessons"},
-                        "policy": {"installation": "AVAILABLE", "authentication": "ON_INSTALL"},
-                        "category": "Coding",
-                    }
-                ],
-            },
-            indent=2,
-        ) + "\n",
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_a_folder_holds_what_an_installation_writes(folder, request):
-    for path, text in FOLDERS[folder].items():
+    for path, text in files.items():
         place = TEMPLATES / folder / path
         if request.config.getoption("--update"):
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -94,13 +45,35 @@ def test_a_folder_holds_what_an_installation_writes(folder, request):
         assert place.read_text("utf-8") == text
 
 
-def test_the_marketplace_leads_to_the_plugin():
-    market = read(MARKET / ".claude-plugin" / "marketplace.json")
-    (entry,) = market["plugins"]
-    manifest = read(MARKET / entry["source"] / ".claude-plugin" / "plugin.json")
-    assert manifest["name"] == entry["name"]
-    assert manifest["version"] == __version__
-    assert read(PLUGIN / ".mcp.json")["mcpServers"]["lessons"]["args"] == ["mcp"]
+@pytest.mark.parametrize(
+    ("manifest", "servers"),
+    [
+        ("claude-code/plugins/lessons/.claude-plugin/plugin.json", "../.mcp.json"),
+        ("codex/plugins/lessons/.codex-plugin/plugin.json", "../.mcp.json"),
+        ("gemini-cli/gemini-extension.json", "gemini-extension.json"),
+    ],
+)
+def test_a_manifest_names_this_version_and_the_server(manifest, servers):
+    data, folder = read(manifest), (TEMPLATES / manifest).parent
+    assert (data["name"], data["version"]) == ("lessons", __version__)
+    server = read(folder / servers)["mcpServers"]["lessons"]
+    assert {**server, **SERVER} == server
+    for key in ("skills", "mcpServers", "hooks"):
+        assert not isinstance(data.get(key), str) or (folder.parent / data[key]).exists()
+
+
+@pytest.mark.parametrize(
+    ("market", "top"),
+    [
+        ("claude-code/.claude-plugin/marketplace.json", "claude-code"),
+        ("codex/.agents/plugins/marketplace.json", "codex"),
+    ],
+)
+def test_a_marketplace_leads_to_the_plugin(market, top):
+    (entry,) = read(market)["plugins"]
+    source = entry["source"] if isinstance(entry["source"], str) else entry["source"]["path"]
+    (manifest,) = (TEMPLATES / top / source).glob(".*-plugin/plugin.json")
+    assert read(manifest)["name"] == entry["name"]
 
 
 def test_the_plugin_for_opencode_sends_every_event_of_the_table():
@@ -109,14 +82,12 @@ def test_the_plugin_for_opencode_sends_every_event_of_the_table():
 
 
 def test_what_the_plugin_forgets_with_a_turn_is_given_again(project, fire):
-    def ask(number):
-        text = "Add a telegram command that restarts the service"
-        event = {"event": "prompt", "sessionID": "s", "cwd": str(project), "text": text}
-        return fire("opencode", event | {"messageID": f"m{number}"}).get("context", "")
-
-    assert "Reject every chat id" in ask(1)
-    assert "Reject every chat id" in ask(2)
-    assert ask(2) == ""
+    event = {"event": "prompt", "sessionID": "s", "cwd": str(project)}
+    event["text"] = "Add a telegram command that restarts the service"
+    texts = [
+        fire("opencode", event | {"messageID": i}).get("context", "") for i in ("m1", "m2", "m2")
+    ]
+    assert ["Reject every chat id" in text for text in texts] == [True, True, False]
 
 
 def test_a_path_is_written_as_a_string_of_the_language():

@@ -1,7 +1,6 @@
 """A command that the user interrupts, and what is said of it afterwards, become a draft."""
 
 import datetime as dt
-import json
 
 import pytest
 
@@ -38,29 +37,26 @@ def outcomes(project):
         ("User aborted the command", 0, "ok", []),
     ],
 )
-def test_in_opencode_its_output_tells(project, fire, drafted, output, code, outcome, drafts):
-    def say(event, **fields):
-        fire("opencode", {"event": event, "sessionID": "s1", "cwd": str(project), **fields})
-
-    call = {"tool": "bash", "callID": "c1", "args": {"command": COMMAND}}
-    say("prompt", messageID="m1", text="Rebuild the search index")
-    say("before", **call)
-    say("stop", text="")  # the session is idle before the command has ended
-    say("after", messageID="m2", output=output, metadata={"output": output, "exit": code}, **call)
-    say("stop", text="")
-    say("prompt", messageID="m3", text=REASON)
+def test_in_opencode_its_output_tells(project, session, drafted, output, code, outcome, drafts):
+    opencode = session("opencode")
+    call = ("bash", {"command": COMMAND})
+    opencode.prompt("Rebuild the search index")
+    opencode.call("Pre", *call)
+    opencode.stop("")  # the session is idle before the command has ended
+    done = {"output": output, "metadata": {"output": output, "exit": code}}
+    opencode.call("Post", *call, messageID="m2", **done)
+    opencode.stop("")
+    opencode.prompt(REASON, 3)
     drafted()
     assert outcomes(project) == ([outcome], drafts)
 
 
-def test_in_opencode_a_call_cut_off_is_no_failure(project, fire):
-    def say(event, **fields):
-        fire("opencode", {"event": event, "sessionID": "s1", "cwd": str(project), **fields})
-
-    call = {"tool": "bash", "callID": "c1", "args": {"command": COMMAND}}
-    say("prompt", messageID="m1", text="Rebuild the search index")
-    say("failed", messageID="m2", error="Tool execution aborted", **call)
-    say("prompt", messageID="m3", text=REASON)
+def test_in_opencode_a_call_cut_off_is_no_failure(project, session):
+    opencode = session("opencode")
+    opencode.prompt("Rebuild the search index")
+    error = {"messageID": "m2", "error": "Tool execution aborted"}
+    opencode.call("Failed", "bash", {"command": COMMAND}, **error)
+    opencode.prompt(REASON, 3)
     assert outcomes(project) == (["cancelled"], ["interrupt"])
 
 
@@ -77,49 +73,37 @@ def test_in_opencode_a_call_cut_off_is_no_failure(project, fire):
         (f"Output: {CANCELLED}", "ok", []),
     ],
 )
-def test_in_gemini_the_result_tells(project, fire, content, outcome, drafts):
-    seconds = iter(range(60))
-
-    def say(event, **fields):
-        common = {"session_id": "s1", "cwd": str(project), "hook_event_name": event}
-        at = {"timestamp": f"2026-11-22T10:00:{next(seconds):02d}.100Z"}
-        fire("gemini-cli", common | at | fields)
-
-    call = {"tool_name": "run_shell_command", "tool_input": {"command": COMMAND}}
-    say("BeforeAgent", prompt="Rebuild the search index")
-    say("BeforeTool", **call)
-    say("AfterTool", tool_response={"llmContent": content, "returnDisplay": ""}, **call)
-    say("BeforeAgent", prompt=REASON)
+def test_in_gemini_the_result_tells(project, session, content, outcome, drafts):
+    gemini = session("gemini-cli")
+    call = ("run_shell_command", {"command": COMMAND})
+    gemini.prompt("Rebuild the search index")
+    gemini.call("Pre", *call)
+    gemini.call("Post", *call, tool_response={"llmContent": content, "returnDisplay": ""})
+    gemini.prompt(REASON)
     assert outcomes(project) == ([outcome], drafts)
 
 
 @pytest.mark.parametrize(
     ("reason", "drafts"), [("interrupted", ["interrupt"]), ("replaced", []), (None, [])]
 )
-def test_in_codex_the_record_tells(project, fire, reason, drafts):
-    record = project.parent / "rollout.jsonl"
-    record.touch()
-
-    def say(event, turn, **fields):
-        common = {"session_id": "s1", "cwd": str(project), "transcript_path": str(record)}
-        fire("codex", common | {"hook_event_name": event, "turn_id": turn} | fields)
+def test_in_codex_the_record_tells(project, session, reason, drafts):
+    codex = session("codex")
+    codex.transcript.touch()
 
     def write(kind, **payload):
-        with record.open("a") as file:
-            now = dt.datetime.now(dt.UTC).isoformat()  # as of the hooks, which tell no time
-            told = {"timestamp": now, "type": kind, "payload": payload}
-            file.write(json.dumps(told) + "\n")
+        now = dt.datetime.now(dt.UTC).isoformat()  # as of the hooks, which tell no time
+        codex.record({"timestamp": now, "type": kind, "payload": payload})
 
-    call = {"tool_name": "Bash", "tool_use_id": "call_1", "tool_input": {"command": COMMAND}}
-    say("SessionStart", "", source="startup")
-    say("UserPromptSubmit", "t1", prompt="Rebuild the search index")
-    say("PreToolUse", "t1", **call)
-    write("response_item", type="function_call", call_id="call_1", name="exec_command")
+    codex.say("SessionStart", source="startup")
+    codex.prompt("Rebuild the search index", turn_id="t1")
+    codex.run(COMMAND)
+    call = {"call_id": "toolu_1"}
+    write("response_item", type="function_call", name="exec_command", **call)
     output = "Wall time: 6.1 seconds\naborted by user"
-    write("response_item", type="function_call_output", call_id="call_1", output=output)
+    write("response_item", type="function_call_output", output=output, **call)
     if reason:
         write("event_msg", type="turn_aborted", turn_id="t1", reason=reason)
-    say("UserPromptSubmit", "t2", prompt=REASON)
+    codex.prompt(REASON, turn_id="t2")
     assert outcomes(project)[1] == drafts
     with Brain.open(project) as brain:
         assert all(REASON in draft.text for draft in brain.drafts.all())

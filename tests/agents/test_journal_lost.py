@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import os
 import pathlib
 import shutil
@@ -16,8 +15,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import database
-from tests.agents.test_sessions import Cursor
-from tests.kit import answer_event, read_troubles, state_dir
+from tests.kit import Said, read_troubles, state_dir
 
 pytestmark = pytest.mark.slow
 
@@ -42,12 +40,30 @@ TROUBLES = {
 }
 
 
-def event(project, session, name, **fields):
-    return {"session_id": session, "cwd": str(project), "hook_event_name": name, **fields}
+@pytest.fixture
+def ask(claude, enter):
+    """Answer an event through the installed entry, by default the prompt."""
+
+    def ask(session, name="UserPromptSubmit", **fields):
+        fields = fields or {"prompt": PROMPT}
+        return Said(enter("claude-code", claude.event(name, session_id=session, **fields))[0])
+
+    return ask
 
 
-def prompt(project, session):
-    return event(project, session, "UserPromptSubmit", prompt=PROMPT)
+@pytest.fixture
+def stays(claude):
+    """Answer prompts in this process, with one brain that stays open."""
+    number = itertools.count()
+    with Brain.open(claude.project) as brain:
+        claude.how["find"] = lambda _folder: brain
+
+        def stays(session=""):
+            name = session or f"s{next(number)}"
+            return claude.prompt(PROMPT, next(number), session_id=name)
+
+        stays.brain = brain
+        yield stays
 
 
 @contextlib.contextmanager
@@ -111,116 +127,92 @@ def lost(request, project, mount, tmp_path, monkeypatch):
     return contexts[way], TROUBLES[way]
 
 
-def advice(output):
-    return ADVICE in str(output.get("hookSpecificOutput", ""))
-
-
-def test_a_prompt_is_answered_and_the_user_told_once(project, enter, lost):
+def test_a_prompt_is_answered_and_the_user_told_once(ask, lost):
     without_journal, reason = lost
-    enter("claude-code", prompt(project, "before"))
+    ask("before")
     with without_journal():
-        said = [enter("claude-code", prompt(project, f"s{n}"))[0] for n in (1, 1, 2)]
+        said = [ask(f"s{n}") for n in (1, 1, 2)]
         logged = [trouble.message for trouble in read_troubles()]
-    assert [advice(output) for output in said] == [True] * 3
-    told = [LINE in output.get("systemMessage", "") for output in said]
-    assert told == [True, False, True]
-    assert reason in said[0]["systemMessage"]
-    assert said[0]["systemMessage"].count("\n") == 1  # that line, and the names of the lessons
+    assert [ADVICE in output.context for output in said] == [True] * 3
+    assert [LINE in output.line for output in said] == [True, False, True]
+    assert reason in said[0].line
+    assert said[0].line.count("\n") == 1  # that line, and the names of the lessons
     assert all(reason in line for line in logged)
     assert len(logged) in (0, 2)  # a log on a disk that takes nothing holds nothing
 
 
-def test_every_other_event_is_survived(project, enter, lost):
-    enter("claude-code", prompt(project, "before"))
+def test_every_other_event_is_survived(project, ask, lost):
+    ask("before")
     edit = {"tool_name": "Edit", "tool_use_id": "t1"}
     edit["tool_input"] = {"file_path": f"{project}/bot/a.py", "old_string": "a", "new_string": "b"}
     with lost[0]():
-        start, _ = enter("claude-code", event(project, "s", "SessionStart", source="startup"))
-        before, _ = enter("claude-code", event(project, "s", "PreToolUse", **edit))
-        after, _ = enter("claude-code", event(project, "s", "PostToolUse", **edit))
-        stop, _ = enter("claude-code", event(project, "s", "Stop", last_assistant_message="Done."))
-        end, _ = enter("claude-code", event(project, "s", "SessionEnd"))
-    assert LINE in start["systemMessage"]
-    assert advice(before)
-    assert after == stop == end == {}
+        assert LINE in ask("s", "SessionStart", source="startup").line
+        assert ADVICE in ask("s", "PreToolUse", **edit).context
+        assert ask("s", "PostToolUse", **edit) == {}
+        assert ask("s", "Stop", last_assistant_message="Done.") == {}
+        assert ask("s", "SessionEnd", reason="other") == {}
     assert not [t for t in read_troubles() if "no answer within" in t.message]
 
 
-def test_what_a_session_was_given_is_not_given_again(project, enter, lost):
-    assert advice(enter("claude-code", prompt(project, "s"))[0])
+def test_what_a_session_was_given_is_not_given_again(ask, lost):
+    assert ADVICE in ask("s").context
     with lost[0]():
-        assert not advice(enter("claude-code", prompt(project, "s"))[0])
+        assert ADVICE not in ask("s").context
 
 
-def test_the_doctor_says_it(project, enter, lost, health):
-    enter("claude-code", prompt(project, "before"))
+def test_the_doctor_says_it_and_what_comes_after_is_remembered_again(project, ask, lost, health):
+    ask("before")
     with lost[0]():
         assert [line.level for line in health("journal", project)] == ["error"]
-
-
-def test_what_comes_after_is_remembered_again(project, enter, lost):
-    enter("claude-code", prompt(project, "before"))
-    with lost[0]():
-        enter("claude-code", prompt(project, "s"))
-    said = [enter("claude-code", prompt(project, "s"))[0] for _ in range(2)]
-    assert [advice(output) for output in said] == [True, False]
+        ask("s")
+    said = [ask("s") for _ in range(2)]
+    assert [ADVICE in output.context for output in said] == [True, False]
     assert LINE not in str(said)
 
 
-def test_a_process_that_stays_remembers_again(project, monkeypatch):
+def test_a_process_that_stays_remembers_again(project, stays, monkeypatch):
     monkeypatch.setattr(database, "_RETRY_SECONDS", 0.0)
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
-    number = itertools.count()
-    with Brain.open(project) as brain:
-
-        def ask(session):
-            data = json.dumps(prompt(project, session) | {"prompt_id": f"p{next(number)}"})
-            return answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
-
-        assert ADVICE in ask("s1")
-        with held_by_a_stopped_process(journal):
-            assert ADVICE in ask("s2")
-            assert ADVICE not in ask("s1")
-        assert ADVICE in ask("s2")
-        assert ADVICE not in ask("s2")
-        assert len(brain.journal.events(session="s2", kinds=["prompt"])) == 2
+    assert ADVICE in stays("one").context
+    with held_by_a_stopped_process(journal):
+        assert ADVICE in stays("two").context
+        assert stays("one").context == ""
+    assert ADVICE in stays("two").context
+    assert stays("two").context == ""
+    assert len(stays.brain.journal.events(session="two", kinds=["prompt"])) == 2
 
 
-def test_a_process_that_stays_says_what_is_wrong_now(project, mount):
+def test_a_process_that_stays_says_what_is_wrong_now(project, stays, mount):
     state = pathlib.Path(os.environ["HOME"], ".local/state/lessons-kb")
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
-    number = itertools.count()
-    with Brain.open(project) as brain:
 
-        def ask():
-            session = f"s{next(number)}"
-            data = json.dumps(prompt(project, session))
-            said = answer_event("claude-code", data, {}, find=lambda _folder: brain)[0]
-            assert ADVICE in said
-            return str(json.loads(said)["systemMessage"])
+    def hold(*lines):
+        for line in lines:
+            said = stays()
+            assert ADVICE in said.context
+            assert line in said.line if line else LINE not in said.line
 
-        assert LINE not in ask()
-        with held_by_a_stopped_process(journal):
-            assert "database is locked" in ask()
-            assert "database is locked" in ask()
+    hold("")
+    with held_by_a_stopped_process(journal):
+        hold("database is locked", "database is locked")
+    time.sleep(SOON)
+    hold("")
+    with held_by_a_stopped_process(journal):
+        hold("database is locked")
+    with read_only(state, mount):
         time.sleep(SOON)
-        assert LINE not in ask()
-        with held_by_a_stopped_process(journal):
-            assert "database is locked" in ask()
-        with read_only(state, mount):
-            time.sleep(SOON)
-            assert "readonly database" in ask()
-        time.sleep(SOON)
-        assert LINE not in ask()
+        hold("readonly database")
+    time.sleep(SOON)
+    hold("")
 
 
-def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, enter):
-    script = Cursor(project)
-    asked = script.prompt(PROMPT, 1)
+def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, session, enter):
+    cursor = session("cursor")
+    asked = cursor.event("UserPromptSubmit", prompt=PROMPT)
     enter("cursor", asked | {"conversation_id": "before"})
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
     with held_by_a_stopped_process(journal):
         output, _ = enter("cursor", asked)
         assert "remembered" not in str(output)
-        assert LINE in str(enter("cursor", script.compact()[0])[0])
+        assert LINE in str(enter("cursor", cursor.event("PreCompact", trigger="auto"))[0])
     assert len([t for t in read_troubles() if "locked" in t.message]) == 1

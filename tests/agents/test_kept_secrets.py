@@ -64,9 +64,6 @@ def test_what_a_command_touches_is_kept_beside_its_secret(project):
     assert "Ab3xY7" not in journal
 
 
-"""(channel, text) of each secret."""
-
-
 def by_hooks(texts, project):
     """Let an agent's hooks see each text as a prompt, a path, a change or a call."""
     for number, (channel, text) in enumerate(texts):
@@ -155,14 +152,7 @@ def copy_state(name, to):
 PLACES = {
     place.__name__: place
     for place in (
-        by_hooks,
-        by_drafts,
-        by_hook_log,
-        by_trash,
-        by_backoff,
-        by_runs,
-        by_export,
-        by_judge,
+        *(by_hooks, by_drafts, by_hook_log, by_trash, by_backoff, by_runs, by_export, by_judge),
     )
 }
 

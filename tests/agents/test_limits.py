@@ -21,13 +21,6 @@ WORDS = {
     "Korean": "웹훅을 다시 보낼 때에는 반드시 주문의 멱등성 키를 함께 보내야 한다",
     "emoji": "🔥 webhook retry 🔑 idempotency key 🧨🧨🧨 order 🚀🚀🚀🚀🚀🚀",
 }
-EVENTS = {
-    "claude-code": {"hook_event_name": "UserPromptSubmit"},
-    "codex": {"hook_event_name": "UserPromptSubmit", "turn_id": "t1"},
-    "gemini-cli": {"hook_event_name": "BeforeAgent", "timestamp": "2026-11-21T21:17:32Z"},
-}
-
-
 CAP = 9_900
 """Bytes: Codex cuts out the middle of more than 10,000."""
 
@@ -42,33 +35,19 @@ def words(request, project):
     (project / "lessons.toml").write_text(EVERYTHING)
     for number in range(40):
         items = "\n".join(f"- {words} {number}.{item} {words} {words}" for item in range(30))
-        text = f"""\
----
-type: lesson
-title: {words} {number}
-paths: ["src/**"]
-severity: high
----
-
-## Root Cause
-
-{words}. {words}
-
-## Prevention Checklist
-
-{items}
-"""
+        header = f'title: {words} {number}\npaths: ["src/**"]\nseverity: high'
+        body = f"## Root Cause\n\n{words}. {words}\n\n## Prevention Checklist\n\n{items}"
+        text = f"---\ntype: lesson\n{header}\n---\n\n{body}\n"
         (project / "lessons" / f"card-{number}.md").write_text(text, encoding="utf-8")
     return words
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", sorted(EVENTS))
-def test_forty_long_cards_stay_below_the_agents_cap(agent, project, fire, words):
-    payload = {"session_id": "s", "cwd": str(project), "prompt": words, **EVENTS[agent]}
-    said = fire(agent, payload)["hookSpecificOutput"]["additionalContext"]
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli"])
+def test_forty_long_cards_stay_below_the_agents_cap(agent, session, words):
+    said = session(agent).prompt(words).context
     assert said.startswith("[ACTIVE LESSONS")
-    assert said.endswith("[/ACTIVE LESSONS]")
+    assert "[/ACTIVE LESSONS]" in said
     assert size(said) <= CAP
     if agent == "codex":
         assert estimate_tokens(said) * 1.1 <= 2_500

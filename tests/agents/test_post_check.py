@@ -1,6 +1,5 @@
 """What a user is told when a turn ends: one line, only where something was changed."""
 
-import json
 import time
 
 import pytest
@@ -38,18 +37,22 @@ def run(command):
     return "Bash", {"command": command}
 
 
-def test_what_is_denied_is_told_in_words(project, turn):
-    line = turn(LEFT, write(project, "bot/main.py", REJECT))
-    assert line == (
-        "⚠ Checklist: “Cover the rejection with a test” left out (“I left the tests for a "
-        "follow-up.”) — lessons check --last"
-    )
+SEEN = "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
 
 
-def test_what_is_open_is_not_seen_and_no_warning(project, turn):
-    line = turn("Done.", write(project, "bot/main.py", REJECT))
-    assert line == "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
-    assert "not done" not in line
+@pytest.mark.parametrize(("language", "answer", "line"), [
+    ("en", LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
+    ("en", "Done.", SEEN),
+    ("ko", LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
+    # a question about what was left out is enough, and leaves open items open
+    ("en", "I left the tests for a follow-up. Shall I add them?", ""),
+    ("en", "The handler is there. Is the bot for a group or for a private chat?", ""),
+])  # fmt: skip
+def test_what_is_left_is_told_in_the_language_of_the_brain(project, turn, language, answer, line):
+    (project / "lessons.toml").write_text(f'language = "{language}"\n')
+    said = turn(answer, write(project, "bot/main.py", REJECT))
+    assert said.startswith(line)
+    assert bool(said) == bool(line)
 
 
 def test_more_than_two_open_items_are_a_count(project, turn):
@@ -66,29 +69,11 @@ def test_a_claim_of_what_never_happened(project, turn):
     assert "but no test was written" in line
 
 
-def test_it_is_told_in_the_language_of_the_brain(project, turn):
-    (project / "lessons.toml").write_text('language = "ko"\n')
-    line = turn(LEFT, write(project, "bot/main.py", REJECT))
-    assert line.startswith(
-        "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"
-    )
-
-
 @pytest.mark.parametrize(
     "calls", [(), [run("git status"), run("cat a.py")], [("Read", {"file_path": "a"})]]
 )
 def test_where_nothing_was_changed_nothing_is_said(turn, calls):
     assert turn(LEFT, *calls) == ""
-
-
-def test_an_answer_that_ends_with_a_question_leaves_open_items_open(project, turn):
-    asks = "The handler is there. Is the bot for a group or for a private chat?"
-    assert turn(asks, write(project, "bot/main.py", "x = 1\n")) == ""
-
-
-def test_a_question_about_what_was_left_out_is_enough(project, turn):
-    asks = "I left the tests for a follow-up. Shall I add them?"
-    assert turn(asks, write(project, "bot/main.py", REJECT)) == ""
 
 
 def test_all_shown_is_silent(project, turn):
@@ -207,26 +192,18 @@ def test_a_mistake_that_was_taken_back_is_not(project, turn):
     assert "contradicted" not in line
 
 
-def test_in_copilot_the_answer_is_waited_for(project, fire, monkeypatch):
-    record = project.parent / "events.jsonl"
+def test_in_copilot_the_answer_is_waited_for(project, session, monkeypatch):
+    copilot = session("copilot-cli")
+    copilot.transcript = project.parent / "events.jsonl"
 
-    def event(name, second, **fields):
-        at = f"2026-11-22T10:00:{second:02d}.100Z"
-        common = {"hook_event_name": name, "session_id": "c1", "cwd": str(project)}
-        return common | {"timestamp": at} | fields
-
-    def record_answer(text, second):
+    def record_answer(text):
         said = {"type": "assistant.message", "data": {"content": text, "toolRequests": []}}
-        with record.open("a") as file:
-            file.write(json.dumps(said | {"timestamp": event("", second)["timestamp"]}) + "\n")
+        copilot.record(said | {"timestamp": copilot.event("")["timestamp"]})
 
-    record_answer("That is done, tests and all.", 1)  # of the turn before
-    tool, arguments = write(project, "bot/main.py", REJECT)
-    call = {"tool_name": tool, "tool_input": arguments}
-    call["tool_result"] = {"result_type": "success", "text_result_for_llm": "Created"}
-    fire("copilot-cli", event("UserPromptSubmit", 2, prompt=PROMPT))
-    fire("copilot-cli", event("PostToolUse", 3, **call))
+    record_answer("That is done, tests and all.")  # of the turn before
+    copilot.prompt(PROMPT)
+    done = {"result_type": "success", "text_result_for_llm": "Created"}
+    copilot.call("Post", *write(project, "bot/main.py", REJECT), tool_result=done)
     # The client writes while the hook runs.
-    monkeypatch.setattr(time, "sleep", lambda _seconds: record_answer(LEFT, 4))
-    said = fire("copilot-cli", event("Stop", 5, transcript_path=str(record)))
-    assert "left the tests for a follow-up" in said["progress"]
+    monkeypatch.setattr(time, "sleep", lambda _seconds: record_answer(LEFT))
+    assert "left the tests for a follow-up" in copilot.say("Stop")["progress"]

@@ -13,7 +13,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.agents.capabilities import AGENTS
 from tests.agents.shared_server import LESSON, FakeServer, send
-from tests.kit import answer_event
+from tests.kit import Claude
 
 PROMPT = "Retry the payment with an idempotency key when the Telegram script of the shop sends it once more"
 LOCAL, SERVED = "telegram-allowlist", "shop@server:lessons/never-retry-payments.md"
@@ -50,14 +50,12 @@ def state(_own_home):
 
 
 @pytest.fixture
-def prompt(fire, project):
+def prompt(claude):
     """Send a prompt: what the model is given, and what the user is shown."""
 
-    def prompt(text=PROMPT, session="s1", **more):
-        event = {"hook_event_name": "UserPromptSubmit", "cwd": str(project), "prompt": text}
-        said = fire("claude-code", {"session_id": session, **event, **more}, PATIENT)
-        context = said.get("hookSpecificOutput", {}).get("additionalContext", "")
-        return context, said.get("systemMessage", "")
+    def prompt(text=PROMPT, session="s1"):
+        said = claude.prompt(text, text, session_id=session, environment=PATIENT)
+        return said.context, said.line
 
     return prompt
 
@@ -301,15 +299,10 @@ def test_where_no_local_brain_can_be_read_the_server_answers_alone(
     assert SERVED in line
 
 
-def test_its_checklist_is_checked_here(prompt, settings, fire, project, monkeypatch, lessons):
+def test_its_checklist_is_checked_here(prompt, settings, claude, project, monkeypatch, lessons):
     prompt("retry the payment with an idempotency key")
-    edit = {"file_path": f"{project}/pay.py", "old_string": "a", "new_string": "retry(payment)"}
-    common = {"session_id": "s1", "cwd": str(project)}
-    call = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "t1"}
-    fire("claude-code", {**common, **call, "hook_event_name": "PostToolUse", "tool_response": {}})
-    answer = "Retries work now. I did not cover the retry with a test."
-    stop = {"hook_event_name": "Stop", "last_assistant_message": answer}
-    said = fire("claude-code", {**common, **stop})["systemMessage"]
+    claude.edit("pay.py", when="Post", new="retry(payment)", tool_response={})
+    said = claude.stop("Retries work now. I did not cover the retry with a test.").line
     assert "Cover the retry with a test" in said
     with Brain.open(project) as brain:
         items = brain.check_last().items
@@ -328,61 +321,32 @@ GUARDING = {
 
 @pytest.mark.parametrize("allowed", ["gate", "detect", "neither"])
 def test_what_it_may_ask_and_look_for_is_the_users_to_allow(
-    prompt, settings, fire, server, project, allowed
+    prompt, settings, claude, server, allowed
 ):
     settings(**{allowed: "true"} if allowed != "neither" else {})
     server.lessons = [GUARDING]
     prompt("retry the payment with an idempotency key")
-    edit = {
-        "file_path": f"{project}/payments/a.py",
-        "old_string": "a",
-        "new_string": "retry(payment)",
-    }
-    call = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "t1"}
-    event = {"session_id": "s1", "cwd": str(project), "hook_event_name": "PreToolUse"}
-    said = fire("claude-code", {**event, **call}).get("hookSpecificOutput", {})
-    asked = said.get("permissionDecisionReason", "")
-    assert ("payments/a.py" in asked and SERVED in asked) == (allowed == "gate")
-    found = said.get("additionalContext", "")
-    assert ("`retry(payment)`" in found and SERVED in found) == (allowed == "detect")
+    said = claude.edit("payments/a.py", new="retry(payment)")
+    shown = said.get("hookSpecificOutput", {}).get("permissionDecisionReason", "")
+    assert ("payments/a.py" in shown and SERVED in shown) == (allowed == "gate")
+    assert ("`retry(payment)`" in said.context and SERVED in said.context) == (allowed == "detect")
 
 
-PROMPTS = {
-    "claude-code": ({"hook_event_name": "UserPromptSubmit"}, "prompt"),
-    "codex": ({"hook_event_name": "UserPromptSubmit", "turn_id": "t"}, "prompt"),
-    "gemini-cli": ({"hook_event_name": "BeforeAgent"}, "prompt"),
-    "copilot-cli": ({"hook_event_name": "UserPromptSubmit"}, "prompt"),
-    "opencode": ({"event": "prompt"}, "text"),
-    "cursor": ({"hook_event_name": "beforeSubmitPrompt", "cursor_version": "3"}, "prompt"),
-    "vscode": ({"hookEventName": "UserPromptSubmit"}, "prompt"),
-}
-AFTER = {
-    "cursor": {"hook_event_name": "postToolUse", "tool_output": "{}"},
-    "vscode": {"hookEventName": "PostToolUse", "tool_response": "x"},
-}
+READ = {"cursor": {"tool_output": "{}"}, "vscode": {"tool_response": "x"}}
 """Agents that take no context with a prompt: it comes with the next event that can carry it."""
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_every_agent_is_given_them(settings, fire, project, agent):
-    names = ("session_id", "sessionId", "sessionID", "conversation_id")
-    common = dict.fromkeys(names, "s1") | {"cwd": str(project), "workspace_roots": [str(project)]}
-    event, key = PROMPTS[agent]
-    said = json.dumps(fire(agent, {**common, **event, key: "retry the payment"}, PATIENT))
-    if agent in AFTER:
-        call = {"tool_name": "Read", "tool_input": {"file_path": "x"}, "tool_use_id": "t1"}
-        said += json.dumps(fire(agent, {**common, **call, **AFTER[agent]}, PATIENT))
-    assert SERVED in said
+def test_every_agent_is_given_them(settings, session, agent):
+    session = session(agent)
+    said = session.prompt("retry the payment", environment=PATIENT)
+    if agent in READ:
+        said = session.call("Post", "Read", {"file_path": "x"}, environment=PATIENT, **READ[agent])
+    assert SERVED in json.dumps(said)
 
 
 def test_what_another_machine_posted_is_not_sent_on(settings, server, project):
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": "s",
-        "cwd": "/x",
-        "prompt": PROMPT,
-    }
-    answer_event("claude-code", json.dumps(event), {}, posted_by="bob", cwd=str(project))
+    Claude(project, posted_by="bob").prompt(PROMPT, cwd="/x")
     assert server.seen == []
 
 

@@ -39,33 +39,25 @@ def payload(project, agent, name, number=0):
     edit = {"file_path": cwd + "/bot/a.py", "old_string": f"{number}", "new_string": "x"}
     before = AGENTS[agent].events[name] == "before"
     called = {"tool_name": "Edit", "tool_input": edit} if before else {"tool_name": "Bash"}
-    common = {
-        "cwd": cwd,
-        "session_id": "s",
-        "prompt": PROMPT,
-        "last_assistant_message": "I left the tests out.",
-        "transcript_path": cwd + "/record.jsonl",
-        "tool_input": bash,
-        "tool_use_id": f"c{number}",
-        "tool_response": "",
-        "error": "Exit code 1\nboom",
-        "source": "startup",
-        **called,
-    }
+    event = {
+        "cwd": cwd, "session_id": "s", "prompt": PROMPT, "last_assistant_message": "Left it out.",
+        "transcript_path": cwd + "/record.jsonl", "tool_input": bash, "tool_use_id": f"c{number}",
+        "tool_response": "", "error": "Exit code 1\nboom", "source": "startup", **called,
+        "hook_event_name": name,
+    }  # fmt: skip
     if agent == "opencode":
         ours = {"sessionID": "s", "callID": f"c{number}", "event": name, "text": PROMPT}
         call = {"tool": "bash", "args": bash, "output": "boom"}
         if before:
             call = {"tool": "edit", "args": {"filePath": edit["file_path"]}}
-        return common | ours | call
+        return event | ours | call
     if agent == "cursor":
-        common |= {"conversation_id": "s", "generation_id": "g", "workspace_roots": [cwd]}
-        common["command"] = f"rm bot/{number}.py"
+        named = {"conversation_id": "s", "generation_id": "g", "workspace_roots": [cwd]}
+        return event | named | {"command": f"rm bot/{number}.py"}
     if agent == "codex":
-        common["turn_id"] = "t"
-    elif agent != "claude-code":
-        common["timestamp"] = f"2026-11-21T21:17:{number:02d}Z"
-    return common | {"hook_event_name": name}
+        return event | {"turn_id": "t"}
+    at = {"timestamp": f"2026-11-21T21:17:{number:02d}Z"}
+    return event if agent == "claude-code" else event | at
 
 
 def occasion(project, agent, name, number):

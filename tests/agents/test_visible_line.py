@@ -10,41 +10,24 @@ from tests.kit import answer_event, make_brain, write
 from tests.trust.test_takeovers import EVENTS
 
 
-def of_gemini(project, name, number):
-    return {
-        "session_id": "s1",
-        "cwd": str(project),
-        "hook_event_name": {"before": "BeforeTool", "after": "AfterTool"}[name],
-        "timestamp": f"2026-11-22T10:00:0{number}Z",
-        "tool_name": "replace",
-        "tool_input": {"file_path": "bot/run.py", "old_string": f"{number}", "new_string": "x"},
-        "tool_response": {"llmContent": "Successfully modified file"},
-    }
-
-
-def of_opencode(project, name, number):
-    return {
-        "event": name,
-        "sessionID": "s1",
-        "callID": f"c{number}",
-        "tool": "edit",
-        "args": {"filePath": "bot/run.py", "oldString": f"{number}", "newString": "x"},
-        "output": "Edit applied successfully.",
-        "cwd": str(project),
-    }
-
-
 @pytest.mark.parametrize(
-    ("agent", "call", "line"),
-    [("gemini-cli", of_gemini, "systemMessage"), ("opencode", of_opencode, "message")],
+    ("agent", "tool", "path"),
+    [("gemini-cli", "replace", "file_path"), ("opencode", "edit", "filePath")],
 )
-def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(agent, call, line, project, fire):
+def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(
+    agent, tool, path, project, session
+):
     (project / "bot/run.py").write_text("12\n")
-    assert line not in fire(agent, call(project, "before", 1))
-    told = "Lessons: 1 (lessons/telegram-allowlist.md)"
-    assert fire(agent, call(project, "after", 1))[line] == told
-    assert line not in fire(agent, call(project, "before", 2))
-    assert line not in fire(agent, call(project, "after", 2))
+    session = session(agent)
+
+    def line(when, number):
+        done = {"output": "Edit applied successfully."} if when == "Post" else {}
+        done |= {"tool_response": {"llmContent": "Successfully modified file"}}
+        change = {path: "bot/run.py", "oldString": f"{number}", "newString": "x"}
+        return session.call(when, tool, change, number, **done).line
+
+    said = [line(when, number) for number in (1, 2) for when in ("Pre", "Post")]
+    assert said == ["", "Lessons: 1 (lessons/telegram-allowlist.md)", "", ""]
 
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")

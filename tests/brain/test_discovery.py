@@ -104,8 +104,7 @@ def test_init_makes_a_brain_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("variable", "below"),
-    [("XDG_DATA_HOME", "lessons-kb"), ("HOME", ".local/share/lessons-kb")],
+    ("variable", "below"), [("XDG_DATA_HOME", "lessons-kb"), ("HOME", ".local/share/lessons-kb")]
 )
 def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
     repo, monkeypatch, variable, below

@@ -200,10 +200,7 @@ def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram, 
 def test_settings_that_cannot_be_read_are_one_line(brain, write, lines):
     write("lessons.toml", "[preflight]\nbudgett = 1\n")
     (line,) = lines("settings")
-    assert (line.level, line.detail) == (
-        "error",
-        "lessons.toml:2: unknown key preflight.budgett",
-    )
+    assert (line.level, line.detail) == ("error", "lessons.toml:2: unknown key preflight.budgett")
     assert line.fix == "did you mean preflight.budget?"
 
 

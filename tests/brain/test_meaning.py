@@ -24,10 +24,19 @@ The first request had succeeded; only its answer was lost.
 PROMPT = "Some people complain that they paid two times this week"
 
 
+def encode(brain):
+    for layer in brain.layers:
+        layer.encode()
+
+
 @pytest.fixture
 def enable(root, write, minilm):
-    def enable(model=minilm):
-        write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{model}"\n')
+    """Turn it on, and encode what a brain holds."""
+
+    def enable(brain=None):
+        write("lessons.toml", f'[semantic]\nenabled = true\nmodel = "{minilm}"\n')
+        if brain is not None:
+            encode(brain)
 
     return enable
 
@@ -47,12 +56,9 @@ def test_a_paraphrase_without_a_common_word_is_found(root, write, telegram, enab
     write("lessons/retry.md", CARD)
     with Brain.open(root, directory=root) as brain:
         assert not brain.preflight(PROMPT, context=False).lessons
-        enable()
-        for layer in brain.layers:
-            layer.encode()
+        enable(brain)
         assert brain.refresh()[0].stale == ""
-        for layer in brain.layers:
-            layer.encode()
+        encode(brain)
         (hit,) = brain.preflight(PROMPT, context=False).lessons
         assert hit.card.id == "lessons/retry.md"
         assert hit.meaning > 0
@@ -84,8 +90,7 @@ def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable, sema
         assert "3 files are not encoded yet" in brain.refresh(limit=100)[0].stale
         (line,) = semantic()
         assert line[0] in ("ok", "warning")
-        for layer in brain.layers:
-            layer.encode()
+        encode(brain)
         assert brain.refresh()[0].stale == ""
 
 
@@ -107,9 +112,7 @@ def test_korean_prompts_are_found_by_their_words_alone(root, write, enable):
     prompt = "엑셀에서 글자가 깨져서 나와"
     with Brain.open(root, directory=root) as brain:
         before = brain.search(prompt)
-        enable()
-        for layer in brain.layers:
-            layer.encode()
+        enable(brain)
         assert brain.search(prompt) == before
 
 
@@ -121,9 +124,7 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable):
     with Brain.open(root, directory=root) as brain:
         card = Card(id="new.md", kind="lesson", title=title)
         assert not brain.cards.find_near_duplicates(card)
-        enable()
-        for layer in brain.layers:
-            layer.encode()
+        enable(brain)
         (duplicate,) = brain.cards.find_near_duplicates(card)
         assert (duplicate.card.id, duplicate.level) == ("lessons/retry.md", "near")
         assert "has nearly the same meaning (distance 0." in duplicate.reason
@@ -140,8 +141,7 @@ def test_titles_that_fill_one_form_stay_apart(root, enable):
     with Brain.open(root, directory=root) as brain:
         for service in services:
             brain.create(f"The {service} service times out under load after a deploy")
-            for layer in brain.layers:
-                layer.encode()
+            encode(brain)
         assert len(brain.cards.all()) == len(services)
 
 

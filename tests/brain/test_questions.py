@@ -24,13 +24,13 @@ def billing(tmp_path):
         "cents": {
             "title": "Totals are integers of cents", "paths": "src/billing/*.py",
             "symptoms": "sum up an invoice, rounding of money",
-            "cause": "Floats lose cents when they are added.", "item": "Keep amounts in integer cents",
+            "cause": "Floats lose cents when they are added.", "item": "Keep amounts in integer cents"
         },
         "columns": {
             "title": "Never drop a column that old code writes", "paths": "migrations/*.sql",
             "symptoms": "drop a column, remove a field", "cause": "Old processes write the column.",
-            "item": "Drop it one release later",
-        },
+            "item": "Drop it one release later"
+        }
     }  # fmt: skip
     (tmp_path / "lessons").mkdir()
     for name, fields in cards.items():

@@ -1,10 +1,7 @@
 """SPEC §3: derived, disposable, never a wrong answer."""
 
-import multiprocessing
 import os
 import pathlib
-import shutil
-import time
 
 import pytest
 
@@ -53,15 +50,6 @@ def test_an_edit_in_the_same_instant_and_of_the_same_length_is_seen(root, write)
         assert ids(brain, word) == ["lessons/a.md"]
 
 
-def test_a_card_saved_by_rename_is_seen(root, write):
-    write("lessons/a.md", card("zebra"))
-    brain = Brain.open(root)
-    assert ids(brain, "zebra")
-    os.replace(write("lessons/.a.md.swp", card("giraffe")), root / "lessons/a.md")
-    assert ids(brain, "giraffe") == ["lessons/a.md"]
-    assert ids(brain, "zebra") == []
-
-
 def test_a_note_that_becomes_a_card_changes_sides(root, write):
     write("a.md", card("zebra"))
     brain = Brain.open(root)
@@ -72,46 +60,21 @@ def test_a_note_that_becomes_a_card_changes_sides(root, write):
 
 
 @pytest.mark.parametrize("victim", ["catalogue.db", "index-*"])
-def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(root, write, settle, victim):
+@pytest.mark.parametrize("how", ["damaged", "deleted"])
+def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(root, write, settle, victim, how):
     write("lessons/a.md", card("zebra"))
     settle()
     with Brain.open(root) as brain:
         assert ids(brain, "zebra")
         cache = pathlib.Path(brain.layers[0].cache)
     (target,) = cache.glob(victim)
-    if target.is_dir():
-        for file in target.iterdir():
-            file.write_bytes(b"\0" * 10)
-    else:
-        target.write_bytes(target.read_bytes()[:5000] + b"\0" * 5000)
+    for file in target.iterdir() if target.is_dir() else [target]:
+        if how == "deleted":
+            file.unlink()
+        else:
+            file.write_bytes(file.read_bytes()[:5000][:-9] + b"\0" * 5000)
     with Brain.open(root) as brain:
         assert ids(brain, "zebra") == ["lessons/a.md"]
-    (target,) = cache.glob(victim)
-    shutil.rmtree(target) if target.is_dir() else target.unlink()
-    with Brain.open(root) as brain:
-        assert ids(brain, "zebra") == ["lessons/a.md"]
-
-
-@pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "store"])
-@pytest.mark.parametrize("place", [0.0, 0.2, 0.6])
-def test_an_index_with_flipped_bits_is_rebuilt_before_it_answers(
-    root, write, settle, suffix, place
-):
-    for name in ("zebra", "lion", "yak"):
-        write(f"lessons/{name}.md", card(name))
-    settle()
-    with Brain.open(root) as brain:
-        expected = [(hit.card.id, hit.score) for hit in brain.search("zebra")]
-        cache = pathlib.Path(brain.layers[0].cache)
-    for file in cache.glob(f"index-*/*.{suffix}"):
-        data = bytearray(file.read_bytes())
-        for at in range(int(len(data) * place), int(len(data) * place) + 4):
-            data[at] ^= 0xFF
-        file.unlink()  # whoever has mapped the file keeps what it has
-        file.write_bytes(data)
-    with Brain.open(root) as brain:
-        assert [(hit.card.id, hit.score) for hit in brain.search("zebra")] == expected
-        assert expected
 
 
 def test_another_analyzer_or_version_means_a_rebuild(root, write, monkeypatch):
@@ -144,10 +107,8 @@ def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, writ
         write(f"lessons/{number}.md", card("zebra", number))
     layer = Brain.open(root).layers[0]
     done = layer.refresh(limit=4)
-    assert (done.changed, done.stale) == (
-        4,
-        "6 changed files are not indexed yet; run `lessons index`",
-    )
+    rest = "6 changed files are not indexed yet; run `lessons index`"
+    assert (done.changed, done.stale) == (4, rest)
     left = layer.refresh(limit=4)
     assert (left.changed, left.stale) == (0, done.stale)
     assert layer.refresh(limit=6).changed >= 6
@@ -182,27 +143,6 @@ def test_several_workers_index_the_same_as_one(root, write):
     brain.refresh(rebuild=True)
     assert ids(brain, "zebra3") == two
     assert len(two) == 10
-
-
-def _index_forever(root):
-    while True:
-        with Brain.open(root) as brain:
-            brain.refresh(rebuild=True)
-
-
-@pytest.mark.slow
-def test_a_writer_killed_at_any_moment_leaves_a_brain_that_works(root, write):
-    for number in range(30):
-        write(f"lessons/{number}.md", card("zebra", number))
-    context = multiprocessing.get_context("fork" if os.name == "posix" else "spawn")
-    for turn in range(20):
-        victim = context.Process(target=_index_forever, args=(str(root),))
-        victim.start()
-        time.sleep(0.02 + turn * 0.013)
-        victim.kill()
-        victim.join()
-        with Brain.open(root) as brain:
-            assert len(brain.search("zebra", limit=50)) == 30
 
 
 def test_while_another_process_writes_the_last_commit_is_searched(root, write, settle):

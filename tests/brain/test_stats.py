@@ -5,7 +5,6 @@ import itertools
 import pathlib
 import sqlite3
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,15 +15,10 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.outcomes import note_return
-from lessons_kb.session.state import (
-    Capabilities,
-    HookEvent,
-)
+from lessons_kb.session.state import Capabilities, HookEvent
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import _MIGRATIONS
-from tests.kit import state_dir
-
-Write = Callable[..., pathlib.Path]
+from tests.kit import state_dir, write
 
 CACHE = """\
 ---
@@ -70,15 +64,28 @@ def happen(brain, monkeypatch):
     return happen
 
 
-def fail(happen, session="s"):
-    happen(
-        "after",
-        session,
-        tool="Bash",
-        arguments={"command": "make verify"},
-        outcome="exec_error",
-        output=FAILURE,
+def fail(happen, session="s", output=FAILURE):
+    command = {"tool": "Bash", "arguments": {"command": "make verify"}}
+    happen("after", session, **command, outcome="exec_error", output=output)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Write a card like that of the cache key into another brain; return the brain."""
+
+    def own(name=NAME, title="Cache key"):
+        write(tmp_path / "own", name, CACHE.replace("Cache key", title))
+        return tmp_path / "own"
+
+    return own
+
+
+def stop(brain, text):
+    event = HookEvent(
+        what="stop", agent="claude-code", session="s", directory=brain.directory, text=text
     )
+    respond(event, Capabilities(), find=lambda _directory: brain)
+    return [effect.card.id for effect in brain.stats.overview().effects if effect.harmful]
 
 
 def test_an_empty_brain_has_an_overview(root):
@@ -176,13 +183,7 @@ def test_the_complaint_that_brings_a_card_up_is_none(brain, happen):
 
 def test_another_failure_is_none(brain, happen):
     happen("prompt", text=PROMPT)
-    happen(
-        "after",
-        tool="Bash",
-        arguments={"command": "pytest -q"},
-        outcome="exec_error",
-        output="ModuleNotFoundError: No module named 'requests'",
-    )
+    fail(happen, output="ModuleNotFoundError: No module named 'requests'")
     happen("stop", text="Done.")
     assert brain.stats.effect(NAME).recurrences == 0
 
@@ -358,10 +359,8 @@ def test_what_a_deleted_card_was_given_stays_in_the_totals(brain):
     assert brain.stats.overview(stage="DEV").injections == 0
 
 
-def test_each_brain_counts_for_its_own_cards(brain, root, tmp_path):
-    other = tmp_path / "own"
-    (other / "lessons").mkdir(parents=True)
-    (other / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "The cache key"))
+def test_each_brain_counts_for_its_own_cards(brain, root, own):
+    other = own("lessons/price.md", "The cache key")
     with Brain.open(root, other, directory=root, project="shop") as both:
         given = {hit.card.id for hit in both.preflight(PROMPT, session="s").lessons}
         found = both.stats.overview()
@@ -370,29 +369,21 @@ def test_each_brain_counts_for_its_own_cards(brain, root, tmp_path):
         assert (found.injections, found.sessions) == (2, 1)
 
 
-def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(brain, root, tmp_path):
-    other = tmp_path / "own"
-    (other / "lessons").mkdir(parents=True)
-    (other / NAME).write_text(CACHE)
-    with Brain.open(root, other, directory=root, project="shop") as both:
+def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(brain, root, own):
+    with Brain.open(root, own(), directory=root, project="shop") as both:
         both.stats.mark(f"own:{NAME}", "harmful")
-        found = both.stats.overview().effects
-        assert {e.name: e.harmful for e in found} == {
-            f"brain:{NAME}": 0, f"own:{NAME}": 1, "lessons/telegram-allowlist.md": 0,
-        }  # fmt: skip
-        assert [e.name for e in both.stats.overview(stage="DEV").effects] == [
-            f"brain:{NAME}", f"own:{NAME}",
-        ]  # fmt: skip
+        harmful = {e.name: e.harmful for e in both.stats.overview().effects}
+        mine, theirs = f"brain:{NAME}", f"own:{NAME}"
+        assert harmful == {mine: 0, theirs: 1, "lessons/telegram-allowlist.md": 0}
+        assert [e.name for e in both.stats.overview(stage="DEV").effects] == [mine, theirs]
         assert both.stats.effect(NAME).brain == "brain"
-        assert both.stats.mark(f"own:{NAME}", "helpful").name == f"own:{NAME}"
+        assert both.stats.mark(theirs, "helpful").name == theirs
         assert both.stats.effect("telegram").name == "lessons/telegram-allowlist.md"
 
 
-def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain, root, tmp_path):
-    other = tmp_path / "own"
-    (other / "lessons").mkdir(parents=True)
-    (root / "lessons" / "price.md").write_text(CACHE.replace("Cache key", "A cache key"))
-    (other / "lessons" / "own.md").write_text(CACHE.replace("Cache key", "The cache key"))
+def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain, root, own):
+    write(root, "lessons/price.md", CACHE.replace("Cache key", "A cache key"))
+    other = own("lessons/own.md", "The cache key")
     (root / "lessons.toml").write_text("[preflight]\nmax_lessons = 3\nweakest = 0.0\n")
     with Brain.open(root, other, directory=root, project="shop") as both:
         shown = [hit.card.id for hit in both.preflight(PROMPT, session="s").lessons]
@@ -400,37 +391,21 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain,
         journals = [layer.journal for layer in both.layers]
         ranked = [row for journal in journals for row in journal.injections.ranked("s")]
         assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
-        hook_event = HookEvent(
-            what="stop", agent="claude-code", session="s", directory=str(root),
-            text="Lesson 2 was misleading.",
-        )  # fmt: skip
-        respond(hook_event, Capabilities(), find=lambda _directory: both)
-        harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
-    assert harmful == [shown[1]]
+        assert stop(both, "Lesson 2 was misleading.") == [shown[1]]
 
 
-def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brain, root, tmp_path):
-    other = tmp_path / "own"
-    (other / "lessons").mkdir(parents=True)
-    (root / NAME).rename(other / NAME)
-    with Brain.open(root, other, directory=root, project="shop") as both:
-        for prompt, card in (
-            (PROMPT, NAME),
-            (
-                "Let the Telegram bot run a shell command of a group member",
-                "lessons/telegram-allowlist.md",
-            ),
-            ("Tell me a story of the sea", None),
+def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brain, root, own):
+    (root / NAME).unlink()
+    telegram = "lessons/telegram-allowlist.md"
+    with Brain.open(root, own(), directory=root, project="shop") as both:
+        for prompt, cards in (
+            (PROMPT, [NAME]),
+            ("Let the Telegram bot run a shell command of a group member", [telegram]),
+            ("Tell me a story of the sea", []),
         ):
             block = both.preflight(prompt, session="s", context=False)
-            assert [hit.card.id for hit in block.lessons] == ([card] if card else [])
-        hook_event = HookEvent(
-            what="stop", agent="claude-code", session="s", directory=str(root),
-            text="Lesson 1 was misleading.",
-        )  # fmt: skip
-        respond(hook_event, Capabilities(), find=lambda _directory: both)
-        harmful = [e.card.id for e in both.stats.overview().effects if e.harmful]
-    assert harmful == ["lessons/telegram-allowlist.md"]
+            assert [hit.card.id for hit in block.lessons] == cards
+        assert stop(both, "Lesson 1 was misleading.") == [telegram]
 
 
 @pytest.mark.parametrize("what", ["before", "compact"])

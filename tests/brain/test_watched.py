@@ -1,6 +1,7 @@
 """A brain that this process watches: an edit is seen at once, and committed beside the searches."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -133,6 +134,22 @@ def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch
     assert len(read) < MANY
     watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
     watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
+
+
+def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched):
+    for number in range(20):
+        watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
+    watched.until(lambda: watched.titles("zebra19")[:1] == ["Zebra 19"])
+    copy = shutil.copytree(watched.root, watched.root.with_name("copy"))
+    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
+        assert not refused
+        for number in range(20):
+            (watched.root / "lessons" / f"new{number}.md").unlink()
+        watched.until(lambda: "being indexed" in watched.layer.refresh_some().stale)
+        watched.root.rename(watched.root.with_name("deleted"))
+        copy.rename(watched.root)
+        assert "being indexed" not in watched.layer.refresh_some().stale
+    assert watched.titles("zebra7")[:1] == ["Zebra 7"]
 
 
 @pytest.mark.parametrize("how", ["it fails", "none starts"])

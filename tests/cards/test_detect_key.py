@@ -2,13 +2,10 @@ r"""The key ``detect``: what it may hold, what is wrong with it, and edits that 
 
 import pytest
 
-from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import find_examples
-from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Pattern
-from lessons_kb.store.catalogue import card_from_json, card_to_json
+from tests.cards import reading
 
 DETECT = r"""type: lesson
 detect:   # how it looks
@@ -29,40 +26,27 @@ PATTERNS = (
 
 
 def parse(header):
-    return parse_card(f"---\n{header}\n---\n# T\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
-
-
-def card_of(header):
-    card = parse(header).card
-    assert card is not None
-    return card
+    return reading.parse(f"---\n{header}\n---\n# T\n")
 
 
 def test_each_form_of_pattern_is_read():
     document = parse(DETECT)
     assert document.findings == ()
-    assert document.card is not None
     assert document.card.detect == PATTERNS
 
 
-def test_one_pattern_needs_no_list():
-    assert card_of("detect:\n  regex: os.system\n").detect == (
-        Pattern(kind="regex", text="os.system"),
-    )
-
-
-@pytest.mark.parametrize("empty", ["", "~", "[]", "''"])
-def test_an_empty_key_has_no_patterns_and_no_findings(empty):
-    document = parse(f"type: lesson\ndetect: {empty}")
+@pytest.mark.parametrize(("written", "texts"), [
+    ("", []), ("~", []), ("[]", []), ("''", []), ("\n  regex: os.system", ["os.system"]),
+])  # fmt: skip
+def test_a_key_may_be_empty_or_one_pattern(written, texts):
+    document = parse(f"type: lesson\ndetect: {written}")
     assert document.findings == ()
-    assert document.card is not None
-    assert document.card.detect == ()
+    assert [pattern.text for pattern in document.card.detect] == texts
 
 
 def test_a_header_that_is_not_yaml_elsewhere_keeps_its_patterns():
     document = parse(f"title: `a` b: c\nsymptoms:\n  - `x` fails\n{DETECT}")
     assert [finding.rule for finding in document.findings] == ["header-not-yaml"]
-    assert document.card is not None
     assert document.card.detect == PATTERNS
     assert document.card.symptoms == ("`x` fails",)
 
@@ -111,22 +95,15 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 ])  # fmt: skip
 def test_a_bad_pattern_is_ignored_with_a_finding(written, why, fix):
     document = parse(f"type: lesson\n{written}")
-    assert document.card is not None
     assert document.card.detect == ()
     found = [f for f in document.findings if f.rule == "bad-pattern"]
-    assert [(f.line, f.level, f.message, f.fix) for f in found] == [
-        (
-            3 if written[7:8] == " " else 4,
-            "warning",
-            f"detect: {why}, so this pattern is ignored",
-            fix,
-        )
-    ]
+    line = 3 if written[7:8] == " " else 4
+    told = f"detect: {why}, so this pattern is ignored"
+    assert [(f.line, f.level, f.message, f.fix) for f in found] == [(line, "warning", told, fix)]
 
 
 def test_good_patterns_beside_a_bad_one_stay():
     document = parse("type: lesson\ndetect:\n- regex: one\n- regex: (\n- regex: two")
-    assert document.card is not None
     assert [pattern.text for pattern in document.card.detect] == ["one", "two"]
     assert [(f.line, f.rule) for f in document.findings] == [(5, "bad-pattern")]
 
@@ -134,30 +111,17 @@ def test_good_patterns_beside_a_bad_one_stay():
 def test_a_card_has_at_most_twenty_patterns():
     written = "\n".join(f"- regex: word{number}" for number in range(30))
     document = parse(f"type: lesson\ndetect:\n{written}")
-    assert document.card is not None
     assert len(document.card.detect) == 20
     assert [(f.line, f.message) for f in document.findings] == [
         (24, "detect: more than 20 patterns; from here on they are ignored")
     ]
 
 
+@pytest.mark.parametrize("title", ["title: T", "title: `a` b: c"])
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_an_edit_of_another_key_leaves_patterns_as_they_are(eol):
-    text = f"---\n{DETECT}\noccurrences: 1\n---\n# T\n".replace("\n", eol)
-    edited = edit_header(text, {"occurrences": 2, "last-seen": "2026-11-22"})
-    assert edited == text.replace(
-        f"occurrences: 1{eol}", f"occurrences: 2{eol}last-seen: 2026-11-22{eol}"
-    )
-
-
-def test_an_edit_of_a_header_that_is_not_yaml_leaves_patterns_as_they_are():
-    text = f"---\ntitle: `a` b: c\n{DETECT}\noccurrences: 1\n---\n# T\n"
+def test_an_edit_of_another_key_leaves_patterns_as_they_are(title, eol):
+    text = f"---\n{title}\n{DETECT}\noccurrences: 1\n---\n# T\n".replace("\n", eol)
     assert edit_header(text, {"occurrences": 2}) == text.replace("occurrences: 1", "occurrences: 2")
-
-
-def test_the_catalogue_gives_back_the_same_card():
-    card = card_of(DETECT)
-    assert card_from_json(card.id, card_to_json(card)) == card
 
 
 BAD = "subprocess.run(cmd, shell=True)"
@@ -170,9 +134,8 @@ def fence(text, language="python"):
 
 def advice(detect, body):
     text = f"---\ntitle: T\ndetect:\n{detect}\n---\n\n{body}"
-    document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
     rules = ("misses-bad-example", "finds-good-example", "bad-pattern")
-    return [(f.line, f.rule, f.message) for f in check_card(document) if f.rule in rules]
+    return [(f.line, f.message) for f in reading.check(text) if f.rule in rules]
 
 
 @pytest.mark.parametrize(
@@ -196,45 +159,29 @@ def test_blocks_are_judged_by_what_stands_above_them(body, examples):
 
 
 BOTH = f"## Bad\n\n{fence(BAD)}\n## Good\n\n{fence(GOOD)}"
+SHELL = (
+    f"## Bad\n\n{fence('$ alembic stamp head', 'console')}\n"
+    f"## Good\n\n{fence('alembic upgrade head', 'sh')}"
+)
+TWO_BAD = f"## Bad\n\n{fence('os.system(cmd)')}\n{fence(BAD)}"
 
 
-@pytest.mark.parametrize("detect", [
-    r"- regex: shell\s*=\s*True", "- regex: 'shell=True'\n  files: ['src/**/*.py']",
-    "- ast: subprocess.run($$$, shell=True)",
-    "- ast: subprocess.run($$$, shell=True)\n  language: python",
-    "- regex: console.log\n  files: ['*.js']",  # about another language
-    "- command: alembic stamp",  # the examples are no commands
+@pytest.mark.parametrize(("body", "detect", "message"), [
+    *((BOTH, silent, "") for silent in (
+        r"- regex: shell\s*=\s*True", "- regex: 'shell=True'\n  files: ['src/**/*.py']",
+        "- ast: subprocess.run($$$, shell=True)",
+        "- ast: subprocess.run($$$, shell=True)\n  language: python",
+        "- regex: console.log\n  files: ['*.js']",  # about another language
+        "- command: alembic stamp",  # the examples are no commands
+    )),
+    (SHELL, r"- command: \balembic\s+stamp\b", ""),
+    (TWO_BAD, "- regex: shell=True\n- regex: os.system", ""),
+    ("## Fix\n\nUse a list.\n", "- regex: shell=True", ""),
+    (BOTH, "- regex: shell = True\n- regex: shell=True",
+     "regex shell = True finds nothing in the bad example on line 10"),
+    (BOTH, "- ast: subprocess.run($$$)",
+     "ast subprocess.run($$$) finds the good example on line 15"),
+    (SHELL, "- command: alembic", "command alembic finds the good example on line 15"),
 ])  # fmt: skip
-def test_a_good_pattern_is_silent(detect):
-    assert advice(detect, BOTH) == []
-
-
-def test_a_pattern_that_misses_the_bad_example():
-    assert advice("- regex: shell = True\n- regex: shell=True", BOTH) == [
-        (3, "misses-bad-example",
-         "detect: regex shell = True finds nothing in the bad example on line 10")
-    ]  # fmt: skip
-
-
-def test_a_pattern_that_finds_the_good_example():
-    assert advice("- ast: subprocess.run($$$)", BOTH) == [
-        (3, "finds-good-example",
-         "detect: ast subprocess.run($$$) finds the good example on line 15")
-    ]  # fmt: skip
-
-
-def test_commands_are_looked_for_in_shell_blocks():
-    body = f"## Bad\n\n{fence('$ alembic stamp head', 'console')}\n## Good\n\n{fence('alembic upgrade head', 'sh')}"
-    assert advice(r"- command: \balembic\s+stamp\b", body) == []
-    assert [rule for _line, rule, _message in advice("- command: alembic", body)] == [
-        "finds-good-example"
-    ]
-
-
-def test_one_of_several_bad_examples_is_enough():
-    body = f"## Bad\n\n{fence('os.system(cmd)')}\n{fence(BAD)}"
-    assert advice("- regex: shell=True\n- regex: os.system", body) == []
-
-
-def test_without_examples_there_is_nothing_to_say():
-    assert advice("- regex: shell=True", "## Fix\n\nUse a list.\n") == []
+def test_a_pattern_is_tried_on_the_cards_own_examples(body, detect, message):
+    assert advice(detect, body) == ([(3, f"detect: {message}")] if message else [])

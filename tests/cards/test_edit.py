@@ -3,17 +3,20 @@
 import pytest
 
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.parse import parse_card
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.text.sanitize import clean_line
+from tests.cards.reading import parse
 
 BUMP = {"occurrences": 6, "last-seen": "2026-11-21"}
+ARCHIVE = {"status": "archived"}
+PLAIN, LENIENT = "T", "`T`: no YAML"
 
 
 def header(text):
     return f"---\n{text}\n---\n# T\n"
 
 
+@pytest.mark.parametrize("first", ["", "no-yaml: `x`: y\n"])
 @pytest.mark.parametrize(("before", "changes", "after"), [
     ("severity: low", {"severity": "high"}, "severity: high"),
     ("severity: low  # why  ", {"severity": "high"}, "severity: high  # why  "),
@@ -65,11 +68,17 @@ def header(text):
     ("title: two\n  lines # c", {"title": "two lines"}, "title: two\n  lines # c"),
     ("occurrences: 0006", {"occurrences": 6}, "occurrences: 6"),
     ("title: @x", {"title": "x"}, "title: x"),  # a value that YAML refuses
+    ("Foo_Bar: 1", {"fooBaz": "x"}, "Foo_Bar: 1\nfooBaz: x"),
+    ("Foo_Bar: 1", {"foo-bar": 2}, "Foo_Bar: 2"),
 ])  # fmt: skip
-def test_only_the_changed_keys_lines_change(before, changes, after):
-    assert edit_header(header(before), changes) == header(after)
+def test_only_the_changed_keys_lines_change(first, before, changes, after):
+    if first and before.startswith(("severity: ~", "title: two\n  lines # c", "  title: T")):
+        return  # what the reader of plain pairs reads otherwise
+    before, after = header(first + before), header(first + after)
+    assert edit_header(before, changes) == after
 
 
+@pytest.mark.parametrize("title", [PLAIN, LENIENT])
 @pytest.mark.parametrize(("before", "values", "after"), [
     ("examples: [a, 'b'] # c", ("a", "b", "c, d"), "examples: [a, 'b', \"c, d\"] # c"),
     ("examples: [ a , b ]", ("b", "c"), "examples: [ b, c ]"),
@@ -91,9 +100,16 @@ def test_only_the_changed_keys_lines_change(before, changes, after):
     ("examples:\n  - a\n    more\n  - |\n    b\n    b\nx: 1", ("a more", "b b", "c"),
      "examples:\n  - a\n    more\n  - |\n    b\n    b\n  - c\nx: 1"),
     ("examples:\n  - Error: x\n", ("Error: x", "b"), "examples:\n  - Error: x\n  - b\n"),
+    ("examples:\n# first\n- one # 1\n# second\n- two", ("two", "three"),
+     "examples:\n# first\n# 1\n# second\n- two\n- three"),
+    ('examples:\n  - "zero\\u200bwidth"\n  # about b\n  - b', ("zerowidth", "b", "c"),
+     'examples:\n  - "zero\\u200bwidth"\n  # about b\n  - b\n  - c'),
 ])  # fmt: skip
-def test_lists_keep_their_style_and_the_items_that_stay(before, values, after):
-    assert edit_header(header(before), {"examples": values}) == header(after)
+def test_lists_keep_their_style_and_the_items_that_stay(title, before, values, after):
+    if title == LENIENT and "|" in before:
+        return  # the reader of plain pairs knows no blocks of text in a list
+    before, after = header(f"title: {title}\n{before}"), header(f"title: {title}\n{after}")
+    assert edit_header(before, {"examples": values}) == after
 
 
 TEXT = (
@@ -119,6 +135,7 @@ def test_line_ends_mark_and_spaces_stay(eol, mark):
     ("", "---\nstatus: ignored\n---\n"),
     ("one line", "---\nstatus: ignored\n---\none line"),
     ("---\n\n# T\n", "---\nstatus: ignored\n---\n---\n\n# T\n"),
+    ("\n---\nSome words.\n\n---\nMore.\n", "---\nstatus: ignored\n---\n\n---\nSome words.\n\n---\nMore.\n"),
     ("---\n---\n# T\n", "---\nstatus: ignored\n---\n# T\n"),
     ("---\n---", "---\nstatus: ignored\n---"),
     ("---\ntitle: T\n---", "---\ntitle: T\nstatus: ignored\n---"),
@@ -146,24 +163,11 @@ Body
 
 def test_headers_that_yaml_refuses_are_edited_as_exactly():
     changes = {**BUMP, "severity": "high", "examples": ("@one", "two"), "symptoms": None}
-    assert (
-        edit_header(NOT_YAML, changes)
-        == """\
----
-title: `a`: b  # c
-severity: high   # s
-examples:
-  - @one
-  - two
-related:
-  - name: x
-    url: y
-occurrences: 6
-last-seen: 2026-11-21
----
-Body
-"""
-    )
+    gone = 'symptoms:\n  - `bun check` fails: yes\n  - "q"\n'
+    expected = NOT_YAML.replace(gone, "").replace("low ", "high ")
+    expected = expected.replace("- @one\n", "- @one\n  - two\n")
+    expected = expected.replace("---\nB", "occurrences: 6\nlast-seen: 2026-11-21\n---\nB")
+    assert edit_header(NOT_YAML, changes) == expected
 
 
 @pytest.mark.parametrize(
@@ -182,22 +186,7 @@ def test_any_title_is_written_safely(title, before):
     text = edit_header(header(f"title: {before}\nx: 1"), {"title": title})
     assert yaml.safe_load(text.split("---\n")[1].replace("@old", "old")) == {"title": title, "x": 1}
     assert len(text.split("\n")) == 6
-    document = parse_card(text, path="lessons/a.md", folders={})
-    assert document.card is not None
-    assert document.card.title == (clean_line(title) or "T")
-
-
-@pytest.mark.parametrize("text", [
-    "---\n: : :\n\t- [\n---\n",
-    "---\na: " + "[" * 50 + "\n---\n",
-    "---\n{title: T, severity: low}\n---\n",
-    "---\n{title: T}\n---\n",
-])  # fmt: skip
-def test_what_cannot_be_kept_is_refused(text):
-    changes = {"title": "x", "status": "ignored"}
-    with pytest.raises(EditRefused) as caught:
-        edit_header(text, changes)
-    assert "\n" not in str(caught.value)
+    assert parse(text).card.title == (clean_line(title) or "T")
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -214,9 +203,15 @@ def test_a_refusal_says_what_to_do(text, message):
     assert str(caught.value) == message
 
 
-def test_lone_surrogates_are_refused():
+@pytest.mark.parametrize(("text", "changes"), [
+    ("---\n: : :\n\t- [\n---\n", ARCHIVE),
+    ("---\na: " + "[" * 50 + "\n---\n", ARCHIVE),
+    ("---\n{title: T, severity: low}\n---\n", ARCHIVE),
+    ("---\ntitle: T\n---\n", {"title": "\ud800"}),
+])  # fmt: skip
+def test_what_cannot_be_kept_is_refused(text, changes):
     with pytest.raises(EditRefused):
-        edit_header("---\ntitle: T\n---\n", {"title": "\ud800"})
+        edit_header(text, changes)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a: b", "ä", "-x", "x\n"])
@@ -224,26 +219,6 @@ def test_names_that_are_no_keys(name):
     with pytest.raises(InputError) as caught:
         edit_header("# T\n", {name: "x"})
     assert str(caught.value) == f"{name!r} cannot be a key; use letters, digits and hyphens"
-
-
-def test_unknown_keys_keep_their_spelling():
-    assert edit_header(header("Foo_Bar: 1"), {"fooBaz": "x"}) == header("Foo_Bar: 1\nfooBaz: x")
-    assert edit_header(header("Foo_Bar: 1"), {"foo-bar": 2}) == header("Foo_Bar: 2")
-
-
-def test_bumping_again_and_again_keeps_everything_else():
-    text = header("type: lesson\ntitle: T # t\nsymptoms: [a]")
-    start = text
-    for count in range(2, 12):
-        card = parse_card(text, path="lessons/a.md", folders={}).card
-        assert card is not None
-        examples = (*card.examples, f"task {count}: it hung")[-5:]
-        text = edit_header(text, {"occurrences": count, "examples": examples})
-    card = parse_card(text, path="lessons/a.md", folders={}).card
-    assert card is not None
-    assert card.occurrences == 11
-    assert card.examples == tuple(f"task {count}: it hung" for count in range(7, 12))
-    assert edit_header(text, {"occurrences": None, "examples": None}) == start
 
 
 @pytest.mark.parametrize("dash", ["- ", "  - ", "-   "])
@@ -254,12 +229,6 @@ def test_a_list_at_the_end_grows_beside_new_keys(dash):
     assert edited == header(expected)
 
 
-def test_a_comment_stays_when_its_item_goes():
-    text = header("examples:\n# first\n- one # 1\n# second\n- two")
-    edited = edit_header(text, {"examples": ("two", "three")})
-    assert edited == header("examples:\n# first\n# 1\n# second\n- two\n- three")
-
-
 @pytest.mark.parametrize("value", ["x", None, ("a", "b")])
 @pytest.mark.parametrize("header", ["? title\n: v\n", "? title\n", "  ? title\n  : v\n"])
 def test_a_key_behind_a_question_mark_is_left_to_its_author(header, value):
@@ -267,9 +236,7 @@ def test_a_key_behind_a_question_mark_is_left_to_its_author(header, value):
         edit_header(f"---\n{header}---\nB\n", {"title": value})
 
 
-ARCHIVE = {"status": "archived"}
 TASK = {**BUMP, "examples": ("one", "two")}
-PLAIN, LENIENT = "T", "`T`: no YAML"
 
 
 @pytest.mark.parametrize("title", [PLAIN, LENIENT])
@@ -308,13 +275,19 @@ PLAIN, LENIENT = "T", "`T`: no YAML"
     ("examples:\n  a: b\n  c: d", TASK, "line 3: examples is nested; write a list of texts"),
     ("examples: [zero, # first\n one]", TASK,
      "the comment '# first' at examples would be lost; move it above the key, then try again"),
+    *((f"{odd}", BUMP, f"line 3: last-seen is {said!r}; write a date such as 2026-01-31") for
+     odd, said in (
+        ("last-seen: 2026-01-01 (after the outage)", "2026-01-01 (after the outage)"),
+        ("last-seen: '2026-01-01 by Kim'", "2026-01-01 by Kim"),
+        ("last_seen: before the outage", "before the outage"))),
+    ("status: active; ask Kim", ARCHIVE,
+     "line 3: status is 'active; ask Kim'; write one of active, ignored, archived"),
     ("status: active # for now", {"status": None},
      "the comment '# for now' at status would be lost; move it above the key, then try again"),
 ])  # fmt: skip
 def test_no_line_of_a_human_is_dropped_and_no_count_begins_anew(title, below, changes, message):
-    nested = "status: {now: active}" if title == LENIENT else None
-    if below == nested:  # to the reader of plain pairs these braces are text, in one line
-        return
+    if (title, below) == (LENIENT, "status: {now: active}"):
+        return  # to the reader of plain pairs these braces are text, in one line
     with pytest.raises(EditRefused) as caught:
         edit_header(header(f"title: {title}\n{below}"), changes)
     assert str(caught.value) == message
@@ -335,11 +308,11 @@ def test_a_count_that_no_reader_sees_is_not_begun_anew(line):
 
 
 @pytest.mark.parametrize(("text", "message"), [
-    ("title: A\nbase: &b\n  occurrences: 4\n<<: *b",
-     "line 5: '<<' may hold occurrences; write `occurrences: …` on a line of its own"),
-    ("title: A\noccurrences: &n 4", "line 3: occurrences is '&n 4'; write the value alone"),
-    ("title: A\noccurrences: !!int 4", "line 3: occurrences is '!!int 4'; write the value alone"),
-    ("title: A\nn: &n 4\noccurrences: *n", "line 4: occurrences is '*n'; write the value alone"),
+    ("base: &b\n  occurrences: 4\n<<: *b",
+     "line 4: '<<' may hold occurrences; write `occurrences: …` on a line of its own"),
+    ("occurrences: &n 4", "line 2: occurrences is '&n 4'; write the value alone"),
+    ("occurrences: !!int 4", "line 2: occurrences is '!!int 4'; write the value alone"),
+    ("n: &n 4\noccurrences: *n", "line 3: occurrences is '*n'; write the value alone"),
 ])  # fmt: skip
 def test_a_value_that_yaml_takes_from_elsewhere_is_not_written_over(text, message):
     with pytest.raises(EditRefused) as caught:
@@ -355,24 +328,6 @@ def test_an_item_that_is_no_text_is_not_dropped_to_make_room():
         edit_header(header(before), {"examples": ("c",)})
 
 
-def test_items_that_a_card_shows_cleaned_stay_as_they_were_written():
-    before = 'examples:\n  - "zero\\u200bwidth"\n  # about b\n  - b'
-    edited = edit_header(header(before), {"examples": ("zerowidth", "b", "c")})
-    assert edited == header(f"{before}\n  - c")
-
-
-@pytest.mark.parametrize(("line", "changes", "expected"), [
-    ("last-seen: 2026-01-01 (after the outage)", BUMP, "a date such as 2026-01-31"),
-    ("last-seen: '2026-01-01 by Kim'", BUMP, "a date such as 2026-01-31"),
-    ("last_seen: before the outage", BUMP, "a date such as 2026-01-31"),
-    ("status: done, see the review", {"status": "archived"}, "one of active, ignored"),
-    ("status: active; ask Kim", {"status": "archived"}, "one of active, ignored"),
-])  # fmt: skip
-def test_words_beside_a_date_or_a_status_are_not_written_over(line, changes, expected):
-    with pytest.raises(EditRefused, match=f"line 3: .*{expected}"):
-        edit_header(header(f"occurrences: 5\n{line}"), changes)
-
-
 @pytest.mark.parametrize("first", ["%YAML 1.1", "? a\n: b", "<<: x", "...", "\ufeff"])
 def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(first):
     text = f"\n---\n{first}\noccurrences: 5\n---\n# T\n"
@@ -380,9 +335,3 @@ def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(firs
         text = "\n\ufeff---\noccurrences: 5\n---\n# T\n"
     with pytest.raises(EditRefused, match=r"line 2: .*first line"):
         edit_header(text, BUMP)
-
-
-def test_a_rule_across_the_page_is_no_header():
-    assert edit_header("\n---\nSome words.\n\n---\nMore.\n", BUMP).endswith(
-        "---\n\n---\nSome words.\n\n---\nMore.\n"
-    )

@@ -2,9 +2,10 @@
 
 import pytest
 
-from lessons_kb.cards.parse import kind_of, parse_card
+from lessons_kb.cards.parse import kind_of
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
+from tests.cards.reading import parse
 
 
 @pytest.mark.parametrize(("path", "kind"), [
@@ -33,15 +34,12 @@ from lessons_kb.model import Card
     ("docs/solutions/index.md", "note"),
     ("docs/solutions/_template.md", "note"),
     ("docs/solutions/indexing-is-slow.md", "lesson"),
+    # the longer of two folders that end alike wins
+    ("archive/lessons/a.md", "note"),
+    ("old/lessons/a.md", "lesson"),
 ])  # fmt: skip
 def test_kind_by_path(path, kind):
-    assert kind_of(path, KNOWN_FOLDERS) == kind
-
-
-def test_the_longer_of_two_folders_that_end_alike_wins():
-    folders = {"lessons": "lesson", "archive/lessons": "note"}
-    assert kind_of("archive/lessons/a.md", folders) == "note"
-    assert kind_of("old/lessons/a.md", folders) == "lesson"
+    assert kind_of(path, {**KNOWN_FOLDERS, "archive/lessons": "note"}) == kind
 
 
 @pytest.mark.parametrize(("kind", "written"), [
@@ -50,27 +48,17 @@ def test_the_longer_of_two_folders_that_end_alike_wins():
     ("qa-finding", "qa-finding"),
     ("qa-finding", "'qa_finding'"),
 ])  # fmt: skip
-def test_type_makes_a_card_of_any_file(kind, written):
-    document = parse_card(f"---\ntype: {written}\n---\n# T\n", path="docs/a.md", folders={})
-    assert document.card is not None
-    assert document.card.kind == kind
-    assert document.findings == ()
-
-
-def test_type_goes_before_folder():
-    text = "---\ntype: playbook\n---\n# T\n"
-    document = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
-    assert document.card is not None
-    assert document.card.kind == "playbook"
+def test_type_makes_a_card_of_any_file_and_goes_before_the_folder(kind, written):
+    for path in ("docs/a.md", "lessons/a.md", "playbooks/a.md"):
+        document = parse(f"---\ntype: {written}\n---\n# T\n", path=path)
+        assert (document.card.kind, document.findings) == (kind, ())
 
 
 @pytest.mark.parametrize("value", ["solution", "note", "blog post", "[a, b]", ""])
 def test_foreign_type_counts_as_absent(value):
     text = f"---\ntype: {value}\n---\n# T\n\n## Prevention\n\n- Do it\n"
-    card = parse_card(text, path="docs/solutions/a.md", folders=KNOWN_FOLDERS)
-    note = parse_card(text, path="docs/a.md", folders=KNOWN_FOLDERS)
-    assert card.card is not None
-    assert note.card is not None
+    card = parse(text, path="docs/solutions/a.md")
+    note = parse(text, path="docs/a.md")
     assert (card.card.kind, note.card.kind) == ("lesson", "note")
     assert card.findings == note.findings == ()
 
@@ -78,16 +66,14 @@ def test_foreign_type_counts_as_absent(value):
 @pytest.mark.parametrize("name", ["README", "index", "_template", "_drafts.old"])
 def test_a_folders_own_files_are_notes_whatever_their_type(name):
     text = "---\ntype: lesson\n---\n# How to write a lesson\n"
-    document = parse_card(text, path=f"lessons/{name}.md", folders=KNOWN_FOLDERS)
-    assert document.card is not None
+    document = parse(text, path=f"lessons/{name}.md")
     assert document.card.kind == "note"
 
 
 def test_note_has_title_and_body_and_no_card_things():
     text = "# The bot\n\n## Prevention\n\n- Not an item of a note\n"
-    document = parse_card(text, path="docs/bot.md", folders=KNOWN_FOLDERS)
+    document = parse(text, path="docs/bot.md")
     card = document.card
-    assert card is not None
     assert (card.id, card.kind, card.title) == ("docs/bot.md", "note", "The bot")
     assert card.checklist == document.checklist_lines == ()
     assert card.why == ""
@@ -106,15 +92,14 @@ def test_note_has_title_and_body_and_no_card_things():
     ("", "bot"),
 ])  # fmt: skip
 def test_title_of_a_note(text, title):
-    document = parse_card(text, path="docs/bot.md", folders=KNOWN_FOLDERS)
-    assert document.card is not None
+    document = parse(text, path="docs/bot.md")
     assert document.card.title == title
 
 
 def test_a_note_is_found_by_its_tags_and_symptoms_too():
     header = "tags: [bot]\ncategory: x/docs\nsymptoms: [it hangs]\nsummary: in short\n"
     text = f"---\n{header}---\n# The bot\n\nText <!-- a --> and <!-- b --> more <!-- open\n"
-    document = parse_card(text, path="x/docs/bot.md", folders=KNOWN_FOLDERS)
+    document = parse(text, path="x/docs/bot.md")
     assert document.card == Card(
         id="x/docs/bot.md",
         kind="note",
@@ -138,8 +123,7 @@ def test_a_note_is_found_by_its_tags_and_symptoms_too():
     ("docs/\u200b.md", "untitled"),
 ])  # fmt: skip
 def test_a_file_without_a_title_is_named_after_itself(path, title):
-    document = parse_card("Text\n", path=path, folders={})
-    assert document.card is not None
+    document = parse("Text\n", path=path)
     assert document.card.title == title
 
 
@@ -155,7 +139,7 @@ def test_a_file_without_a_title_is_named_after_itself(path, title):
 def test_the_type_of_a_header_that_cannot_be_read(header, card):
     """A file that was meant as a card is missed with an error, a note stays a note."""
     for end in (f"a: {'[' * 20}\n---\n", ""):
-        document = parse_card(f"---\n{header}\n{end}", path="docs/a.md", folders={})
+        document = parse(f"---\n{header}\n{end}", path="docs/a.md")
         assert (document.card is None) is card
         if card:
             assert [finding.level for finding in document.findings] == ["error"]

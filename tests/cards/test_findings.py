@@ -3,8 +3,9 @@
 import pytest
 
 from lessons_kb.cards.check_card import check_card
-from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.config import KNOWN_FOLDERS
+from tests.cards.reading import parse
 
 BODY = "## Root Cause\n\nIt never looked.\n\n## Prevention\n\n- Look at it\n"
 REMOVE = ", or remove the line"
@@ -19,7 +20,7 @@ def said(document):
 
 
 def check(text, path="lessons/a.md"):
-    return said(parse_card(text, path=path, folders=KNOWN_FOLDERS))
+    return said(parse(text, path))
 
 
 def wrong(given, expected, line=4):
@@ -117,6 +118,7 @@ def vague(line, shown):
 
 @pytest.mark.parametrize(("text", "findings"), [
     ("x\n", [NO_TITLE, NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]),
+    (f"# {'x' * 300}\n", [NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]),  # the title is no long item
     ("# T\n\n## Prevention\n\nProse. More.\n", [NO_CAUSE, NO_SYMPTOMS, NO_ITEMS]),
     ("---\ntitle: T\n---\n## Fix\n\n- Do it\n", [FROM_FIX, NO_CAUSE, NO_SYMPTOMS]),
     (f"# TODO {'x' * 99}\n", [NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS, placeholder(1,
@@ -144,10 +146,6 @@ def test_findings_of_a_bare_card(text, findings):
 def test_findings_of_an_item(item, findings):
     text = f"---\ntitle: T\nsymptoms: [s]\n---\n{BODY}"
     assert check(text.replace("- Look at it", f"- {item}")) == findings
-
-
-def test_a_long_title_that_stands_in_for_a_checklist_is_no_long_item():
-    assert check(f"# {'x' * 300}\n") == [NO_CHECKLIST, NO_CAUSE, NO_SYMPTOMS]
 
 
 def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line():
@@ -185,8 +183,9 @@ PLAIN = "write plain `key: value` lines and lists, without anchors"
 def test_findings_of_a_file_that_cannot_be_used(text, finding, in_a_note):
     line, *rest = finding
     assert check(text) == [(line, "error", *rest)]
-    found = check(text, path="docs/a.md")
-    assert [(line, *rest) for line, _level, *rest in found] == [finding] * in_a_note
+    level = "warning" if text.startswith("---") else "error"
+    found = [(line, level, *rest)] if in_a_note else []
+    assert check(text, path="docs/a.md") == found
 
 
 @pytest.mark.parametrize(("data", "line", "message"), [
@@ -222,4 +221,5 @@ def test_a_conflict_is_named_once_where_it_begins():
     )  # fmt: skip
     assert check(text) == [finding]
     assert check(text.replace(">>>>>>> ", "")) == check(text.replace("<<<<<<< ", "")) == []
+    assert check(text.replace(left * 2, f"```\n{left}```\n")) == []
     assert check(f"# T\n{left}", path="docs/a.md") == []

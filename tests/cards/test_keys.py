@@ -2,19 +2,16 @@
 
 import pytest
 
-from lessons_kb.cards.parse import parse_card
-from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card, Pattern
+from tests.cards import reading
 
 
 def parse(header, *, path="lessons/a.md", body="# T\n"):
-    return parse_card(f"---\n{header}\n---\n{body}", path=path, folders=KNOWN_FOLDERS)
+    return reading.parse(f"---\n{header}\n---\n{body}", path)
 
 
-def card_of(header, **kwargs):
-    document = parse(header, **kwargs)
-    assert document.card is not None
-    return document.card
+def card_of(header, **how):
+    return parse(header, **how).card
 
 
 FULL = """\
@@ -129,6 +126,14 @@ def test_topics(written, topics):
     ("examples: [a, b, c, d, e, f, g]", "examples", ("c", "d", "e", "f", "g")),
     ("&a project: x\n", "project", "x"),
     ("applies-when:\n  - moving a table", "symptoms", ("moving a table",)),
+    ("symptoms:\n  - good\n  - {a: b}\n  - [c]\n  - fine", "symptoms", ("good", "fine")),
+    ("symptoms:\n  - Error: no such file  # seen\n  - other", "symptoms",
+     ("Error: no such file", "other")),
+    *((f"status: {foreign}", "status", "active") for foreign in ("completed", "draft", "[a]")),
+    ("date: 2020-01-01\ncreated: 2026-01-01", "created", "2026-01-01"),
+    ("date: 2020-01-01\ncreated: soon", "created", "2020-01-01"),
+    ("severity: low\ntitle: A\nseverity: high", "severity", "high"),
+    ("last-seen: 2026-01-01\nlast_seen: 2026-02-02", "last_seen", "2026-02-02"),
 ])  # fmt: skip
 def test_accepted_ways_of_writing(written, field, value):
     assert getattr(card_of(written), field) == value
@@ -144,33 +149,7 @@ def test_accepted_ways_of_writing(written, field, value):
 def test_wrong_value_falls_back_with_a_finding(written):
     document = parse(f"type: lesson\n{written}")
     assert document.card == card_of("type: lesson")
-    (finding,) = document.findings
-    assert (finding.rule, finding.level, finding.line) == ("wrong-value", "warning", 3)
-    assert finding.path == "lessons/a.md"
-    assert written.partition(":")[0] in finding.message
-    assert finding.fix
-
-
-def test_nested_item_is_left_out_and_the_others_stay():
-    document = parse("symptoms:\n  - good\n  - {a: b}\n  - [c]\n  - fine")
-    assert document.card is not None
-    assert document.card.symptoms == ("good", "fine")
-    assert [(f.rule, f.line) for f in document.findings] == [("wrong-value", 4), ("wrong-value", 5)]
-
-
-def test_item_with_a_colon_is_text():
-    document = parse("symptoms:\n  - Error: no such file  # seen twice\n  - other")
-    assert document.card is not None
-    assert document.card.symptoms == ("Error: no such file", "other")
-    assert [(f.rule, f.level, f.line) for f in document.findings] == [("unquoted-colon", "info", 3)]
-
-
-@pytest.mark.parametrize("status", ["completed", "draft", "[a]", "resolved"])
-def test_foreign_status_is_active(status):
-    document = parse(f"status: {status}")
-    assert document.card is not None
-    assert document.card.status == "active"
-    assert document.findings == ()
+    assert [(one.rule, one.line) for one in document.findings] == [("wrong-value", 3)]
 
 
 def test_keys_of_other_systems():
@@ -188,14 +167,9 @@ severity: critical
 last_updated: 2026-05-01"""
     document = parse(header, path="docs/solutions/logic-errors/a.md")
     card = document.card
-    assert card is not None
     assert document.findings == ()
     assert card.topics == ("stripe", "billing", "payments", "api", "logic-errors")
-    assert (card.created, card.severity, card.symptoms) == (
-        "2026-04-01",
-        "high",
-        ("charged twice",),
-    )
+    assert (card.created, card.severity) == ("2026-04-01", "high")
     assert "missing idempotency key" in document.fields["body"]
 
 
@@ -213,40 +187,11 @@ def test_a_category_that_is_the_files_folder_is_its_last_part(category, topic):
     assert card_of(header, path="docs/solutions/errors/a.md").topics == (topic,)
 
 
-def test_own_key_goes_before_a_foreign_one():
-    assert card_of("date: 2020-01-01\ncreated: 2026-01-01").created == "2026-01-01"
-    assert card_of("date: 2020-01-01\ncreated: soon").created == "2020-01-01"
-
-
 @pytest.mark.parametrize(
-    "written", ["date: March", "module: {a: b}", "tags: {a: b}", "category: 3"]
+    "written", ["date: March", "module: {a: b}", "tags: {a: b}", "category: 3", "status: draft"]
 )
 def test_foreign_values_give_no_findings(written):
     assert parse(written).findings == ()
-
-
-def test_of_duplicate_keys_the_last_wins():
-    document = parse("severity: low\ntitle: A\nseverity: high\nfoo: 1\nfoo: 2")
-    assert document.card is not None
-    assert document.card.severity == "high"
-    assert [(f.rule, f.line) for f in document.findings] == [
-        ("duplicate-key", 4),
-        ("duplicate-key", 6),
-    ]
-
-
-def test_two_spellings_of_a_key_are_duplicates():
-    document = parse("last-seen: 2026-01-01\nlast_seen: 2026-02-02")
-    assert document.card is not None
-    assert document.card.last_seen == "2026-02-02"
-    assert [f.rule for f in document.findings] == ["duplicate-key"]
-
-
-def test_near_miss_of_a_key_is_named():
-    document = parse("occurences: 3\nrelated: [x]\nproblem_type: y")
-    (finding,) = document.findings
-    assert (finding.rule, finding.level, finding.line) == ("unknown-key", "info", 2)
-    assert "occurrences" in finding.fix
 
 
 def test_fields_repeat_what_body_alone_holds():
@@ -276,7 +221,3 @@ def test_what_cannot_be_seen_is_taken_out():
     card = card_of(header, body="# T\n\n## Prevention\n\n- do\u200b \x1b[2Jit\n")
     assert (card.title, card.symptoms, card.topics) == ("red right", ("ab",), ("x",))
     assert card.checklist == ("do it",)
-
-
-def test_a_title_from_a_file_name_is_one_line():
-    assert card_of("type: lesson", path="lessons/a\nb\x1b[31m.md", body="").title == "a b"

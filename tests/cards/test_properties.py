@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.edit import edit_header, format_flow, format_scalar
-from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.cards.read_header import read_scalar
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import EditRefused
 from lessons_kb.model import FIELDS, NOTE, as_data
+from tests.cards.reading import parse
 
 PATHS = ("lessons/a.md", "docs/a.md")
 LINES = [
@@ -69,7 +70,7 @@ def check_document(document, text):
 @example("\ufeff", "lessons/a.md")
 @example("---\ntype: lesson\n---\n## Prevention\n\n- \n- <!-- -->\n", "docs/a.md")
 def test_parsing_never_raises(text, path):
-    check_document(parse_card(text, path=path, folders=KNOWN_FOLDERS), text)
+    check_document(parse(text, path), text)
 
 
 @pytest.mark.slow
@@ -100,8 +101,8 @@ def test_editing_refuses_or_keeps_the_rest(text, changes):
         result = edit_header(text, changes)
     except EditRefused:
         return
-    before = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
-    after = parse_card(result, path="lessons/a.md", folders=KNOWN_FOLDERS)
+    before = parse(text)
+    after = parse(result)
     assert edit_header(result, changes) == result
     if before.card is None or after.card is None:
         assert (before.card is None) == (after.card is None) or "\ud800" in result
@@ -126,9 +127,8 @@ def written_entries(draw):
     """One valid entry of a header, in one of the ways people write them."""
     key = draw(keys)
     tail = draw(st.sampled_from(["", "  ", " # comment", "\t# c: d"]))
-    quoted = yaml.dump(
-        draw(words), default_style=draw(st.sampled_from(["'", '"'])), width=9999
-    ).strip()
+    quotes = draw(st.sampled_from("'\""))
+    quoted = yaml.dump(draw(words), default_style=quotes, width=9999).strip()
     style = draw(st.sampled_from(["scalar", "flow", "block", "fold", "comment", "empty"]))
     if style == "flow":
         return f"{key}: [{quoted}, a,  {quoted}]{tail}\n"
@@ -147,9 +147,7 @@ def written_entries(draw):
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.sampled_from(["", "\ufeff"]),
     st.sampled_from(["Body\n", "", "no newline", "---\nx\n"]),
-    st.sampled_from(
-        ["", "occurrences: 1 # count\n", "occurrences: '1'\n", "Occurrences:   1   \n"]
-    ),
+    st.sampled_from(["", "occurrences: 1 # count\n", "occurrences: '1'\n", "Occurrences:   1  \n"]),
     st.text(max_size=20),
 )
 def test_bump_changes_exactly_its_lines(entries, eol, mark, body, count, task):
@@ -165,9 +163,8 @@ def test_bump_changes_exactly_its_lines(entries, eol, mark, body, count, task):
     expected += [f"last-seen: 2026-11-21{eol}", f"examples:{eol}"]
     assert written[:3] == expected
     assert len(new) == len(old) + 3 + (not count)
-    meta, _ = frontmatter.parse(
-        result.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    )
+    plain = result.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    meta, _ = frontmatter.parse(plain)
     assert int(meta.get("occurrences") or meta["Occurrences"]) == 2
     assert str(meta["last-seen"]) == "2026-11-21"
     assert meta["examples"] == [task]
@@ -211,7 +208,7 @@ def test_what_a_human_wrote_beside_or_below_a_key_stays(title, keys, names):
         "MARK", lambda _: f"mark{next(numbers)}.", "\n".join((title, *(text for *_, text in keys)))
     )
     text = f"---\n{inside}\n---\n# T\n"
-    card = parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS).card
+    card = parse(text).card
     if card is None:
         return
     values = {
@@ -236,10 +233,8 @@ def test_a_written_scalar_reads_back(text, style, flow):
     written = format_scalar(text, style=style, flow=flow)
     assert "\n" not in written
     assert yaml.safe_load(f"k: {written} # c") == {"k": text}
-    assert (
-        yaml.safe_load(f"[a, {written}, b]" if flow else f"- {written}")[-1 if not flow else 1]
-        == text
-    )
+    listed = f"[a, {written}, b]" if flow else f"- a\n- {written}"
+    assert yaml.safe_load(listed)[1] == text
     if "\n" not in text and "\r" not in text:
         assert (read_scalar(f"{written} # c", 0)[0] or "") == text
 

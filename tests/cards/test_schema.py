@@ -8,7 +8,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from lessons_kb.cards.keys import KEYS, build_schema
-from lessons_kb.cards.parse import parse_card
+from tests.cards.reading import parse
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = build_schema()
@@ -29,8 +29,7 @@ def accepts(header):
 
 
 def findings(header):
-    document = parse_card(f"---\n{header}\n---\n\n# T\n", path="lesson/t.md", folders={})
-    return [finding.rule for finding in document.findings]
+    return [one.rule for one in parse(f"---\n{header}\n---\n\n# T\n").findings]
 
 
 def test_it_is_a_schema_and_names_every_key_with_its_meaning():

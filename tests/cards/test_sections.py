@@ -7,20 +7,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import find_headings, find_items, first_paragraph, plain_text
-from lessons_kb.config import KNOWN_FOLDERS
+from tests.cards import reading
 
 
 def parse(body, header=""):
-    text = f"---\ntitle: T\n{header}---\n{body}"
-    return parse_card(text, path="lessons/a.md", folders=KNOWN_FOLDERS)
+    return reading.parse(f"---\ntitle: T\n{header}---\n{body}")
 
 
 def card_of(body):
-    card = parse(body).card
-    assert card is not None
-    return card
+    return parse(body).card
 
 
 @pytest.mark.parametrize("heading", [
@@ -70,7 +66,6 @@ def test_kinds_of_items():
 Prose after it.
 """
     document = parse(body)
-    assert document.card is not None
     assert document.card.checklist == (
         "dash", "star", "plus", "one", "two", "open box", "ticked box", "Ticked box",
         "outer", "inner", "innermost", "over two lines", "first paragraph", "with code:", "quoted",
@@ -83,7 +78,7 @@ Prose after it.
 def test_lines_count_the_whole_file_whatever_its_line_ends():
     text = "\ufeff---\ntitle: T\n\n# c\n---\n\nx\n\n## Prevention\n- a\n- b\n"
     for eol in ("\n", "\r\n", "\r"):
-        document = parse_card(text.replace("\n", eol), path="lessons/a.md", folders=KNOWN_FOLDERS)
+        document = reading.parse(text.replace("\n", eol))
         assert document.checklist_lines == (10, 11)
 
 
@@ -147,10 +142,10 @@ def test_fallbacks_of_the_checklist(body, checklist):
 def test_lines_of_the_fallbacks():
     assert parse("## Prevention\n\n\nProse. More.\n").checklist_lines == (7,)
     assert parse("Prose\n").checklist_lines == (2,)
-    untitled = parse_card("x\n\n# H\n\ny\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
+    untitled = reading.parse("x\n\n# H\n\ny\n")
     assert untitled.checklist_lines == (3,)
-    bare = parse_card("x\n", path="lessons/a.md", folders=KNOWN_FOLDERS)
-    assert (bare.card and bare.card.checklist, bare.checklist_lines) == (("a",), (1,))
+    bare = reading.parse("x\n")
+    assert (bare.card.checklist, bare.checklist_lines) == (("a",), (1,))
 
 
 @pytest.mark.parametrize(("markdown", "text"), [
@@ -187,7 +182,7 @@ def test_items_are_plain_text(markdown, text):
     ("## What Didn\u2019t Work\n\n- Retrying it. Twice.\n", "Retrying it."),
     ("## Root Cause\n\n```\ncode\n```\n\nAfter code.\n", "After code."),
     ("## Root Cause\n\n### Detail\n\nUnder it.\n", "Under it."),
-    ("## Root Cause\n\n> Quoted. Yes.\n", "Quoted."),
+    ("## Root Cause\n\n> `Quoted`. Yes.\n", "Quoted."),
     ("## Root Cause\n\nTwo things:\n\n- the clock\n- the zone\n", "Two things: the clock"),
     ("## Root Cause\n\n<!-- name the mechanism -->\n", ""),
     ("## Root Cause\n\n## Mistake\n\nB.\n", "B."),
@@ -204,7 +199,6 @@ def test_topics_under_applies_to():
     )
     assert card_of(body).topics == ("telegram", "remote execution")
     document = parse(body, "applies-to: [bot]\n")
-    assert document.card is not None
     assert document.card.topics == ("bot",)
 
 
@@ -219,8 +213,7 @@ def test_topics_under_applies_to():
     ("---\ntitle: H\n---\n# One\n", "H"),
 ])  # fmt: skip
 def test_title_is_the_key_else_the_first_heading_else_the_file(text, title):
-    document = parse_card(text, path="lessons/file-name.md", folders=KNOWN_FOLDERS)
-    assert document.card is not None
+    document = reading.parse(text, path="lessons/file-name.md")
     assert document.card.title == title
 
 

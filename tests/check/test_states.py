@@ -33,61 +33,54 @@ EDIT = Edit(
 )
 
 
-class TestShown:
-    def test_an_edit_with_file_and_line(self):
-        one = check(ITEM, "Done.", done(EDIT))
-        assert (one.state, one.where) == ("shown", "tests/test_bot.py:3")
-        assert one.quote == "def test_rejection_of_a_stranger():"
-
-    def test_a_command(self):
-        one = check("Run the linter", "Done.", done(commands=["npm run linter"]))
-        assert (one.state, one.where, one.quote) == ("shown", "command", "npm run linter")
-
-    def test_the_answers_sentence(self):
-        one = check("Encrypt the backups", "The backups are encrypted now. Bye.")
-        assert (one.state, one.where) == ("shown", "answer")
-        assert one.quote == "The backups are encrypted now."
-
-    def test_a_command_that_failed_shows_nothing(self):
-        failed = Command(line="npm run linter", failed=True)
-        assert state("Run the linter", "Done.", done(commands=[failed])) == "open"
-
-    def test_what_was_done_before_the_turn_shows_nothing(self):
-        earlier = Edit(path=EDIT.path, text=EDIT.text, earlier=True)
-        assert state(ITEM, "Done.", done(earlier)) == "open"
-
-    @pytest.mark.parametrize("line", ["# TODO: test the rejection", "// rejection test comes here"])
-    def test_a_comment_does_nothing(self, line):
-        assert state(ITEM, "Done.", done(Edit(path="bot.py", text=line))) == "open"
-
-    def test_doing_what_is_forbidden_does_not_show_that_it_is_kept(self):
-        logged = done(Edit(path="auth.py", text='logger.info("authorization header %s", header)'))
-        assert state("Never log the authorization header", "Done.", logged) == "open"
-
-    def test_the_words_of_an_item_without_what_it_asks_for(self):
-        edit = Edit(path="a.py", text="emergency_stop = robot.stop_now()")
-        assert state("Log every emergency stop", "Done.", done(edit)) == "open"
-
-    def test_what_is_to_be_removed_is_looked_for_among_what_was(self):
-        item = "Remove the feature flag"
-        kept = Edit(path="a.py", text="if feature_flag('x'):")
-        gone = Edit(path="a.py", text="run()", before="if feature_flag('x'):")
-        assert state(item, "Done.", done(kept)) == "open"
-        assert state(item, "Done.", done(gone)) == "shown"
-
-    def test_nothing_that_was_done_bears_a_sentence_out(self):
-        answer = "The backups are encrypted now."
-        colours = Edit(path="theme.css", text="color: red;")
-        assert state("Encrypt the backups", answer, done(colours)) == "open"
-        backup = Edit(path="backup.py", text="upload(seal(backup))")
-        assert state("Encrypt the backups", answer, done(backup)) == "shown"
+def edit(path, text, before="", **more):
+    return done(Edit(path=path, text=text, before=before, **more))
 
 
-class TestDenied:
-    def test_with_the_agents_own_sentence(self):
-        one = check(ITEM, "Done. I left the tests for a follow-up.", done(EDIT))
-        assert (one.state, one.quote) == ("denied", "I left the tests for a follow-up.")
-        assert one.where == "answer"
+LINT, BACKUPS, FLAG = "Run the linter", "Encrypt the backups", "Remove the feature flag"
+ENCRYPTED = "The backups are encrypted now."
+
+
+@pytest.mark.parametrize(("item", "answer", "evidence", "where", "quote"), [
+    (ITEM, "Done.", done(EDIT), "tests/test_bot.py:3", "def test_rejection_of_a_stranger():"),
+    (LINT, "Done.", done(commands=["npm run linter"]), "command", "npm run linter"),
+    (BACKUPS, f"{ENCRYPTED} Bye.", None, "answer", ENCRYPTED),
+    # what is to be removed is looked for among what was
+    (FLAG, "Done.", edit("a.py", "run()", "if feature_flag('x'):"), "a.py", "if feature_flag('x'):"),
+    # something that was done bears a sentence out
+    (BACKUPS, ENCRYPTED, edit("backup.py", "upload(seal(backup))"), "answer", ENCRYPTED),
+])  # fmt: skip
+def test_shown(item, answer, evidence, where, quote):
+    one = check(item, answer, evidence)
+    assert (one.state, one.where, one.quote) == ("shown", where, quote)
+
+
+HEADER = 'logger.info("authorization header %s", header)'
+
+
+@pytest.mark.parametrize(("item", "evidence", "answer"), [
+    (LINT, done(commands=[Command(line="npm run linter", failed=True)]), "Done."),
+    # what was done before the turn
+    (ITEM, edit(EDIT.path, EDIT.text, earlier=True), "Done."),
+    # a comment does nothing
+    (ITEM, edit("bot.py", "# TODO: test the rejection"), "Done."),
+    (ITEM, edit("bot.py", "// rejection test comes here"), "Done."),
+    # what is forbidden is not kept by doing it
+    ("Never log the authorization header", edit("auth.py", HEADER), "Done."),
+    # the words of an item without what it asks for
+    ("Log every emergency stop", edit("a.py", "emergency_stop = robot.stop_now()"), "Done."),
+    (FLAG, edit("a.py", "if feature_flag('x'):"), "Done."),
+    # nothing that was done bears the sentence out
+    (BACKUPS, edit("theme.css", "color: red;"), ENCRYPTED),
+])  # fmt: skip
+def test_shows_nothing(item, evidence, answer):
+    assert check(item, answer, evidence).state == "open"
+
+
+def test_denied_with_the_agents_own_sentence():
+    one = check(ITEM, "Done. I left the tests for a follow-up.", done(EDIT))
+    assert (one.state, one.where) == ("denied", "answer")
+    assert one.quote == "I left the tests for a follow-up."
 
 
 class TestContradicted:
@@ -158,51 +151,34 @@ class TestContradicted:
         assert [one.state for one in checked.items] == ["open", "open", "contradicted"]
 
 
-class TestShownBy:
-    ITEM = "Ask somebody who knows"
-
-    def shown(self, pattern, evidence, answer="Done."):
-        return check(self.ITEM, answer, evidence, shown_by=(pattern,))
-
-    def test_in_a_line_of_an_edit(self):
-        one = self.shown(r"test\w*reject", done(EDIT))
-        assert (one.state, one.where) == ("shown", "tests/test_bot.py:3")
-
-    def test_in_a_path_and_in_a_command(self):
-        assert self.shown(r"^tests/.*bot", done(EDIT)).where == "tests/test_bot.py"
-        assert self.shown(r"\bpip-audit\b", done(commands=["pip-audit -s"])).where == "command"
-
-    @pytest.mark.parametrize("pattern", ["(", "a*", "x" * 500, "nothing-like-it"])
-    def test_a_pattern_that_finds_nothing_or_cannot_be_used(self, pattern):
-        assert self.shown(pattern, done(EDIT)).state == "open"
-
-    def test_not_in_the_answer(self):
-        assert self.shown("reject", Evidence(), "test_reject is there.").state == "open"
-
-    def test_no_pattern_is_slow(self):
-        line = "a" * 200_000
-        assert self.shown(r"(a+)+$x", done(Edit(path="a", text=line))).state == "open"
-
-
-@pytest.mark.parametrize("item", [
-    "When several agents write to one branch", "detached HEAD with unpushed work",
-    "Before a release", "If the queue is shared",
+@pytest.mark.parametrize(("pattern", "evidence", "where"), [
+    (r"test\w*reject", done(EDIT), "tests/test_bot.py:3"),
+    (r"^tests/.*bot", done(EDIT), "tests/test_bot.py"),
+    (r"\bpip-audit\b", done(commands=["pip-audit -s"]), "command"),
+    # cannot be used, finds nothing, is not for the answer, would be slow
+    *((pattern, done(EDIT), "") for pattern in ("(", "a*", "x" * 500, "nothing-like-it")),
+    ("reject", Evidence(), ""),
+    (r"(a+)+$x", edit("a", "a" * 200_000), ""),
 ])  # fmt: skip
-def test_conditions_and_statements_are_no_items(item):
-    assert check(item) is None
+def test_shown_by_a_pattern(pattern, evidence, where):
+    one = check("Ask somebody who knows", "test_reject is there.", evidence, shown_by=(pattern,))
+    assert (one.state, one.where) == (("shown", where) if where else ("open", ""))
 
 
-@pytest.mark.parametrize("item", [
-    "When you rename a column, add a view under the old name",
-    "Before a release: run the smoke tests", "Seed the random generator",
-    "Shared state must be locked", "Failed jobs are retried", "Run the linter before committing",
+@pytest.mark.parametrize(("item", "asks"), [
+    *((item, False) for item in (
+        "When several agents write to one branch", "detached HEAD with unpushed work",
+        "Before a release", "If the queue is shared",
+    )),
+    *((item, True) for item in (
+        "When you rename a column, add a view under the old name", LINT + " before committing",
+        "Before a release: run the smoke tests", "Seed the random generator",
+        "Shared state must be locked", "Failed jobs are retried",
+    )),
 ])  # fmt: skip
-def test_what_asks_for_something_is_one(item):
-    assert check(item)
-
-
-def test_a_list_of_when_to_apply_is_not_checked():
-    assert check("Run the linter", conditional=True) is None
+def test_conditions_and_statements_are_no_items(item, asks):
+    assert bool(check(item)) == asks
+    assert check(item, conditional=True) is None, "a list of when to apply"
 
 
 def test_all_states_at_once_and_what_is_not_shown():

@@ -1,8 +1,8 @@
 """`lessons install --server`: where the address and the token go, and what is refused."""
 
-import json
 import os
 import pathlib
+import re
 import subprocess
 import tomllib
 
@@ -52,24 +52,34 @@ def settings():
     return tomllib.loads(path.read_text()) if path.exists() else {}
 
 
-def test_it_is_noted_in_the_users_own_settings_alone(lessons, server, token, tmp_path):
+@pytest.fixture
+def install(lessons, server, token):
+    """Run `lessons install` with the server and its token; return what is said on stderr."""
+
+    def install(*words):
+        done = lessons("install", *words, "--server", server.url, "--token-file", token)
+        assert done.code == 0
+        return done.err
+
+    return install
+
+
+def test_it_is_noted_in_the_users_own_settings_alone(lessons, install, server, token):
     path = pathlib.Path(user_settings_path())
     path.parent.mkdir(parents=True)
-    path.write_text("# mine\n[check]\nseconds = 3  # patient\n")
-    done = lessons("install", "claude-code", "--server", server.url + "/", "--token-file", token)
-    assert done.code == 0
-    assert f"prompts of all projects are sent to {server.url}" in done.err
-    assert "✓ server: shop at " in done.err
-    assert settings() == {
-        "check": {"seconds": 3},
-        "server": {"url": server.url, "token_file": str(token)},
-    }
-    assert path.read_text().startswith("# mine\n[check]\nseconds = 3  # patient\n")
+    mine = "# mine\n[check]\nseconds = 3  # patient\n"
+    path.write_text(mine)
+    said = install("claude-code")
+    assert f"prompts of all projects are sent to {server.url}" in said
+    assert "✓ server: shop at " in said
+    known = {"url": server.url, "token_file": str(token)}
+    assert settings() == {"check": {"seconds": 3}, "server": known}
+    assert path.read_text().startswith(mine)
     home = pathlib.Path.home()
     agents = [*home.glob(".claude/**/*.json"), home / ".claude.json"]
     assert not [one for one in agents if "lsn_" in one.read_text() or "http" in one.read_text()]
     assert os.path.isdir(user_brain())
-    again = lessons("install", "--server", server.url)
+    again = lessons("install", "--server", server.url + "/")
     assert (again.code, "already up to date" in again.err) == (0, True)
     forgotten = lessons("uninstall", "claude-code", "--server")
     assert (forgotten.code, settings()) == (0, {"check": {"seconds": 3}})
@@ -77,25 +87,22 @@ def test_it_is_noted_in_the_users_own_settings_alone(lessons, server, token, tmp
     assert "no server is set" in lessons("uninstall", "--server").err
 
 
-def test_a_project_sends_its_own_prompts_alone(lessons, server, token, tmp_path):
-    given = ("--server", server.url, "--token-file", token, "--scope", "project")
-    assert "prompts of this project" in lessons("install", "claude-code", *given).err
-    assert settings()["server"]["folders"] == [str(tmp_path / "project")]
-    assert "from " + str(tmp_path / "project") in lessons("doctor").out
-    other = tmp_path / "other"
-    other.mkdir()
-    os.chdir(other)
-    lessons("install", "claude-code", *given)
-    assert settings()["server"]["folders"] == [str(tmp_path / "project"), str(other)]
+def test_a_project_sends_its_own_prompts_alone(lessons, install, server, tmp_path):
+    folders = [str(tmp_path / "project"), str(tmp_path / "other")]
+    assert "prompts of this project" in install("claude-code", "--scope", "project")
+    assert settings()["server"]["folders"] == folders[:1]
+    assert f"from {folders[0]}" in lessons("doctor").out
+    os.mkdir(folders[1])
+    os.chdir(folders[1])
+    install("claude-code", "--scope", "project")
+    assert settings()["server"]["folders"] == folders
     lessons("install", "--server", server.url)
     assert settings()["server"]["folders"] == []
 
 
-def test_a_dry_run_changes_nothing(lessons, server, token):
-    done = lessons("install", "codex", "--server", server.url, "--token-file", token, "--dry-run")
-    assert (done.code, "would be changed" in done.err) == (0, True)
-    assert settings() == {}
-    assert server.seen == []
+def test_a_dry_run_changes_nothing(install, server):
+    assert "would be changed" in install("codex", "--dry-run")
+    assert (settings(), server.seen) == ({}, [])
     assert not os.path.isdir(user_brain())
 
 
@@ -159,41 +166,36 @@ class Keychain(KeyringBackend):
         del self.kept[service, username]
 
 
-def test_a_token_that_is_typed_goes_to_the_keychain(answer, lessons, server, monkeypatch):
+@pytest.mark.parametrize("has_keychain", [True, False])
+def test_a_token_that_is_typed_goes_to_the_keychain_or_a_private_file(
+    answer, lessons, server, monkeypatch, has_keychain
+):
     monkeypatch.setattr("getpass.getpass", lambda _prompt: "lsn_typed")
     chain = Keychain()
-    keyring.set_keyring(chain)
+    if has_keychain:
+        keyring.set_keyring(chain)
     answer("install", "--server", server.url, typed="")
-    assert chain.kept == {("lessons-kb", server.url): "lsn_typed"}
-    assert settings()["server"] == {"url": server.url, "keychain": True}
-    lessons("doctor")
-    assert server.seen[-1][1]["Authorization"] == "Bearer lsn_typed"
+    known = settings()["server"]
+    if has_keychain:
+        assert chain.kept == {("lessons-kb", server.url): "lsn_typed"}
+        assert known == {"url": server.url, "keychain": True}
+        lessons("doctor")
+        assert server.seen[-1][1]["Authorization"] == "Bearer lsn_typed"
+    else:
+        file = pathlib.Path(known["token_file"])
+        assert (file.read_text(), file.stat().st_mode & 0o777) == ("lsn_typed\n", 0o600)
+        assert file.parent == pathlib.Path(user_settings_path()).parent
     lessons("uninstall", "--server")
     assert chain.kept == {}
+    assert not os.path.exists(known.get("token_file", "none"))
 
 
-def test_where_there_is_no_keychain_it_goes_to_a_private_file(answer, lessons, server, monkeypatch):
-    monkeypatch.setattr("getpass.getpass", lambda _prompt: "lsn_typed")
-    answer("install", "--server", server.url, typed="")
-    kept = pathlib.Path(settings()["server"]["token_file"])
-    assert (kept.read_text(), kept.stat().st_mode & 0o777) == ("lsn_typed\n", 0o600)
-    assert kept.parent == pathlib.Path(user_settings_path()).parent
-    lessons("uninstall", "--server")
-    assert not kept.exists()
-
-
-def test_the_doctor_says_what_is_wrong(lessons, server, token):
-    lessons("install", "--server", server.url, "--token-file", token)
+def test_the_doctor_says_what_is_wrong(install, server, token, health):
+    install()
 
     def told():
-        lines = json.loads(lessons("doctor", "--json").out)
-        (line,) = [one for one in lines if one["what"] == "server"]
-        return line
-
-    assert (told()["level"], "ms; prompts are sent" in told()["detail"]) == ("ok", True)
-    server.answer = lambda handler: send(handler, b"{}", status=401)
-    assert told()["level"] == "warning"
-    assert "does not accept the token" in told()["detail"]
+        (line,) = health("server")
+        return f"{line.level}: {line.detail}"
 
     def stale(handler):
         handler.send_response(200)
@@ -201,24 +203,27 @@ def test_the_doctor_says_what_is_wrong(lessons, server, token):
         handler.end_headers()
         handler.wfile.write(b'{"lessons": []}')
 
+    assert re.fullmatch("ok: .* ms; prompts are sent.*", told())
+    server.answer = lambda handler: send(handler, b"{}", status=401)
+    assert re.match("warning: .*does not accept the token", told())
     server.answer = stale
-    assert told()["detail"].endswith("the index is being built")
+    assert told().endswith("the index is being built")
     token.chmod(0o644)
-    assert "others can read" in told()["detail"]
+    assert "others can read" in told()
     server.http.shutdown()
     server.http.server_close()
     token.chmod(0o600)
-    assert "does not answer" in told()["detail"]
+    assert "does not answer" in told()
 
 
-def test_a_command_that_names_a_servers_card_is_shown_its_page(lessons, server, token):
-    lessons("install", "--server", server.url, "--token-file", token)
+def test_a_command_that_names_a_servers_card_is_shown_its_page(lessons, install, server):
+    install()
     lessons("init")
     card = "shop@server:lessons/send-a-key.md"
     page = f"{server.url.replace('/v1/', '/')}/cards/lessons/send-a-key.md"
     for command, *rest in (["show"], ["bump"], ["mark", "harmful"], ["archive"]):
         done = lessons(command, card, *rest)
-        assert done.code == 2
-        assert done.err == f"lessons: {card} is a card of a server; read it at {page}\n"
+        told = f"lessons: {card} is a card of a server; read it at {page}\n"
+        assert (done.code, done.err) == (2, told)
     lessons("uninstall", "--server")
     assert "is a card of a server; none is set" in lessons("show", card).err

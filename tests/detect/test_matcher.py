@@ -26,47 +26,29 @@ RUN = rule("subprocess.run($$$, shell=True)", "ast")
 
 
 @pytest.mark.parametrize("one", [SHELL, RUN], ids=["regex", "ast"])
-class TestWhatAChangeAdds:
-    def added(self, one, before, after, **more):
-        path = "src/run.py"
-        change = Change(path=path, before=before, after=after, **more)  # type: ignore[arg-type]
-        return [f"{m.path}:{m.line}: {m.text}" for m in Matcher([one]).find_added(change)]
+@pytest.mark.parametrize(("before", "after", "line", "found"), [
+    ("", f"import subprocess\n\n\ndef run(cmd):\n    {CALL}\n", 1, [f"5: {CALL}"]),
+    (f"{CALL}\n", f"x = 1\n{CALL}\n", 1, []),  # was there before
+    (f"{CALL}\nready = 1\n", f"if ready:\n    {CALL}\n", 1, []),  # only indented or moved
+    (f"{CALL}\n", f"{CALL}\nx = 1\n    {CALL}  # again\n", 1, [f"3: {CALL}  # again"]),
+    (f"{CALL}\n", "subprocess.run(cmd)\n", 1, []),
+    ("x\n", f"{CALL}\n", 41, [f"41: {CALL}"]),
+    ("x\n", f"{CALL}\n", 0, [f"0: {CALL}"]),  # not known
+    ("x = 1\r\n", f"x = 1\r\n{CALL}\r\n", 1, [f"2: {CALL}"]),
+])  # fmt: skip
+def test_what_a_change_adds(one, before, after, line, found):
+    change = Change(path="src/run.py", before=before, after=after, line=line)
+    matches = Matcher([one]).find_added(change)
+    assert [f"{match.line}: {match.text}" for match in matches] == found
+    assert {match.path for match in matches} <= {"src/run.py"}
 
-    def test_a_new_file(self, one):
-        after = f"import subprocess\n\n\ndef run(cmd):\n    {CALL}\n"
-        assert self.added(one, "", after) == [f"src/run.py:5: {CALL}"]
 
-    def test_a_line_that_was_there_before(self, one):
-        assert self.added(one, f"{CALL}\n", f"x = 1\n{CALL}\n") == []
-
-    def test_a_line_that_is_only_indented_or_moved(self, one):
-        after = f"if ready:\n    {CALL}\n"
-        assert self.added(one, f"{CALL}\nready = 1\n", after) == []
-
-    def test_a_second_one_beside_the_first(self, one):
-        after = f"{CALL}\nx = 1\n    {CALL}  # again\n"
-        assert self.added(one, f"{CALL}\n", after) == [f"src/run.py:3: {CALL}  # again"]
-
-    def test_a_fix(self, one):
-        assert self.added(one, f"{CALL}\n", "subprocess.run(cmd)\n") == []
-
-    def test_the_line_in_the_whole_file(self, one):
-        assert self.added(one, "x\n", f"{CALL}\n", line=41) == [f"src/run.py:41: {CALL}"]
-
-    def test_an_unknown_line(self, one):
-        assert self.added(one, "x\n", f"{CALL}\n", line=0) == [f"src/run.py:0: {CALL}"]
-
-    def test_windows_line_ends(self, one):
-        after = f"x = 1\r\n{CALL}\r\n"
-        assert self.added(one, "x = 1\r\n", after) == [f"src/run.py:2: {CALL}"]
-
-    def test_letters_of_several_bytes_before_it(self, one):
-        matches = Matcher([one]).find_in_file("a.py", f"# 실수\né = '한'; {CALL}\n")
-        column = 10 if one is RUN else 10 + CALL.index("shell")
-        assert places(matches) == [(2, column, f"é = '한'; {CALL}")]
-
-    def test_another_kind_of_file(self, one):
-        assert Matcher([one]).find_in_file("notes.md", f"{CALL}\n") == []
+@pytest.mark.parametrize("one", [SHELL, RUN], ids=["regex", "ast"])
+def test_the_place_of_a_match_and_the_kinds_of_files(one):
+    matches = Matcher([one]).find_in_file("a.py", f"# 실수\né = '한'; {CALL}\n")
+    column = 10 if one is RUN else 10 + CALL.index("shell")
+    assert places(matches) == [(2, column, f"é = '한'; {CALL}")]
+    assert Matcher([one]).find_in_file("notes.md", f"{CALL}\n") == []
 
 
 def test_syntax_spans_lines_and_reads_what_stands_around_the_change():
@@ -89,16 +71,11 @@ def test_syntax_does_not_see_strings_and_comments():
     assert len(Matcher([SHELL]).find_in_file("a.py", text)) == 2
 
 
-def test_syntax_of_another_language_is_not_looked_for():
-    one = rule("console.log($$$)", "ast", language="javascript")
-    assert len(Matcher([one]).find_in_file("a.js", "console.log(1)\n")) == 1
-    assert Matcher([one]).find_in_file("a.py", "console.log(1)\n") == []
-
-
-def test_a_language_is_known_by_several_names():
-    for name in ("javascript", "js", "JS"):
-        one = rule("console.log($$$)", "ast", language=name)
-        assert len(Matcher([one]).find_in_file("a.mjs", "console.log(1)\n")) == 1
+@pytest.mark.parametrize("name", ["javascript", "js", "JS"])
+def test_syntax_of_another_language_is_not_looked_for(name):
+    one = rule("console.log($$$)", "ast", language=name)
+    for path, found in (("a.js", 1), ("a.mjs", 1), ("a.py", 0)):
+        assert len(Matcher([one]).find_in_file(path, "console.log(1)\n")) == found
 
 
 def test_unless_excuses_its_line_alone():
@@ -107,11 +84,11 @@ def test_unless_excuses_its_line_alone():
     assert [m.line for m in Matcher([one]).find_in_file("a.py", text)] == [2]
 
 
-def test_anchors_are_those_of_lines():
-    one = rule(r"^import os$")
-    assert [m.line for m in Matcher([one]).find_in_file("a.py", "x\nimport os\nimport oslo\n")] == [
-        2
-    ]
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_anchors_are_those_of_lines(end):
+    text = end.join(["x", "import os", "import oslo", ""])
+    found = Matcher([rule(r"^import os$")]).find_in_file("a.py", text)
+    assert [match.line for match in found] == [2]
 
 
 def test_one_card_speaks_once_a_line():
@@ -121,13 +98,9 @@ def test_one_card_speaks_once_a_line():
 
 
 def test_globs_are_those_of_gitignore():
-    one = rule("secret", files=("src/**", "!src/tests/**"))
-    found = [
-        p
-        for p in ("src/a.py", "src/tests/a.py", "a.py")
-        if Matcher([one]).find_in_file(p, "secret")
-    ]
-    assert found == ["src/a.py"]
+    matcher = Matcher([rule("secret", files=("src/**", "!src/tests/**"))])
+    for path, found in (("src/a.py", 1), ("src/tests/a.py", 0), ("a.py", 0)):
+        assert len(matcher.find_in_file(path, "secret")) == found
 
 
 @pytest.mark.parametrize(("commands", "found"), [

@@ -35,22 +35,13 @@ def ledger_of(*, read=(), modified=(), **options):
     return ledger
 
 
-def test_note_and_record_of_a_compaction():
-    ledger = ledger_of(read=["b", "a"], modified=["c"])
-    signal = ledger.see(Event(kind="compaction"))
-    assert (signal.guard, signal.level, signal.user_line) == ("files", "note", "")
-    assert signal.message == "## Files Read\n- a\n- b\n\n## Files Modified\n- c"
-    assert signal.record == {"kind": "file_ledger", "read": ["a", "b"], "modified": ["c"]}
-
-
-def test_earlier_summary_is_merged():
+def test_a_compaction_is_told_the_files_those_of_an_earlier_summary_included():
     ledger = ledger_of(read=["b"], modified=["d"])
-    summary = (
-        "Goal: ship it.\n\n## Files Read\n- a\n- b\n\n## Files Modified\n- c\n\n## Next\n- test it"
-    )
-    ledger.see(Event(kind="compaction", text=summary))
-    assert ledger.read == ("a", "b")
-    assert ledger.modified == ("c", "d")
+    summary = "Goal.\n\n## Files Read\n- a\n- b\n\n## Files Modified\n- c\n\n## Next\n- test it"
+    signal = ledger.see(Event(kind="compaction", text=summary))
+    assert (signal.guard, signal.level, signal.user_line) == ("files", "note", "")
+    assert signal.message == "## Files Read\n- a\n- b\n\n## Files Modified\n- c\n- d"
+    assert signal.record == {"kind": "file_ledger", "read": ["a", "b"], "modified": ["c", "d"]}
 
 
 @pytest.mark.parametrize(("summary", "read", "modified"), [
@@ -92,18 +83,15 @@ def test_shown_name_is_one_visible_line_and_reads_back(name):
     assert parse_path(shown) == name
 
 
-def test_shown_name_is_left_alone_where_nothing_is_odd():
-    for name in ("a.py", "src/app/[slug]/page.tsx", "my file (1).md", "파일.md", "a…b"):
+def test_shown_name_is_left_alone_where_nothing_is_odd_and_cut_at_400_characters():
+    plain = ("a.py", "src/app/[slug]/page.tsx", "my file (1).md", "파일.md", "a…b", "a" * 400)
+    for name in plain:
         assert show_path(name) == name
     assert show_path("a \u202eb 파 c") == "a \\u{202e}b 파 c"
     assert show_path(" \x1b ") == "\\u{20}\\u{1b}\\u{20}"
+    assert show_path("a" * 401) == "a" * 399 + "…"
     assert parse_path("C:\\users\\u{zz}\\u{110000}\\x") == "C:\\users\\u{zz}\\u{110000}\\x"
     assert parse_path("\\u{10ffff}") == "\U0010ffff"
-
-
-def test_shown_name_is_cut_at_400_characters():
-    assert show_path("a" * 400) == "a" * 400
-    assert show_path("a" * 401) == "a" * 399 + "…"
 
 
 @pytest.mark.slow
@@ -136,14 +124,15 @@ def test_cut_list_says_how_many_more():
 
 def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
     many = [f"file{n:02}" for n in range(50)]
-    text = ledger_of(read=many, modified=["a"]).format(100)
-    assert text.endswith("## Files Modified\n- a")
-    assert 90 <= len(text) <= 100
-    assert ledger_of(read=many, modified=["a"]).format(len(text.encode())) == text
-    text = ledger_of(read=["a"], modified=many).format(100)
-    assert text.startswith("## Files Read\n- a\n\n")
-    assert 90 <= len(text) <= 100
-    assert ledger_of(read=["a"], modified=many).format(len(text.encode())) == text
+    for files, end in (
+        ({"read": many, "modified": ["a"]}, "## Files Modified\n- a"),
+        ({"read": ["a"], "modified": many}, "## Files Read\n- a\n\n"),
+    ):
+        ledger = ledger_of(**files)
+        text = ledger.format(100)
+        assert text.endswith(end) or text.startswith(end)
+        assert 90 <= len(text) <= 100
+        assert ledger.format(len(text.encode())) == text
     read, _, modified = ledger_of(read=many, modified=many).format(200).partition("\n\n")
     assert 85 <= len(read) <= 115
     assert 85 <= len(modified) <= 100

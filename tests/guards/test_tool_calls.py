@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.guards.file_names import relative_path
-from lessons_kb.guards.tool_calls import FAILURE_TEXTS, TOOLS
+from lessons_kb.guards.tool_calls import TOOLS
 from lessons_kb.model import CALLS, FAILURES
 
 PATCH = """*** Begin Patch
@@ -75,6 +75,7 @@ def events(tool, arguments, **fields):
     ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
     ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
     ("", "render", {"path": "/w/a"}, "tool", ("a",)),
+    ("claude-code", "mcp__x__Nothing", {}, "tool", ()),
 ])  # fmt: skip
 def test_call(agent, tool, arguments, kind, targets):
     assert events(tool, arguments, agent=agent) == [(kind, tool, targets)]
@@ -86,25 +87,15 @@ def test_arguments_may_be_json_text():
     assert event.arguments == digest_arguments({"command": "make"})
 
 
-@pytest.mark.parametrize("arguments", ["", "no json", "[1]", "3", "null", "[" * 100_000])
-def test_odd_arguments_are_survived(arguments):
-    assert [kind for kind, *_ in events("Read", arguments)] == ["read"]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [{"file_path": 3}, {"file_path": None}, {"paths": [None, 1, ""]}, {"files": {"a": 1}}, {}],
-)
-def test_odd_paths_are_passed_over(arguments):
-    assert events("Read", arguments) == [("read", "Read", ())]
-
-
-@pytest.mark.parametrize(
-    "arguments", [{}, {"command": None}, {"command": []}, {"command": {"a": 1}}]
-)
-def test_odd_commands_are_survived(arguments):
-    assert events("Bash", arguments) == [("command", "Bash", ())]
-    assert parse_call(Event(kind="tool", tool="Bash"), arguments)[0].text == ""
+@pytest.mark.parametrize(("tool", "kind", "arguments"), [
+    *(("Read", "read", odd) for odd in ("", "no json", "[1]", "3", "null", "[" * 100_000)),
+    *(("Read", "read", {"file_path": odd}) for odd in (3, None)),
+    *(("Read", "read", odd) for odd in ({"paths": [None, 1, ""]}, {"files": {"a": 1}}, {})),
+    *(("Bash", "command", {"command": odd}) for odd in (None, [], {"a": 1})),
+    ("Bash", "command", {}),
+])  # fmt: skip
+def test_odd_arguments_are_survived(tool, kind, arguments):
+    assert events(tool, arguments) == [(kind, tool, ())]
 
 
 @pytest.mark.parametrize(("arguments", "text"), [
@@ -121,47 +112,34 @@ def test_command_line_of_a_call(arguments, text):
 
 
 def test_what_the_adapter_knows_is_kept():
-    call = Event(
-        kind="tool",
-        tool="Bash",
-        agent="codex",
-        scope="/w",
-        session="s",
-        id="1",
-        at=3.0,
-        stage="DEV",
-        output="ok",
-    )
-    first, read = parse_call(call, {"command": "cat a.py"})
-    assert first == replace(
-        call, kind="command", text="cat a.py", arguments=digest_arguments({"command": "cat a.py"})
-    )
+    known = {"agent": "codex", "scope": "/w", "session": "s", "id": "1", "at": 3.0, "stage": "DEV"}
+    call = Event(kind="tool", tool="Bash", output="ok", **known)
+    arguments = {"command": "cat a.py"}
+    first, read = parse_call(call, arguments)
+    digest = digest_arguments(arguments)
+    assert first == replace(call, kind="command", text="cat a.py", arguments=digest)
     assert read == replace(call, kind="read", tool="", targets=("a.py",), output="")
 
 
 def test_own_text_is_kept_and_own_kinds_count():
-    (event,) = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "make"})
-    assert event.text == "mine"
-    _, read = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "cat a"})
-    assert read.text == ""
-    assert events("patch_page", {"path": "p"}, kinds={"patch_page": "edit"}) == [
-        ("edit", "patch_page", ("p",))
-    ]
-    assert events("Bash", {"command": "cat a"}, kinds={"Bash": "tool"}) == [("tool", "Bash", ())]
+    first, read = parse_call(Event(kind="tool", tool="Bash", text="mine"), {"command": "cat a"})
+    assert (first.text, read.text) == ("mine", "")
+    own = {"patch_page": "edit", "Bash": "tool"}
+    assert events("patch_page", {"path": "p"}, kinds=own) == [("edit", "patch_page", ("p",))]
+    assert events("Bash", {"command": "cat a"}, kinds=own) == [("tool", "Bash", ())]
 
 
-def test_kind_given_by_the_adapter_is_kept_and_the_rest_filled_in():
-    assert events("Edit", {"file_path": "/w/a"}, kind="rejection") == [
-        ("rejection", "Edit", ("a",))
-    ]
-    call = Event(kind="rejection", tool="Bash", outcome="permission_denied")
-    assert [event.text for event in parse_call(call, {"command": "rm a"})] == ["rm a"]
-    assert events("apply_patch", {"input": PATCH}, kind="rejection")[0][0] == "rejection"
-    assert len(events("Bash", {"command": "rm a"}, kind="rejection")) == 1
-    assert len(events("Bash", {"command": "git restore a"}, kind="rollback")) == 1
-    assert [kind for kind, *_ in events("Bash", {"command": "cat a"}, kind="test")] == [
-        *("test", "read")
-    ]
+@pytest.mark.parametrize(("tool", "arguments", "kinds"), [
+    ("Edit", {"file_path": "/w/a"}, ["rejection"]),
+    ("apply_patch", {"input": PATCH}, ["rejection"]),
+    ("Bash", {"command": "rm a"}, ["rejection"]),
+    ("Bash", {"command": "git restore a"}, ["rollback"]),
+    ("Bash", {"command": "cat a"}, ["test", "read"]),
+])  # fmt: skip
+def test_kind_given_by_the_adapter_is_kept_and_the_rest_filled_in(tool, arguments, kinds):
+    found = parse_call(Event(kind=kinds[0], tool=tool), arguments)
+    assert [event.kind for event in found] == kinds
+    assert found[0].text or found[0].targets
 
 
 def test_files_touched_by_a_command_follow_it():
@@ -172,9 +150,8 @@ def test_files_touched_by_a_command_follow_it():
         ("edit", "", ("out.txt",)),
         ("remove", "", ("old.txt",)),
     ]
-    assert len(events("Bash", {"command": command}, outcome="unknown")) == 4
-    assert len(events("Bash", {"command": command}, outcome="exec_error")) == 1
-    assert len(events("Bash", {"command": command}, outcome="cancelled")) == 1
+    for outcome, count in (("unknown", 4), ("exec_error", 1), ("cancelled", 1)):
+        assert len(events("Bash", {"command": command}, outcome=outcome)) == count
     assert events("Bash", {"command": "ls ."}) == [("command", "Bash", ())]
 
 
@@ -187,36 +164,24 @@ def test_patch_is_one_call_and_what_it_made_and_removed(key):
     ]
 
 
-def test_patch_as_bare_text_and_through_the_shell():
-    assert len(events("apply_patch", PATCH)) == 3
-    shell = events("Bash", {"command": f"apply_patch <<'EOF'\n{PATCH}EOF"})
-    assert [kind for kind, *_ in shell] == ["edit", "create", "remove"]
-    assert shell[0][1] == "Bash"
-
-
-def test_patch_that_a_command_only_writes_edits_no_other_file():
-    assert events("Bash", {"command": f"cat > fix.patch <<'EOF'\n{PATCH}EOF"}) == [
-        ("command", "Bash", ()),
-        ("edit", "", ("fix.patch",)),
-    ]
-
-
-def test_patch_that_only_adds_and_patch_that_failed():
-    adds = "*** Begin Patch\n*** Add File: a\n*** End Patch"
-    assert events("apply_patch", {"input": adds}) == [("create", "apply_patch", ("a",))]
-    move = "*** Begin Patch\n*** Move to: a\n*** End Patch"
-    assert events("apply_patch", {"input": move}) == [("create", "apply_patch", ("a",))]
-    failed = events("apply_patch", {"input": PATCH}, outcome="invalid_arguments")
-    assert failed == [("edit", "apply_patch", ("src/a.py", "b.py"))]
+@pytest.mark.parametrize(("tool", "arguments", "outcome", "expected"), [
+    ("apply_patch", "*** Begin Patch\n*** Add File: a\n", "ok", [("create", ("a",))]),
+    ("apply_patch", "*** Begin Patch\n*** Move to: a\n", "ok", [("create", ("a",))]),
+    ("apply_patch", PATCH, "invalid_arguments", [("edit", ("src/a.py", "b.py"))]),
+    ("Bash", {"command": f"cat > a.patch <<'EOF'\n{PATCH}EOF"}, "ok",
+     [("command", ()), ("edit", ("a.patch",))]),
+    ("Bash", {"command": f"apply_patch <<'EOF'\n{PATCH}EOF"}, "ok", [("edit", ("src/a.py", "b.py")),
+     ("create", ("src/new.py", "src/moved.py")), ("remove", ("src/old.py", "gone.py"))]),
+])  # fmt: skip
+def test_patches_of_all_kinds(tool, arguments, outcome, expected):
+    found = events(tool, arguments, outcome=outcome)
+    assert [(kind, targets) for kind, _tool, targets in found] == expected
+    assert found[0][1] == tool
 
 
 def test_relative_paths_start_at_the_working_directory():
-    assert events("Bash", {"command": "cat a ../b /w/c"}, cwd="/w/src") == [
-        ("command", "Bash", ()),
-        ("read", "", ("src/a", "b", "c")),
-    ]
-    assert events("Read", {"path": "a"}) == [("read", "Read", ("a",))]
-    assert events("Read", {"path": "a"}, cwd="/w/src") == [("read", "Read", ("src/a",))]
+    assert events("Bash", {"command": "cat a ../b /w/c"}, cwd="/w/src")[1][2] == ("src/a", "b", "c")
+    assert events("Read", {"path": "a"}, cwd="/w/src")[0][2] == ("src/a",)
 
 
 @pytest.mark.parametrize(("path", "scope", "cwd", "expected"), [
@@ -259,12 +224,6 @@ def test_tables_hold_kinds_of_calls_and_every_agent():
             assert kind_of_tool(name, agent=agent) == kind
 
 
-def test_unknown_tool_is_a_tool():
-    assert kind_of_tool("Nothing", agent="claude-code") == "tool"
-    assert kind_of_tool("mcp__x__Nothing", agent="claude-code") == "tool"
-    assert kind_of_tool("", agent="") == "tool"
-
-
 @pytest.mark.parametrize(("text", "kind"), [
     ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
     ("unsupported call: no_such", 1),
@@ -290,12 +249,6 @@ def test_error_texts_tell_the_kind_of_failure(text, kind):
     assert kind_of_failure(text) == FAILURES[kind]
 
 
-def test_failure_texts_are_lower_case_and_of_known_kinds():
-    for words, kind in FAILURE_TEXTS:
-        assert words == words.lower()
-        assert kind in FAILURES
-
-
 def test_digest_is_equal_for_equal_calls():
     digest = digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}]})
     assert digest == digest_arguments({"b": [1, {"d": 3, "c": 2}], "a": 1})
@@ -312,17 +265,13 @@ def test_digest_differs_for_other_calls(other):
     assert digest_arguments(other)
 
 
-def test_digest_is_short_and_holds_no_argument():
+def test_digest_is_short_holds_no_argument_and_is_empty_for_what_is_no_json_data():
     digest = digest_arguments({"command": "curl -H 'Authorization: Bearer s3cr3t'" * 10_000})
     assert len(digest) < 32
     assert "s3cr3t" not in digest
-
-
-def test_digest_of_what_is_no_json_data():
     circle = []
     circle.append(circle)
-    assert digest_arguments(circle) == ""
-    assert digest_arguments({1: 2, "a": 3}) == ""
+    assert digest_arguments(circle) == digest_arguments({1: 2, "a": 3}) == ""
     assert digest_arguments({"a": "\udcff"})
     assert digest_arguments(b"x")
 

@@ -65,140 +65,6 @@ Read this first.
 1. **Generate duplicated content.** A script makes the copy.
 """
 
-
-def titles(text, name="AGENTS.md"):
-    return [lesson.title for lesson in read_memory(text, name=name).lessons]
-
-
-def test_items_rows_and_nested_items_below_such_headings_are_lessons():
-    assert titles(AGENTS) == [
-        "`pnpm --filter` silently no-ops",
-        "Never edit an applied migration",
-        "Size the canvas by its container",
-        "Pin the zone",
-        "Never rerun failed jobs",
-        "PostgreSQL zone drift on the second run",
-        "Use the session factory in jobs",
-    ]
-
-
-def test_what_is_said_beyond_the_title_has_its_section():
-    found = {lesson.title: lesson for lesson in read_memory(AGENTS, name="a/AGENTS.md").lessons}
-    canvas = found["Size the canvas by its container"]
-    assert (canvas.created, canvas.last_seen) == ("2026-03-22", "2026-03-22")
-    assert dict(canvas.sections)["Mistake / Risk"] == "The zoom factor lies."
-    row = found["PostgreSQL zone drift on the second run"]
-    assert dict(row.sections)["Fix"] == "Pin the zone after the first apply."
-    assert found["Use the session factory in jobs"].topics == ("database",)
-    assert found["Pin the zone"].topics == ("terraform",)
-    assert found["Pin the zone"].where == "a/AGENTS.md:13"
-
-
-def test_a_file_of_lessons_needs_no_heading():
-    assert titles(LESSONS, "tasks/lessons.md") == [
-        "The bootstrap opened its own session",
-        "Wrapper selectors must not hover",
-        "Generate duplicated content",
-    ]
-
-
-def test_labels_lead_to_sections():
-    first, second, _ = read_memory(LESSONS, name="lessons.md").lessons
-    said = dict(first.sections)
-    assert said["Root Cause"] == "Code outside the factory cannot be overridden."
-    assert said["Prevention Checklist"] == "- [ ] Accept a session factory."
-    assert dict(second.sections)["Prevention Checklist"] == (
-        "- [ ] Hover goes on inner widgets\n- [ ] Ask before a section moves"
-    )
-
-
-@pytest.mark.parametrize(
-    "heading", ["Lessons Learned", "🔥 Common mistakes", "주의사항", "배운 점", "教訓", "Pitfalls:"]
-)
-def test_headings_are_known_by_their_words(heading):
-    assert titles(f"## {heading}\n\n- One thing to know\n") == ["One thing to know"]
-
-
-def test_without_such_a_heading_it_says_so():
-    found = read_memory("# Guide\n\n- Run make\n", name="CLAUDE.md")
-    assert not found.lessons
-    assert found.notes[0].startswith("CLAUDE.md: no list or section under a heading")
-
-
-def test_a_placeholder_is_passed_over():
-    found = read_memory("## Lessons\n\n- (none yet)\n- Real one\n", name="AGENTS.md")
-    assert [lesson.title for lesson in found.lessons] == ["Real one"]
-    assert found.passed_over[0].where == "AGENTS.md:3"
-
-
-def test_the_origin_is_what_is_said_wherever_it_stands():
-    one = read_memory("## Lessons\n- It broke\n", name="x/AGENTS.md").lessons[0]
-    other = read_memory("# T\n\n## Lessons\n\n* It  broke\n", name="AGENTS.md").lessons[0]
-    assert one.origin == other.origin
-
-
-@given(st.text(alphabet=st.sampled_from("#-*|`: \n\tab1.)[]"), max_size=200))
-def test_any_text_can_be_read(text):
-    for lesson in read_memory(f"# Lessons\n{text}", name="AGENTS.md").lessons:
-        assert lesson.title.strip()
-
-
-def test_a_dated_section_with_labels_is_one_lesson():
-    text = (
-        "# Lessons\n\n## 2026-07-16 · Strokes are dropped\n\n"
-        "- **What went wrong:** Fast flicks gave nothing.\n"
-        "- **Correct behaviour:** Reject strokes by size.\n"
-        "- **How to recognise:** It works by hand but not in tests.\n"
-    )
-    (lesson,) = read_memory(text, name="lessons.md").lessons
-    assert (lesson.title, lesson.last_seen) == ("Strokes are dropped", "2026-07-16")
-    sections = dict(lesson.sections)
-    assert sections["Mistake / Risk"] == "Fast flicks gave nothing."
-    assert sections["Fix"] == "Reject strokes by size."
-    assert "works by hand" in sections["Situation"]
-
-
-def test_what_stands_below_a_label_is_part_of_it():
-    text = (
-        "# Lessons\n\n## 2026-03-02\n\n- Pattern: Some links fail with plain `curl`.\n"
-        "- Rule: Switch to the browser first.\n- Reusable flow:\n  - `browse open`\n  - `browse text`\n"
-    )
-    (lesson,) = read_memory(text, name="lessons.md").lessons
-    assert lesson.title == "Some links fail with plain `curl`"
-    sections = dict(lesson.sections)
-    assert sections["Prevention Checklist"] == "- [ ] Switch to the browser first."
-    assert "`browse text`" in sections["Fix"]
-
-
-def test_what_says_not_by_itself_is_not_denied_again():
-    items = (
-        "NEVER commit secrets to the repository", "**Never** push with force to the main branch",
-        "Don’t rename columns of the customer table",
-        "DO NOT rename tables of the customer database", "No force pushes on release branches",
-        "“Quick” fixes without a test in the billing code", "하드코딩된 비밀번호를 저장소에 커밋",
-    )  # fmt: skip
-    text = "## Common mistakes\n\n### Don't\n\n" + "".join(f"- {item}\n" for item in items)
-    titles = [lesson.title for lesson in read_memory(text, name="AGENTS.md").lessons]
-    assert titles[:5] == [item.replace("*", "") for item in items[:5]]
-    assert titles[5].startswith("Do not “Quick” fixes")
-    assert titles[6] == f"하지 말 것: {items[6]}"
-
-
-@pytest.mark.parametrize("opening", ["❌ **Don't**:", "Never:", "### Don’ts", "**Do not**"])
-def test_what_is_forbidden_is_not_told_as_advice(opening):
-    text = (
-        f"## Common mistakes\n\n{opening}\n\n- Commit secrets to git\n- Using raw SQL\n"
-        "- Never push to main\n\n✅ **Do**:\n\n- Encrypt sensitive data\n"
-    )
-    titles = [lesson.title for lesson in read_memory(text, name="AGENTS.md").lessons]
-    assert titles == [
-        "Do not commit secrets to git",
-        "Avoid using raw SQL",
-        "Never push to main",
-        "Encrypt sensitive data",
-    ]
-
-
 EXPLAINED = """\
 ## Gotchas
 
@@ -224,28 +90,140 @@ EXPLAINED = """\
     결제가 두 번 됐다
   - The conversion must stand at the edge
 """
+NOT_DENIED_AGAIN = (
+    "NEVER commit secrets to the repository", "**Never** push with force to the main branch",
+    "Don’t rename columns of the customer table",
+    "DO NOT rename tables of the customer database", "No force pushes on release branches",
+    "“Quick” fixes without a test in the billing code", "하드코딩된 비밀번호를 저장소에 커밋",
+)  # fmt: skip
+FORBIDDEN = [
+    "Do not commit secrets to git", "Avoid using raw SQL", "Never push to main",
+    "Encrypt sensitive data",
+]  # fmt: skip
 
 
-def test_what_explains_an_item_stays_with_it_and_is_nothing_to_check():
-    found = [dict(one.sections) for one in read_memory(EXPLAINED, name="AGENTS.md").lessons]
-    assert titles(EXPLAINED) == [
-        "Never run migrations on startup",
-        "Retry needs an idempotency key",
-        "Show the plan first",
-        "Store UTC",
-    ]
-    migrations, retry, plan, utc = found
-    assert migrations["Mistake / Risk"] == (
-        "- Two workers raced for the lock and both hung.\n\n- We lost an hour on 3 March.\n\n"
-        "The second worker waits for ever, and nobody is told."
-    )
-    assert migrations["Prevention Checklist"] == "- [ ] Take the advisory lock first"
-    assert retry["Mistake / Risk"].startswith("The gateway charged twice")
-    assert "- Because nothing ties" in retry["Mistake / Risk"]
-    assert "Prevention Checklist" not in retry
-    assert "terraform plan" in plan["Mistake / Risk"]
-    assert utc["Prevention Checklist"] == "- [ ] The conversion must stand at the edge"
-    assert "두 번 됐다" in utc["Mistake / Risk"]
+@pytest.mark.parametrize(("name", "text", "titles"), [
+    # items, rows and nested items below a heading about lessons
+    ("AGENTS.md", AGENTS, ["`pnpm --filter` silently no-ops", "Never edit an applied migration",
+     "Size the canvas by its container", "Pin the zone", "Never rerun failed jobs",
+     "PostgreSQL zone drift on the second run", "Use the session factory in jobs"]),
+    # a file of lessons needs no heading
+    ("tasks/lessons.md", LESSONS, ["The bootstrap opened its own session",
+     "Wrapper selectors must not hover", "Generate duplicated content"]),
+    ("AGENTS.md", EXPLAINED, ["Never run migrations on startup", "Retry needs an idempotency key",
+     "Show the plan first", "Store UTC"]),
+    *(("AGENTS.md", f"## {heading}\n\n- One thing to know\n", ["One thing to know"]) for heading in
+      ("Lessons Learned", "🔥 Common mistakes", "주의사항", "배운 점", "教訓", "Pitfalls:")),
+    ("AGENTS.md", "## Lessons\n\n- (none yet)\n- Real one\n", ["Real one"]),
+    # what is forbidden is not told as advice, and what says "not" by itself not denied again
+    *(("AGENTS.md", (f"## Common mistakes\n\n{opening}\n\n- Commit secrets to git\n"
+       "- Using raw SQL\n- Never push to main\n\n✅ **Do**:\n\n- Encrypt sensitive data\n"),
+       FORBIDDEN) for opening in ("❌ **Don't**:", "Never:", "### Don’ts", "**Do not**")),
+    ("AGENTS.md", "## Mistakes\n\n### Don't\n\n" + "".join(f"- {item}\n" for item in NOT_DENIED_AGAIN),
+     [*(item.replace("*", "") for item in NOT_DENIED_AGAIN[:5]), f"Do not {NOT_DENIED_AGAIN[5]}",
+      f"하지 말 것: {NOT_DENIED_AGAIN[6]}"]),
+    # a header is not taken for notes
+    ("x.md", '---\napplyTo: "**"\nlessons: none\n---\n\n## Gotchas\n\n- The cache lies\n',
+     ["The cache lies"]),
+])  # fmt: skip
+def test_each_item_is_a_lesson(name, text, titles):
+    assert [lesson.title for lesson in read_memory(text, name=name).lessons] == titles
+
+
+DATED = (
+    "# Lessons\n\n## 2026-07-16 · Strokes are dropped\n\n"
+    "- **What went wrong:** Fast flicks gave nothing.\n"
+    "- **Correct behaviour:** Reject strokes by size.\n"
+    "- **How to recognise:** It works by hand but not in tests.\n"
+)
+FLOW = (
+    "# Lessons\n\n## 2026-03-02\n\n- Pattern: Some links fail with plain `curl`.\n"
+    "- Rule: Switch to the browser first.\n- Reusable flow:\n  - `browse open`\n  - `browse text`\n"
+)
+FEEDBACK = (
+    "---\nname: real-db\ndescription: Integration tests must hit a real database\n{}\n---\n"
+    "\nNot mocks.\n\n**Why:** a mocked test passed and the migration failed.\n\n"
+    "**How to apply:** use the fixture `db`.\n"
+)
+REAL = "Integration tests must hit a real database"
+WHY, MISTAKE, CHECKLIST = "Root Cause", "Mistake / Risk", "Prevention Checklist"
+
+
+@pytest.mark.parametrize(("text", "title", "section", "said"), [
+    (AGENTS, "Size the canvas by its container", MISTAKE, "The zoom factor lies."),
+    (AGENTS, "PostgreSQL zone drift on the second run", "Fix",
+     "Pin the zone after the first apply."),
+    (LESSONS, "The bootstrap opened its own session", WHY,
+     "Code outside the factory cannot be overridden."),
+    (LESSONS, "The bootstrap opened its own session", CHECKLIST,
+     "- [ ] Accept a session factory."),
+    (LESSONS, "Wrapper selectors must not hover", CHECKLIST,
+     "- [ ] Hover goes on inner widgets\n- [ ] Ask before a section moves"),
+    (DATED, "Strokes are dropped", MISTAKE, "Fast flicks gave nothing."),
+    (DATED, "Strokes are dropped", "Fix", "Reject strokes by size."),
+    (DATED, "Strokes are dropped", "Situation",
+     "Noted in lessons.md.\n\nIt works by hand but not in tests."),
+    (FLOW, "Some links fail with plain `curl`", CHECKLIST, "- [ ] Switch to the browser first."),
+    (FLOW, "Some links fail with plain `curl`", "Fix", "- `browse open`\n\n- `browse text`"),
+    # what explains an item stays with it and is nothing to check
+    (EXPLAINED, "Never run migrations on startup", MISTAKE,
+     ("- Two workers raced for the lock and both hung.\n\n- We lost an hour on 3 March.\n\n"
+     "The second worker waits for ever, and nobody is told.")),
+    (EXPLAINED, "Never run migrations on startup", CHECKLIST,
+     "- [ ] Take the advisory lock first"),
+    (EXPLAINED, "Retry needs an idempotency key", MISTAKE,
+     ("The gateway charged twice, for each retry made an order.\n\n"
+     "- Because nothing ties two requests together")),
+    (EXPLAINED, "Retry needs an idempotency key", CHECKLIST, None),
+    (EXPLAINED, "Show the plan first", MISTAKE, "```sh\nterraform plan\n```"),
+    (EXPLAINED, "Store UTC", CHECKLIST, "- [ ] The conversion must stand at the edge"),
+    (EXPLAINED, "Store UTC", MISTAKE,
+     "- Because cron runs in local time\n\n- 서버 시간이 달라서\n결제가 두 번 됐다"),
+    # feedback in Claude Code's memory
+    (FEEDBACK.format("type: feedback"), REAL, WHY,
+     "a mocked test passed and the migration failed."),
+    (FEEDBACK.format("metadata:\n  type: feedback"), REAL, CHECKLIST,
+     "- [ ] use the fixture `db`."),
+])  # fmt: skip
+def test_what_is_said_beyond_the_title_has_its_section(text, title, section, said):
+    name = "AGENTS.md" if text in (AGENTS, EXPLAINED) else "lessons.md"
+    (lesson,) = [one for one in read_memory(text, name=name).lessons if one.title == title]
+    assert dict(lesson.sections).get(section) == said
+
+
+def test_a_lesson_knows_its_line_its_day_and_what_it_stands_under():
+    found = {lesson.title: lesson for lesson in read_memory(AGENTS, name="a/AGENTS.md").lessons}
+    canvas = found["Size the canvas by its container"]
+    assert (canvas.created, canvas.last_seen) == ("2026-03-22", "2026-03-22")
+    assert found["Use the session factory in jobs"].topics == ("database",)
+    zone = found["Pin the zone"]
+    assert (zone.topics, zone.where) == (("terraform",), "a/AGENTS.md:13")
+
+
+@pytest.mark.parametrize(("name", "text", "passed", "note"), [
+    ("AGENTS.md", "## Lessons\n\n- (none yet)\n- Real one\n",
+     ("AGENTS.md:3", "no lesson in it"), ""),
+    ("CLAUDE.md", "# Guide\n\n- Run make\n", None,
+     "CLAUDE.md: no list or section under a heading such as Lessons, Gotchas, Learned"),
+    ("lessons.md", "---\nname: me\ndescription: The user likes tabs\ntype: user\n---\n\n- Tabs\n",
+     ("lessons.md:6", "a memory about the user, not a lesson"), ""),
+])  # fmt: skip
+def test_what_becomes_no_lesson_is_named(name, text, passed, note):
+    found = read_memory(text, name=name)
+    assert [(one.where, one.reason) for one in found.passed_over] == ([passed] if passed else [])
+    assert "".join(found.notes) == note
+
+
+def test_the_origin_is_what_is_said_wherever_it_stands():
+    one = read_memory("## Lessons\n- It broke\n", name="x/AGENTS.md").lessons[0]
+    other = read_memory("# T\n\n## Lessons\n\n* It  broke\n", name="AGENTS.md").lessons[0]
+    assert one.origin == other.origin
+
+
+@given(st.text(alphabet=st.sampled_from("#-*|`: \n\tab1.)[]"), max_size=200))
+def test_any_text_can_be_read(text):
+    for lesson in read_memory(f"# Lessons\n{text}", name="AGENTS.md").lessons:
+        assert lesson.title.strip()
 
 
 def test_a_rule_of_cursors_is_a_lesson_for_the_files_of_its_globs():
@@ -253,40 +231,10 @@ def test_a_rule_of_cursors_is_a_lesson_for_the_files_of_its_globs():
         "---\ndescription: Migrations\nglobs: migrations/**/*.sql, db/*.py\nalwaysApply: false\n"
         "---\n\n# Migrations\n\n- Never edit an applied migration\n- Set a lock timeout first\n"
     )
-    lessons = read_memory(text, name=".cursor/rules/migrations.mdc").lessons
-    assert [(one.title, one.where) for one in lessons] == [
-        ("Never edit an applied migration", ".cursor/rules/migrations.mdc:9"),
-        ("Set a lock timeout first", ".cursor/rules/migrations.mdc:10"),
+    globs = ("migrations/**/*.sql", "db/*.py")
+    assert [
+        (one.title, one.where, one.paths) for one in read_memory(text, name="a/m.mdc").lessons
+    ] == [
+        ("Never edit an applied migration", "a/m.mdc:9", globs),
+        ("Set a lock timeout first", "a/m.mdc:10", globs),
     ]
-    assert {one.paths for one in lessons} == {("migrations/**/*.sql", "db/*.py")}
-
-
-def test_a_header_is_not_taken_for_notes():
-    text = '---\napplyTo: "**"\nlessons: none\n---\n\n## Gotchas\n\n- The cache lies\n'
-    (lesson,) = read_memory(text, name="x.instructions.md").lessons
-    assert (lesson.title, lesson.where, lesson.paths) == (
-        "The cache lies",
-        "x.instructions.md:8",
-        (),
-    )
-
-
-@pytest.mark.parametrize("kind", ["type: feedback", "metadata:\n  type: feedback"])
-def test_feedback_in_claude_codes_memory_is_one_lesson(kind):
-    text = (
-        f"---\nname: real-db\ndescription: Integration tests must hit a real database\n{kind}\n---\n"
-        "\nNot mocks.\n\n**Why:** a mocked test passed and the migration failed.\n\n"
-        "**How to apply:** use the fixture `db`.\n"
-    )
-    (lesson,) = read_memory(text, name="memory/real_db.md").lessons
-    assert lesson.title == "Integration tests must hit a real database"
-    sections = dict(lesson.sections)
-    assert sections["Root Cause"] == "a mocked test passed and the migration failed."
-    assert sections["Prevention Checklist"] == "- [ ] use the fixture `db`."
-
-
-def test_other_memories_of_claude_code_are_no_lessons():
-    text = "---\nname: me\ndescription: The user likes tabs\ntype: user\n---\n\n- Tabs\n"
-    found = read_memory(text, name="memory/lessons.md")
-    assert found.lessons == ()
-    assert found.passed_over[0].reason == "a memory about the user, not a lesson"

@@ -29,29 +29,22 @@ def read(*lines):
 def test_an_exported_card_comes_back_with_its_text():
     (line,) = format_jsonl([(CARD, "---\r\ntitle: x\r\n---\r\n한글")])
     (lesson,) = read(line).lessons
-    assert (lesson.id, lesson.text, lesson.occurrences) == (
-        "lessons/a.md",
-        "---\r\ntitle: x\r\n---\r\n한글",
-        3,
-    )
+    assert (lesson.id, lesson.occurrences) == ("lessons/a.md", 3)
+    assert lesson.text == "---\r\ntitle: x\r\n---\r\n한글"
+    (data,) = json.loads(format_json([(CARD, "text")]))["cards"]
+    assert (data["text"], data["checklist"]) == ("text", ["Reset it"])
 
 
 def test_other_peoples_keys_are_understood():
-    found = read(
-        {
-            "title": "**Reset** the clock",
-            "tags": "time, tests",
-            "severity": "Critical",
-            "root-cause": "It drifts.",
-            "rules": ["Reset it", "- Test it"],
-            "occurrence_count": 4,
-            "date": "2026-01-02T03:04:05Z",
-            "mood": "bad",
-        }
-    )
+    found = read({
+        "title": "**Reset** the clock", "tags": "time, tests", "severity": "Critical", "mood": "bad",
+        "root-cause": "It drifts.", "rules": ["Reset it", "- Test it"], "occurrence_count": 4,
+        "examples": list("abcdefg"),
+        "date": "2026-01-02T03:04:05Z",
+    })  # fmt: skip
     (lesson,) = found.lessons
     assert lesson.title == "Reset the clock"
-    assert lesson.topics == ("time", "tests")
+    assert (lesson.topics, lesson.examples) == (("time", "tests"), tuple("cdefg"))
     assert (lesson.severity, lesson.occurrences, lesson.created) == ("high", 4, "2026-01-02")
     assert lesson.sections == (
         ("Root Cause", "It drifts."),
@@ -81,12 +74,6 @@ def test_empty_lines_and_a_byte_order_mark_do_no_harm():
     assert len(read('\ufeff{"title": "a"}', "", "  ").lessons) == 1
 
 
-def test_json_is_one_document():
-    data = json.loads(format_json([(CARD, "text")]))
-    assert data["cards"][0]["text"] == "text"
-    assert data["cards"][0]["checklist"] == ["Reset it"]
-
-
 def test_the_digest_is_for_people():
     text = format_markdown([(CARD, ""), (replace(CARD, kind="playbook", id="playbooks/b.md"), "")])
     assert text.startswith("# Lessons\n\n2 cards.\n\n## Lessons\n\n### Reset")
@@ -113,36 +100,41 @@ def one(**changes):
 
 def test_a_row_keeps_what_it_knew():
     (lesson,) = one().lessons
-    assert lesson.title == "Forgot null check on user object"
-    assert lesson.stages == ("DEV",)
-    assert lesson.paths == ("src/user.py", "\\!odd")
-    assert lesson.occurrences == 3
-    assert lesson.last_seen == "2026-09-21"
-    assert lesson.examples == ("signup", "add-login")
-    assert dict(lesson.sections)["Prevention Checklist"] == "- [ ] Always check if user exists"
+    assert (lesson.title, lesson.stages) == ("Forgot null check on user object", ("DEV",))
+    assert (lesson.paths, lesson.examples) == (("src/user.py", "\\!odd"), ("signup", "add-login"))
+    assert (lesson.occurrences, lesson.last_seen) == (3, "2026-09-21")
+    assert dict(lesson.sections) == {
+        "Situation": "Seen in stage DEV, last in the task “add-login”.",
+        "Prevention Checklist": "- [ ] Always check if user exists",
+    }
 
 
-@pytest.mark.parametrize(
-    "told", ["2026-09-21T10:00:00Z", "2026-09-21 09:00:00", "2026-09-21", b"1790000000"]
-)
-def test_a_time_may_be_told_in_seconds_or_as_iso(told):
-    found = one(last_timestamp=told)
-    assert (found.lessons[0].last_seen, found.notes) == ("2026-09-21", ())
+CUT = "The migration dropped a column that the old release still reads"
+LONG = "It failed in three places.\n\n- Guard the lookup\n- Test the missing user\n"
 
 
-def test_long_feedback_is_the_fix_and_its_bullets_the_checklist():
-    feedback = "It failed in three places.\n\n- Guard the lookup\n- Test the missing user\n"
-    sections = dict(one(feedback=feedback).lessons[0].sections)
-    assert sections["Prevention Checklist"] == "- [ ] Guard the lookup\n- [ ] Test the missing user"
-    assert "three places" in sections["Fix"]
+@pytest.mark.parametrize(("changes", "field", "value"), [
+    *(({"last_timestamp": told}, "last_seen", "2026-09-21") for told in
+      ("2026-09-21T10:00:00Z", "2026-09-21 09:00:00", "2026-09-21", b"1790000000")),
+    ({"description": f"{CUT[:40]}...", "feedback": f"{CUT}. Roll out in two steps."}, "title", CUT),
+    ({"description": b"It broke"}, "title", "It broke"),
+    ({"occurrence_count": None}, "occurrences", 1),
+    ({"feedback": LONG}, "sections", (
+        ("Situation", "Seen in stage DEV, last in the task “add-login”."),
+        ("Fix", LONG.strip()),
+        ("Prevention Checklist", "- [ ] Guard the lookup\n- [ ] Test the missing user"))),
+])  # fmt: skip
+def test_a_row_may_be_written_in_other_ways(changes, field, value):
+    found = one(**changes)
+    assert (getattr(found.lessons[0], field), found.notes) == (value, ())
 
 
-def test_a_description_that_was_cut_is_told_from_its_feedback():
-    feedback = (
-        "The migration dropped a column that the old release still reads. Roll out in two steps."
-    )
-    (lesson,) = one(description=feedback[:40] + "...", feedback=feedback).lessons
-    assert lesson.title == "The migration dropped a column that the old release still reads"
+def test_what_is_no_lesson_or_not_known_is_named():
+    found = read_mistakes([ROW], name="m.db", columns=[*COLUMNS, "embedding", "mood"])
+    assert found.notes == ("m.db: unknown column mood; ignored",)
+    assert one(description=" ").passed_over[0].reason == "no description"
+    with pytest.raises(InputError, match="no column description but name"):
+        read_mistakes([], name="m.db", columns=["name"])
 
 
 def test_the_origin_is_the_row_whatever_happened_to_it_since():
@@ -162,23 +154,3 @@ def test_a_wrong_value_is_named_and_the_row_kept(changes, note):
     found = one(**changes)
     assert len(found.lessons) == 1
     assert found.notes[0].startswith(f"mistakes.db row 7: {note}")
-
-
-def test_what_is_not_known_is_named():
-    found = read_mistakes([ROW], name="m.db", columns=[*COLUMNS, "embedding", "mood"])
-    assert found.notes == ("m.db: unknown column mood; ignored",)
-
-
-def test_a_row_without_description_is_passed_over():
-    assert one(description=" ").passed_over[0].reason == "no description"
-
-
-def test_a_table_of_another_kind_is_refused():
-    with pytest.raises(InputError, match="no column description but name"):
-        read_mistakes([], name="m.db", columns=["name"])
-
-
-def test_rows_of_bytes_and_nothing_are_read():
-    found = read_mistakes([{"description": b"It broke"}], name="m.db", columns=["description"])
-    assert found.lessons[0].title == "It broke"
-    assert found.lessons[0].occurrences == 1

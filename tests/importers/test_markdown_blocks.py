@@ -42,16 +42,10 @@ Below
 
 
 def test_each_piece_has_its_kind_and_line():
-    found = [(block.kind, block.line) for block in read_blocks(TEXT)]
-    assert found == [
-        ("heading", 1),
-        ("text", 3),
-        ("item", 6),
-        ("item", 13),
-        ("item", 14),
-        ("row", 18),
+    assert [(block.kind, block.line) for block in read_blocks(TEXT)] == [
+        ("heading", 1), ("text", 3), ("item", 6), ("item", 13), ("item", 14), ("row", 18),
         ("heading", 20),
-    ]
+    ]  # fmt: skip
 
 
 def test_an_item_holds_its_continuation_and_code():
@@ -60,16 +54,14 @@ def test_an_item_holds_its_continuation_and_code():
 
 
 def test_a_row_knows_its_columns():
-    assert read_blocks(TEXT)[5].cells == (
-        ("#", "1"),
-        ("claim", "uses `a|b` | c"),
-        ("state", "Evidenced"),
-    )
+    cells = (("#", "1"), ("claim", "uses `a|b` | c"), ("state", "Evidenced"))
+    assert read_blocks(TEXT)[5].cells == cells
 
 
 def test_a_table_of_plain_text_needs_no_rule_and_no_outer_pipes():
     rows = read_blocks("# | Claim | State\n1 | It leaks | Evidenced\n2 | It lies | Disputed\n")
     assert [row.cells[1] for row in rows] == [("claim", "It leaks"), ("claim", "It lies")]
+    assert [block.kind for block in read_blocks("a | b\nc | d\n")] == ["text"]
 
 
 @pytest.mark.parametrize(("line", "cells"), [

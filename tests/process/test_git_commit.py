@@ -1,40 +1,38 @@
 """Committing onto a branch: nobody's work is touched, nobody's commit is lost."""
 
 import os
-import subprocess
 import threading
 
 import pytest
 
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process.git import Author, Branch
+from tests.kit import commit, git
 
 RITA = Author(name="Rita Kim", email="rita@example.org")
-
-
-def git(top, *words):
-    command = ["git", "-c", "user.name=Owner", "-c", "user.email=owner@example.org", *words]
-    return subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.fixture
 def clone(tmp_path):
     top = tmp_path / "clone"
-    top.mkdir()
-    git(top, "init", "-q", "-b", "main")
-    (top / "a.md").write_text("a\n")
-    (top / "b.md").write_text("b\n")
-    git(top, "add", "-A")
-    git(top, "commit", "-q", "-m", "Begin")
+    commit(top, **{"a.md": "a\n", "b.md": "b\n"})
     return top
+
+
+@pytest.fixture
+def branch(clone):
+    return Branch(str(clone), "review")
 
 
 def put(branch, path="cards/new.md", data=b"new\n"):
     return branch.commit(lambda _start: {path: data}, message=f"Add {path}", author=RITA)
 
 
-def test_a_branch_begins_at_head_and_grows(clone):
-    branch = Branch(str(clone), "review")
+def cards(clone):
+    return git(clone, "ls-tree", "-r", "--name-only", "review", "cards/").split()
+
+
+def test_a_branch_begins_at_head_and_grows(clone, branch):
     assert (branch.tip(), branch.find_unmerged("")) == ("", [])
     first = put(branch)
     second = put(branch, "cards/ü, odd.md")
@@ -43,31 +41,30 @@ def test_a_branch_begins_at_head_and_grows(clone):
         f"{second} Add cards/ü, odd.md Rita Kim rita@example.org",
         f"{first} Add cards/new.md Rita Kim rita@example.org",
     ]
-    assert git(clone, "show", "review:cards/new.md") == "new\n"
-    assert git(clone, "show", "review:a.md") == "a\n"
+    assert git(clone, "show", "review:cards/new.md", "review:a.md") == "new\na\n"
     assert branch.find_unmerged("cards/") == ["cards/new.md", "cards/ü, odd.md"]
     assert branch.find_unmerged("other/") == []
 
 
-def test_whoever_works_in_the_clone_is_not_disturbed(clone):
+def test_whoever_works_in_the_clone_is_not_disturbed(clone, branch):
     (clone / "a.md").write_text("staged\n")
     git(clone, "add", "a.md")
     (clone / "b.md").write_text("changed\n")
     (clone / "new.md").write_text("untracked\n")
-    index = (clone / ".git" / "index").read_bytes()
-    before = git(clone, "status", "--porcelain")
-    branch = Branch(str(clone), "review")
+
+    def look():
+        index = (clone / ".git" / "index").read_bytes()
+        return index, git(clone, "status", "--porcelain"), (clone / "new.md").read_text()
+
+    before = look()
     put(branch, "new.md", b"mine\n")
     put(branch, "a.md", b"mine\n")
-    assert git(clone, "status", "--porcelain") == before
-    assert (clone / ".git" / "index").read_bytes() == index
-    assert (clone / "new.md").read_text() == "untracked\n"
+    assert look() == before
     assert git(clone, "show", "review:b.md") == "b\n", "what is not committed stays out"
     assert git(clone, "symbolic-ref", "HEAD") == "refs/heads/main\n"
 
 
-def test_a_commit_made_meanwhile_comes_first(clone):
-    branch = Branch(str(clone), "review")
+def test_a_commit_made_meanwhile_comes_first(clone, branch):
     put(branch, "cards/one.md")
     seen = []
 
@@ -79,8 +76,7 @@ def test_a_commit_made_meanwhile_comes_first(clone):
 
     branch.commit(change, message="Add two", author=RITA)
     assert len(seen) == 2
-    names = git(clone, "ls-tree", "-r", "--name-only", "review", "cards/").split()
-    assert names == ["cards/one.md", "cards/other.md", "cards/two.md"]
+    assert cards(clone) == ["cards/one.md", "cards/other.md", "cards/two.md"]
     assert git(clone, "rev-list", "--count", "main..review") == "3\n"
 
 
@@ -96,49 +92,42 @@ def test_many_at_once_lose_nothing(clone):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(git(clone, "ls-tree", "-r", "--name-only", "review", "cards/").split()) == 12
-    assert git(clone, "rev-list", "--count", "main..review") == "12\n"
-    assert git(clone, "rev-list", "--merges", "main..review") == ""
+    assert len(cards(clone)) == 12
+    assert git(clone, "rev-list", "--count", "--no-merges", "main..review") == "12\n"
 
 
-def test_what_is_merged_begins_anew(clone):
-    branch = Branch(str(clone), "review")
+def test_what_is_merged_begins_anew(clone, branch):
     put(branch)
     git(clone, "merge", "-q", "--no-ff", "-m", "Merge", "review")
-    (clone / "c.md").write_text("c\n")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-q", "-m", "Go on")
+    commit(clone, **{"c.md": "c\n"})
     assert branch.find_unmerged("") == []
     put(branch, "cards/second.md")
     assert git(clone, "show", "review:c.md") == "c\n", "it stands on what HEAD has become"
     assert branch.find_unmerged("") == ["cards/second.md"]
 
 
-def test_what_was_taken_over_by_its_content_waits_no_more(clone):
-    branch = Branch(str(clone), "review")
+def test_what_was_taken_over_by_its_content_waits_no_more(clone, branch):
     put(branch)
     git(clone, "merge", "-q", "--squash", "review")
     git(clone, "commit", "-q", "-m", "Squash")
     assert branch.find_unmerged("") == []
 
 
-def test_where_the_branch_is_shown(clone, tmp_path):
+def test_where_the_branch_is_shown(clone, branch, tmp_path):
     assert Branch(str(clone), "main").is_checked_out()
-    assert not Branch(str(clone), "review").is_checked_out()
-    put(Branch(str(clone), "review"))
+    assert not branch.is_checked_out()
+    put(branch)
     git(clone, "worktree", "add", "-q", str(tmp_path / "other"), "review")
     with pytest.raises(InputError, match="another work tree"):
-        Branch(str(clone), "review").is_checked_out()
+        branch.is_checked_out()
     assert Branch(str(tmp_path / "other"), "review").is_checked_out()
 
 
-def test_a_mode_is_kept_and_a_link_is_no_file(clone):
+def test_a_mode_is_kept_and_a_link_is_no_file(clone, branch):
     (clone / "run.md").write_text("x\n")
     (clone / "run.md").chmod(0o755)
     os.symlink("a.md", clone / "link.md")
-    git(clone, "add", "-A")
-    git(clone, "commit", "-q", "-m", "More")
-    branch = Branch(str(clone), "review")
+    commit(clone)
     put(branch, "run.md", b"y\n")
     assert git(clone, "ls-tree", "review", "run.md").startswith("100755")
     assert branch.read(branch.tip(), "run.md") == b"y\n"

@@ -15,19 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.learn.lesson_effect import rate
-from lessons_kb.report.page import (
-    HEIGHT,
-    describe,
-    describe_amounts,
-    describe_shares,
-    draw_amounts,
-    draw_shares,
-    file_link,
-    place_whisker,
-    round_up,
-    share_width,
-)
+from lessons_kb.report.page import HEIGHT, describe, draw_amounts, draw_shares, file_link, round_up
 from lessons_kb.text.sanitize import clean_line
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "report" / "small.html"
@@ -66,6 +54,9 @@ class Reader(HTMLParser):
     def values(self, name):
         return [attrs[name] or "" for _tag, attrs in self.elements if name in attrs]
 
+    def text(self):
+        return " ".join(self.texts)
+
     def shape(self):
         return [(tag, tuple(attrs)) for tag, attrs in self.elements]
 
@@ -79,7 +70,7 @@ def test_golden(page, small, request):
     assert shown == GOLDEN.read_text("utf-8")
 
 
-def test_every_name_on_the_page_is_there_once(page, small):
+def test_every_name_and_chart_on_the_page_is_told_once(page, small):
     read = Reader(page(small))
     ids = read.values("id")
     assert len(set(ids)) == len(ids)
@@ -87,18 +78,13 @@ def test_every_name_on_the_page_is_there_once(page, small):
     targets += [value[1:] for value in read.values("href") if value.startswith("#")]
     assert targets
     assert set(targets) <= set(ids)
-
-
-def test_each_chart_has_a_title_and_is_told_in_words(page, small):
-    read = Reader(page(small))
     charts = [attrs for tag, attrs in read.elements if tag == "svg" and "aria-hidden" not in attrs]
-    assert len(charts) == 3
-    assert all(chart["role"] == "img" and chart["aria-labelledby"] for chart in charts)
-    tags = [tag for tag, _attrs in read.elements]
-    assert tags.count("desc") == 3
-    assert "16 in 4 weeks; the peak, 9, in the week from 2026-10-26; 1 in the last" in " ".join(
-        read.texts
-    )
+    assert [chart["role"] for chart in charts] == ["img"] * 3
+    assert [tag for tag, _attrs in read.elements].count("desc") == 3
+    assert "16 in 4 weeks; the peak, 9, in the week from 2026-10-26; 1 in the last" in read.text()
+    for attrs in [attrs for tag, attrs in read.elements if "whisker" in (attrs.get("class") or "")]:
+        low, high = (float(attrs[end].rstrip("%")) for end in ("x1", "x2"))
+        assert 0 <= low <= high <= 100
 
 
 def test_the_page_asks_nothing_of_anybody(page, small):
@@ -106,26 +92,15 @@ def test_the_page_asks_nothing_of_anybody(page, small):
     read = Reader(text)
     for address in (*read.values("href"), *read.values("src")):
         assert re.match(r"#\w|data:,$|brain/lessons/[\w-]+\.md$", address), address
-    assert "://" not in text
-    assert not re.search(r"url\(|@import", text)
+    assert not re.search(r"://|url\(|@import|<script", text)
     tags = {tag for tag, _attrs in read.elements}
     assert not tags & {"script", "iframe", "img", "object", "embed", "form", "base"}
     assert not [name for _tag, attrs in read.elements for name in attrs if name.startswith("on")]
-
-
-def test_the_policy_lets_in_the_style_sheet_and_nothing_else(page, small):
-    text = page(small)
-    style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
-    assert len(style) == 1
-    digest = base64.b64encode(hashlib.sha256(style[0].encode()).digest()).decode()
+    assert "<script>alert(1)</script>" in read.texts, "a title is text"
+    (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"default-src 'none'; style-src 'sha256-{digest}'" in text
-    assert not Reader(text).values("style")
-
-
-def test_a_title_that_is_a_script_is_shown_as_text(page, small):
-    text = page(small)
-    assert "<script" not in text
-    assert "<script>alert(1)</script>" in Reader(text).texts
+    assert not read.values("style")
 
 
 words = st.text(max_size=60) | st.sampled_from(
@@ -160,37 +135,38 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
     assert made[1].values("href").count(href) >= made[0].values("href").count("l")
 
 
-def test_an_empty_brain_is_told_how_to_begin(page, overview):
-    text = " ".join(Reader(page(overview(notes=0))).texts)
-    assert "This brain is empty." in text
-    assert "No cards yet." in text
-    assert "Over time" not in text
-
-
-def test_a_scope_that_no_card_fits_is_no_empty_brain(page, overview):
-    text = " ".join(Reader(page(overview(), scope="stage NONE")).texts)
-    assert "No cards match. Only stage NONE." in text
-    assert "to see every card" in text
-    assert "empty" not in text
-
-
-def test_an_empty_journal_draws_nothing(page, overview, effect):
-    read = Reader(page(overview(effect(1), effect(2))))
-    text = " ".join(read.texts)
-    assert "2 cards, none of them injected yet." in text
-    assert "there is nothing to draw" in text
-    assert "2 cards have never been given" in text
-    assert "None yet. Proposals need some weeks of use." in text
-    assert "None. Nothing has been injected yet." in text
-    assert "nan" not in text.lower()
-
-
-def test_one_card_is_one_card(page, overview, effect):
-    one = effect(1, injected=1, sessions=1, tokens=80, addressed=1)
-    text = " ".join(Reader(page(overview(one, sessions=1))).texts)
-    assert "1 card. In 1 session, lessons were injected once. Of 1 checklist item checked" in text
-    assert "1 card has" not in text
-    assert not re.search(r"\b1 (?:cards|sessions|times|items)\b", text)
+@pytest.mark.parametrize(
+    ("effects", "scope", "told", "absent"),
+    [
+        ([], "", ["This brain is empty.", "No cards yet."], "Over time"),
+        ([], "stage NONE", ["No cards match. Only stage NONE.", "to see every card"], "empty"),
+        (
+            [{}, {}],
+            "",
+            [
+                "2 cards, none of them injected yet.",
+                "there is nothing to draw",
+                "2 cards have never been given",
+                "None yet. Proposals need some weeks of use.",
+                "None. Nothing has been injected yet.",
+            ],
+            r"(?i)nan",
+        ),
+        (
+            [{"injected": 1, "sessions": 1, "tokens": 80, "addressed": 1}],
+            "",
+            ["1 card. In 1 session, lessons were injected once. Of 1 checklist item checked"],
+            r"1 card has|\b1 (?:cards|sessions|times|items)\b",
+        ),
+    ],
+)
+def test_what_is_told_of_nothing_and_of_one(page, overview, effect, effects, scope, told, absent):
+    made = [effect(number, **counts) for number, counts in enumerate(effects, 1)]
+    seen = {"sessions": 1} if len(made) == 1 else {"notes": 0}
+    text = Reader(page(overview(*made, **seen), scope=scope)).text()
+    for words in told:
+        assert words in text
+    assert not re.search(absent, text)
 
 
 def test_the_lead_says_what_came_back(overview, effect):
@@ -220,7 +196,7 @@ def test_of_many_cards_the_first_are_shown_and_the_rest_are_counted(page, overvi
     used, idle = effect(1, injected=4, sessions=4), effect(2)
     text = page(overview(*many(used, 4_000), *many(idle, 8_000)), rows=rows)
     assert len(text) < 100_000
-    told = " ".join(Reader(text).texts)
+    told = Reader(text).text()
     assert f"… and {4_000 - rows:,} more of this kind" in told
     assert f"… and {8_000 - rows:,} more never given" in told
     assert "12,000 cards." in told
@@ -237,17 +213,22 @@ names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"
 paths = st.lists(names.filter(lambda name: name not in (".", "..")), min_size=1, max_size=4)
 
 
-def test_a_card_beside_the_page_is_named_from_it():
-    assert file_link("/home/a/brain/lessons/x y.md", page_folder="/home/a/brain") == (
-        "lessons/x%20y.md"
-    )
-    assert file_link("/x.md", page_folder="/") == "x.md"
-
-
-@pytest.mark.parametrize("folder", [None, "/home/b", "/home/a/bra"])
-def test_a_card_elsewhere_is_named_in_full(folder):
-    card = "/home/a/brain/lessons/x#1?.md"
-    assert file_link(card, page_folder=folder) == "file:///home/a/brain/lessons/x%231%3F.md"
+@pytest.mark.parametrize(
+    ("path", "folder", "link"),
+    [
+        ("/home/a/brain/lessons/x y.md", "/home/a/brain", "lessons/x%20y.md"),
+        ("/x.md", "/", "x.md"),
+        ("/b/javascript:alert(1).md", "/b", "javascript%3Aalert%281%29.md"),
+        (os.fsdecode(b"/b/caf\xe9.md"), "/b", "caf%E9.md"),
+        (os.fsdecode(b"/b/caf\xe9.md"), None, "file:///b/caf%E9.md"),
+        *(
+            ("/home/a/brain/lessons/x#1?.md", one, "file:///home/a/brain/lessons/x%231%3F.md")
+            for one in (None, "/home/b", "/home/a/bra")
+        ),
+    ],
+)
+def test_a_card_is_named_from_the_page_or_in_full(path, folder, link):
+    assert file_link(path, page_folder=folder) == link
 
 
 @pytest.mark.slow
@@ -259,18 +240,6 @@ def test_a_link_leads_to_its_file(parts):
         target = urlsplit(urljoin(base, file_link(card, page_folder=folder)))
         assert (target.scheme, target.netloc, target.query, target.fragment) == ("file", "", "", "")
         assert unquote_to_bytes(target.path) == os.fsencode(card)
-
-
-def test_a_name_that_poses_as_a_script_stays_a_file():
-    assert (
-        file_link("/b/javascript:alert(1).md", page_folder="/b") == "javascript%3Aalert%281%29.md"
-    )
-
-
-def test_bytes_that_are_no_text_are_named_too():
-    name = os.fsdecode(b"/b/caf\xe9.md")
-    assert file_link(name, page_folder="/b") == "caf%E9.md"
-    assert file_link(name).endswith("/caf%E9.md")
 
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -300,10 +269,6 @@ WEEKS = [f"2026-{month:02}-{day:02}" for month in (3, 4, 5) for day in range(1, 
 amounts = st.lists(st.integers(0, 10**7), max_size=26)
 
 
-def number(text):
-    return float(text.rstrip("%"))
-
-
 @pytest.mark.parametrize(
     ("most", "end"), [(0, 1), (1, 1), (2, 2), (3, 5), (9, 10), (10, 10), (11, 20), (501, 1000)]
 )
@@ -312,59 +277,54 @@ def test_an_axis_ends_at_a_round_number(most, end):
 
 
 @given(amounts)
-def test_no_bar_leaves_its_chart(seen):
-    chart = draw_amounts(WEEKS[: len(seen)], seen, name="n", title="t")
-    assert len(chart.bars) == sum(amount > 0 for amount in seen)
-    for bar in chart.bars:
-        assert 0 <= number(bar.x) <= number(bar.x) + number(bar.width) <= 100.01
-        assert number(bar.height) >= 2
-        assert 0 <= number(bar.y) <= number(bar.y) + number(bar.height) <= HEIGHT + 0.11
-
-
-@given(amounts.filter(any))
-def test_bars_are_as_high_as_what_they_stand_for(seen):
-    chart = draw_amounts(WEEKS[: len(seen)], seen, name="n", title="t")
+def test_bars_stay_in_their_chart_and_are_as_high_as_what_they_stand_for(seen):
+    chart = draw_amounts(WEEKS[: len(seen)], seen, name="n", title="t", summary="s")
     top = int(chart.scale[0].replace(",", ""))
-    shown = [number(bar.height) for bar in chart.bars]
-    meant = [max(HEIGHT * amount / top, 2.0) for amount in seen if amount]
-    assert shown == pytest.approx(meant, abs=0.06)
+    shown = [max(HEIGHT * amount / top, 2.0) for amount in seen if amount]
+    assert [bar.height for bar in chart.bars] == pytest.approx(shown)
+    for bar in chart.bars:
+        assert 0 <= bar.x <= bar.x + bar.width <= 1.001
+        assert 0 <= bar.y <= bar.y + bar.height <= HEIGHT + 0.01
 
 
 def test_an_unknown_week_is_a_gap_in_the_line():
-    chart = draw_shares(WEEKS[:5], [0.5, 1.0, None, 0.25, 0.0], name="n", title="t")
-    assert [dot.y for dot in chart.dots] == ["60.0", "0.0", "90.0", "120.0"]
-    assert [(line.x1, line.x2) for line in chart.lines] == [
-        ("10.00%", "30.00%"),
-        ("70.00%", "90.00%"),
-    ]
+    shares = [0.5, 1.0, None, 0.25, 0.0]
+    chart = draw_shares(WEEKS[:5], shares, name="n", title="t", summary="s")
+    assert [dot.y for dot in chart.dots] == [60, 0, 90, 120]
+    joined = [(round(a.x, 2), round(b.x, 2)) for a, b in chart.lines]
+    assert joined == [(0.1, 0.3), (0.7, 0.9)]
 
 
 def test_weeks_are_named_evenly_apart():
-    named = [draw_amounts(WEEKS[:n], [1] * n, name="n", title="t").weeks for n in range(5)]
+    named = [
+        draw_amounts(WEEKS[:n], [1] * n, name="n", title="t", summary="s").weeks for n in range(5)
+    ]
     assert [len(labels) for labels in named] == [0, 1, 2, 3, 2]
     assert named[3] == tuple(WEEKS[:3])
 
 
-def test_a_chart_is_told_in_words():
-    assert describe_amounts(WEEKS[:3], [4, 9, 2]) == (
-        "15 in 3 weeks; the peak, 9, in the week from 2026-03-02; "
-        "2 in the last week, from 2026-03-03."
-    )
-    assert describe_amounts(WEEKS[:3], [0, 0, 0]) == "None in any week."
-    assert describe_shares(WEEKS[:3], [0.4, None, 0.8]) == (
-        "Known in 2 of 3 weeks: between 40\u00a0% (week from 2026-03-01) and 80\u00a0% (week from "
-        "2026-03-03), lately 80\u00a0%."
-    )
-    assert describe_shares(WEEKS[:1], [None]) == "Unknown in every week."
-
-
-@given(st.integers(0, 50), st.integers(1, 50))
-def test_a_whisker_holds_its_dot(times, of):
-    whisker = place_whisker(rate(times, of), top=1.0)
-    assert whisker is not None
-    assert 0 <= number(whisker.low) <= number(whisker.mean) <= number(whisker.high) <= 100
-
-
-def test_nothing_counted_is_no_whisker():
-    assert place_whisker(rate(0, 0), top=1.0) is None
-    assert share_width(3, 0) == "0.00%"
+@pytest.mark.parametrize(
+    ("draw", "seen", "told"),
+    [
+        (
+            draw_amounts,
+            [4, 9, 2],
+            (
+                "15 in 3 weeks; the peak, 9, in the week from 2026-03-02; "
+                "2 in the last week, from 2026-03-03."
+            ),
+        ),
+        (draw_amounts, [0, 0, 0], "None in any week."),
+        (
+            draw_shares,
+            [0.4, None, 0.8],
+            (
+                "Known in 2 of 3 weeks: between 40\u00a0% (week from 2026-03-01) and 80\u00a0% "
+                "(week from 2026-03-03), lately 80\u00a0%."
+            ),
+        ),
+        (draw_shares, [None], "Unknown in every week."),
+    ],
+)
+def test_a_chart_is_told_in_words(draw, seen, told):
+    assert draw(WEEKS[: len(seen)], seen, name="n", title="t", summary="s").description == told

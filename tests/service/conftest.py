@@ -56,25 +56,23 @@ class Installation:
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
+    def event(self, name, session):
+        return {"session_id": session, "hook_event_name": name, "cwd": str(self.project)}
+
     def prompt(self, session, **variables):
-        event = {
-            "session_id": session,
-            "hook_event_name": "UserPromptSubmit",
-            "cwd": str(self.project),
-            "prompt": PROMPT,
-        }
+        event = {**self.event("UserPromptSubmit", session), "prompt": PROMPT}
         return self.hook(event, **variables)
 
     def lessons(self, *words):
         return self.run(*words).stdout
 
     def run(self, *words, code=0):
+        return self.run_python("-m", "lessons_kb.cli.main", *words, code=code)
+
+    def run_python(self, *words, code=0):
+        command = [self.python, "-I", *words]
         done = subprocess.run(
-            [self.python, "-I", "-m", "lessons_kb.cli.main", *words],
-            capture_output=True,
-            text=True,
-            env=self.environment,
-            cwd="/",
+            command, capture_output=True, text=True, env=self.environment, cwd="/"
         )
         assert done.returncode == code, done.stderr
         return done

@@ -5,6 +5,7 @@ import ctypes
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import time
 import pytest
 
 from lessons_kb import hook_client
+from tests.kit import commit, git
 
 LESSON = "Telegram remote execution must require an allowlist"
 
@@ -21,43 +23,38 @@ pytestmark = [
 ]
 
 
-def test_the_first_hook_answers_and_starts_it(installation):
-    assert LESSON in installation.prompt("first")
-    installation.wait_until(installation.status)
-    assert LESSON in installation.prompt("second")
-    status = installation.status()
-    assert status is not None
-    assert status["answered"] == 1
-    assert status["brains"] == [str(installation.brain)]
-    assert len(installation.pids()) == 1
-
-
-def test_it_opens_the_brain_before_the_second_hook_asks(installation):
+def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installation, tmp_path):
+    elsewhere = str(tmp_path / "another state")
+    alone = installation.prompt("same", LESSONS_DAEMON="0", LESSONS_STATE_HOME=elsewhere)
+    time.sleep(0.5)
+    assert installation.pids() == [], "the variable turns it off"
+    assert "✓ daemon: not running" in installation.lessons("doctor")
     assert LESSON in installation.prompt("first")
     brains = [str(installation.brain)]
     installation.wait_until(lambda: (installation.status() or {}).get("brains") == brains)
     status = installation.status()
-    assert status is not None
     assert (status["answered"], status["last_error"]) == (0, "")
+    assert installation.prompt("second") == alone, "both routes give the same answer"
+    assert installation.status()["answered"] == 1
+    assert installation.pids() == [status["pid"]]
+    assert "✓ daemon: version " in installation.lessons("doctor")
+    path = socket_of(installation)
+    for junk in (b"", b"\xff" * 100, b"GET / HTTP/1.1\r\n\r\n", hook_client.pack(b"a", b"b")):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(path)
+            connection.sendall(junk)
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(100) == b""
+    assert "daemon is stopping" in installation.lessons("daemon", "stop")
+    installation.wait_until(lambda: not installation.pids())
+    assert not os.path.exists(path)
+    assert "daemon: not running" in installation.lessons("daemon", "status")
 
 
 def test_every_folder_that_a_user_moves_is_its_folder_too(installation, tmp_path):
     names = hook_client.IDENTITY.decode().split()
     installation.environment |= {name: str(tmp_path / name.lower()) for name in names}
     assert installation.start()["pid"] == installation.pids()[0]
-
-
-def test_both_routes_give_the_same_answer(installation, tmp_path):
-    elsewhere = str(tmp_path / "another state")
-    alone = installation.prompt("same", LESSONS_DAEMON="0", LESSONS_STATE_HOME=elsewhere)
-    installation.start()
-    assert installation.prompt("other") == alone
-
-
-def test_the_variable_turns_it_off(installation):
-    assert LESSON in installation.prompt("first", LESSONS_DAEMON="0")
-    time.sleep(0.5)
-    assert installation.pids() == []
 
 
 def test_a_brain_turns_it_off(installation):
@@ -82,8 +79,6 @@ def test_settings_that_break_while_it_runs_silence_their_brain_alone(installatio
 
 
 def test_sixteen_first_hooks_start_one(installation):
-    import concurrent.futures
-
     installation.lessons("index")
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(installation.prompt, map(str, range(16))))
@@ -93,27 +88,17 @@ def test_sixteen_first_hooks_start_one(installation):
     assert len(installation.pids()) == 1
 
 
-def test_stop_stops_it_and_leaves_no_socket(installation):
-    installation.start()
-    path = socket_of(installation)
-    assert os.path.exists(path)
-    assert "daemon is stopping" in installation.lessons("daemon", "stop")
-    installation.wait_until(lambda: not installation.pids())
-    assert not os.path.exists(path)
-    assert "daemon: not running" in installation.lessons("daemon", "status")
-
-
-def test_the_doctor_shows_it(installation):
-    assert "✓ daemon: not running" in installation.lessons("doctor")
-    installation.start()
-    assert "✓ daemon: version " in installation.lessons("doctor")
-
-
-def test_a_killed_one_is_replaced(installation):
+def test_one_killed_or_without_its_socket_is_named_and_replaced(installation):
     first = installation.start()["pid"]
-    os.kill(first, signal.SIGKILL)
+    os.kill(first, signal.SIGSTOP)
+    os.unlink(socket_of(installation))
+    assert f"running as pid {first}" in installation.lessons("daemon", "status")
+    os.kill(first, signal.SIGCONT)
+    installation.wait_until(lambda: installation.pids() == [])
+    second = installation.start()["pid"]
+    os.kill(second, signal.SIGKILL)
     assert LESSON in installation.prompt("after the kill")
-    installation.wait_until(lambda: (installation.status() or {}).get("pid") not in (None, first))
+    installation.wait_until(lambda: (installation.status() or {}).get("pid") not in (None, second))
 
 
 def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(installation):
@@ -121,9 +106,10 @@ def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(installation):
     os.kill(pid, signal.SIGSTOP)
     try:
         assert LESSON in installation.prompt("while stopped")
+        assert f"running as pid {pid}" in installation.lessons("daemon", "status")
     finally:
         os.kill(pid, signal.SIGCONT)
-    installation.wait_until(installation.status)
+    assert f"pid {pid}, up" in installation.lessons("daemon", "status")
     events = installation.lessons("events", "--session", "while stopped", "--json")
     assert events.count('"kind": "prompt"') == 1, "what the fallback answered counts once"
 
@@ -160,16 +146,9 @@ def test_a_question_it_has_noted_is_asked(installation, trouble):
     installation.wait_until(
         lambda: installation.prompt("another") and (installation.status() or {})["answered"]
     )
-    said = installation.hook(
-        {
-            "session_id": "s",
-            "hook_event_name": "PreToolUse",
-            "cwd": str(installation.project),
-            "tool_name": "Edit",
-            "tool_use_id": "t1",
-            "tool_input": {"file_path": str(installation.project / "migrations/1.sql")},
-        }
-    )
+    file = str(installation.project / "migrations/1.sql")
+    edit = {"tool_name": "Edit", "tool_use_id": "t1", "tool_input": {"file_path": file}}
+    said = installation.hook({**installation.event("PreToolUse", "s"), **edit})
     assert '"permissionDecision": "deny"' in said  # an edit is refused before the user is asked
     assert said.count("- [ ] Drop the column one release later") == 1
 
@@ -177,32 +156,21 @@ def test_a_question_it_has_noted_is_asked(installation, trouble):
 @pytest.mark.parametrize("how", ["replaced", "in place"])
 def test_it_retires_when_the_package_changes(installation, how):
     pid = installation.start()["pid"]
-    source = installation.package / "errors.py"
-    new = source.with_name("errors.new") if how == "replaced" else source
-    new.write_text(source.read_text() + "\n# a new release\n")
-    new.replace(source)
-    time.sleep(1.1)  # from one look at all files to the next
-    assert LESSON in installation.prompt("after the upgrade")
-    installation.wait_until(lambda: pid not in installation.pids())
-
-
-def test_what_is_replaced_answers_no_more(installation):
-    installation.start()
     source = installation.package / "preflight" / "block.py"
-    new = source.with_name("block.new")
+    new = source.with_name("block.new") if how == "replaced" else source
     new.write_text(source.read_text().replace("[ACTIVE LESSONS", "[NEW RELEASE"))
     new.replace(source)
+    if how == "in place":
+        time.sleep(1.1)  # from one look at all files to the next
+        assert LESSON in installation.prompt("the last of the old one")
+        installation.wait_until(lambda: pid not in installation.pids())
     assert "[NEW RELEASE" in installation.prompt("after the upgrade")
+    installation.wait_until(lambda: pid not in installation.pids())
 
 
 @pytest.mark.parametrize("taken", [".lessons", "all that git does not track"])
 def test_it_speaks_after_its_cache_was_taken_away(installation, taken):
-    def run(*words):
-        subprocess.run(["git", *words], cwd=installation.brain, check=True)
-
-    run("init", "-q")
-    run("add", "-A")
-    run("-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qm", "cards")
+    commit(installation.brain)
     installation.lessons("trust", str(installation.brain))
     pid = installation.start()["pid"]
     installation.wait_until(
@@ -212,7 +180,7 @@ def test_it_speaks_after_its_cache_was_taken_away(installation, taken):
     if taken == ".lessons":
         shutil.rmtree(installation.brain / ".lessons")
     else:
-        run("clean", "-qfdx")
+        git(installation.brain, "clean", "-qfdx")
     assert [LESSON in installation.prompt(f"after {number}") for number in range(3)] == [True] * 3
     assert (installation.status() or {})["pid"] == pid
 
@@ -289,49 +257,9 @@ def test_what_stands_in_the_sockets_place_is_named_and_its_end_noticed(
     in_own_mounts(work)
 
 
-def test_one_whose_socket_was_removed_is_named_and_replaced(installation):
-    installation.start()
-    old = installation.pids()
-    os.kill(old[0], signal.SIGSTOP)  # so that it cannot notice yet
-    os.unlink(socket_of(installation))
-    assert f"running as pid {old[0]}" in installation.lessons("daemon", "status")
-    os.kill(old[0], signal.SIGCONT)
-    installation.wait_until(lambda: installation.pids() == [])
-    assert installation.start()["pid"] != old[0]
-
-
-def test_one_that_is_busy_is_not_called_absent(installation):
-    installation.start()
-    pid = installation.pids()[0]
-    os.kill(pid, signal.SIGSTOP)
-    assert f"running as pid {pid}" in installation.lessons("daemon", "status")
-    os.kill(pid, signal.SIGCONT)
-    assert f"pid {pid}, up" in installation.lessons("daemon", "status")
-
-
-def test_nothing_is_answered_to_what_is_no_request(installation):
-    import socket
-
-    installation.start()
-    for junk in (b"", b"\xff" * 100, b"GET / HTTP/1.1\r\n\r\n", hook_client.pack(b"a", b"b")):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(socket_of(installation))
-            connection.sendall(junk)
-            connection.shutdown(socket.SHUT_WR)
-            assert connection.recv(100) == b""
-    assert installation.status() is not None
-
-
 def socket_of(installation):
     code = (
         "import os; from lessons_kb import hook_client as c;"
         "print(c.socket_path(c.identity(dict(os.environb))))"
     )
-    done = subprocess.run(
-        [installation.python, "-I", "-c", code],
-        capture_output=True,
-        text=True,
-        env=installation.environment,
-        check=True,
-    )
-    return done.stdout.strip()
+    return installation.run_python("-c", code).stdout.strip()

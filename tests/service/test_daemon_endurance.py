@@ -67,12 +67,13 @@ def listeners(path):
 
 def living(installation):
     """Wait until the traffic has started a daemon."""
-    until = time.monotonic() + 30
-    while not (pids := installation.pids()):
+
+    def pids():
         skip_pause(installation)
-        assert time.monotonic() < until, "none was started"
-        time.sleep(0.02)
-    return pids
+        return installation.pids()
+
+    installation.wait_until(pids, 30)
+    return pids()
 
 
 def skip_pause(installation):
@@ -140,17 +141,9 @@ def test_memory_is_flat_over_many_sessions(installation):
         for number in range(SESSIONS // 10):
             session = f"{tenth} {number}"
             assert LESSON in installation.prompt(session)
-            installation.hook(
-                {
-                    "session_id": session,
-                    "hook_event_name": "PostToolUse",
-                    "cwd": str(installation.project),
-                    "tool_name": "Bash",
-                    "tool_input": {"command": "ls"},
-                    "tool_response": {"stdout": "a", "stderr": "", "interrupted": False},
-                    "tool_use_id": session,
-                }
-            )
+            call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": session}
+            call["tool_response"] = {"stdout": "a", "stderr": "", "interrupted": False}
+            installation.hook({**installation.event("PostToolUse", session), **call})
         sizes.append((installation.status() or {})["memory_bytes"])
     assert sizes[-1] < 1.1 * sizes[2], json.dumps(sizes)
 

@@ -1,4 +1,4 @@
-"""A server on one machine, agents on another: TLS, a token, and a wire between the two."""
+"""A server on one machine, agents on another: an address beyond loopback's names, TLS, a token."""
 
 import contextlib
 import json
@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import pytest
 import trustme
 
+from tests.service.web.conftest import wait_until
+
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
 pytestmark = pytest.mark.slow
@@ -29,12 +31,10 @@ CARD = "shop@server:lessons/telegram-allowlist.md"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Machine:
-    """A home and a network of its own."""
+    """A home of its own, and an address."""
 
     home: pathlib.Path
     address: str
-    enter: tuple[str, ...] = ()
-    """What a command is started with, to be in that network."""
 
     def environment(self, **more):
         gone = ("LESSONS_", "XDG_", "SSL_", "CLAUDE")
@@ -44,7 +44,7 @@ class Machine:
 
     def run(self, *command, stdin="", **more):
         return subprocess.run(
-            [*self.enter, *command],
+            command,
             input=stdin,
             capture_output=True,
             text=True,
@@ -68,46 +68,12 @@ class Machine:
 
 @pytest.fixture
 def machines(tmp_path):
-    """The server's machine and an agent's: one end of a wire each, where this user may have one.
-
-    Elsewhere they share the loopback device, and everything else is the same.
-    """
     homes = [tmp_path / name for name in ("server", "agent")]
     for home in homes:
         (home / "work").mkdir(parents=True)
-    name, number = f"lk{os.getpid()}", os.getpid() % 250
-    ours, theirs = (f"10.213.{number}.{end}" for end in (1, 2))
-    with contextlib.ExitStack() as stack:
-
-        def is_done(*words):
-            return subprocess.run(words, capture_output=True).returncode == 0
-
-        wired = os.name == "posix" and shutil.which("ip") and shutil.which("nsenter")
-        if wired and is_done("ip", "netns", "add", name):
-            stack.callback(is_done, "ip", "netns", "delete", name)
-            inside = ("ip", "-n", name)
-            wired = all(
-                is_done(*words)
-                for words in (
-                    ("ip", "link", "add", f"{name}a", "type", "veth", "peer", f"{name}b", "netns", name),
-                    ("ip", "address", "add", f"{ours}/24", "dev", f"{name}a"),
-                    ("ip", "link", "set", f"{name}a", "up"),
-                    (*inside, "address", "add", f"{theirs}/24", "dev", f"{name}b"),
-                    (*inside, "link", "set", f"{name}b", "up"),
-                    (*inside, "link", "set", "lo", "up"),
-                )
-            )  # fmt: skip
-            stack.callback(is_done, "ip", "link", "delete", f"{name}a")
-            enter = ("nsenter", f"--net=/var/run/netns/{name}")
-        else:
-            wired = False
-        if wired:
-            yield (
-                Machine(home=homes[0], address=ours),
-                Machine(home=homes[1], address=theirs, enter=enter),
-            )
-        else:
-            yield tuple(Machine(home=home, address="127.0.0.1") for home in homes)
+    # An address that the server takes for one that others can reach, and that is only ours.
+    address = "127.0.0.2" if sys.platform == "linux" else "127.0.0.1"
+    return [Machine(home=home, address=address) for home in homes]
 
 
 def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path):
@@ -171,13 +137,14 @@ def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path)
 def _wait(url, authority, process):
     context = ssl.create_default_context()
     authority.configure_trust(context)
-    until = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < until:
+
+    def answers():
+        assert process.poll() is None
         with contextlib.suppress(OSError):
             urllib.request.urlopen(url, timeout=10, context=context).close()
-            return
-        time.sleep(0.05)
-    raise AssertionError("the server is never ready")
+            return True
+
+    wait_until(answers, 60)
 
 
 def _ask_daemon(agent):

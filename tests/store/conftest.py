@@ -1,9 +1,12 @@
 import errno
+import multiprocessing
 import os
 
 import pytest
 
 from lessons_kb.store import files as replace_file
+from lessons_kb.store.journal import Journal
+from tests.store.one_card import CARD
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +31,7 @@ def root(tmp_path):
 def card(root):
     path = os.path.join(root, "lessons", "card.md")
     with open(path, "wb") as file:
-        file.write(b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n")
+        file.write(CARD)
     return path
 
 
@@ -44,3 +47,26 @@ def system(request, monkeypatch):
 
         monkeypatch.setattr(os, "link", no_links)
     return request.param
+
+
+@pytest.fixture
+def path(tmp_path):
+    return str(tmp_path / "journal.db")
+
+
+@pytest.fixture
+def journal(path):
+    journal = Journal(path)
+    yield journal
+    journal.close()
+
+
+def in_processes(work, each):
+    """Call ``work`` with each of some arguments, in processes that run at once."""
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=work, args=arguments) for arguments in each]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * len(workers)

@@ -8,33 +8,7 @@ import pytest
 
 from lessons_kb.errors import BrainNotFound, DuplicateCard, InputError, StorageError
 from lessons_kb.store import card_files, trash
-
-CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
-
-
-def bump(data):
-    head, _, rest = data.partition(b"occurrences: ")
-    number, space, rest = rest.partition(b" ")
-    return head + b"occurrences: " + str(int(number) + 1).encode() + space + rest
-
-
-def refused(error):
-    """A message is one line that names the file and what to do."""
-    text = str(error.value)
-    assert "\n" not in text
-    assert ";" in text
-    return text
-
+from tests.store.one_card import CARD, bump, read, refused, write
 
 # Reading
 

@@ -1,5 +1,6 @@
 """The catalogue: a cache that is either right or made anew."""
 
+import contextlib
 import pathlib
 import sqlite3
 from dataclasses import replace
@@ -55,11 +56,6 @@ def catalogue(path):
     catalogue.close()
 
 
-def test_a_new_catalogue_holds_nothing(catalogue):
-    assert catalogue.state() is None
-    assert catalogue.all_cards() == []
-
-
 def test_what_is_committed_is_there_for_the_next_process(path):
     finding = Finding(path="a.md", line=2, rule="r", message="m", fix="x")
     first = Catalogue.open(path)
@@ -92,11 +88,10 @@ def test_removing_and_starting_afresh(catalogue):
     assert sorted(catalogue.numbers()) == ["c.md"]
 
 
-def test_patterns_are_kept_and_counted_without_reading_cards(path):
+def test_patterns_are_kept_and_counted_without_reading_cards(catalogue):
     regex = Pattern(kind="regex", text='say "no" 한글', files=("*.py",))
     first = Detector(pattern=regex, globs=compile_globs(regex.files), size=70)
     second = Detector(pattern=Pattern(kind="command", text="rm", unless="-i"), size=20)
-    catalogue = Catalogue.open(path)
     assert catalogue.commit(STATE, entries=[(1, entry("a.md"))]).detectors == 0
     state = catalogue.commit(
         STATE,
@@ -111,13 +106,11 @@ def test_patterns_are_kept_and_counted_without_reading_cards(path):
     catalogue.verify()
     assert catalogue.commit(STATE, removed=[1]).detectors == 1
     assert catalogue.detectors(most=1_000) == [(2, first)]
-    catalogue.close()
 
 
-@pytest.mark.slow
 def test_many_cards_are_read_at_once(catalogue):
-    catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 2500)])
-    assert len(catalogue.cards(range(1, 2500))) == 2499
+    catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 1200)])
+    assert len(catalogue.cards(range(1, 1200))) == 1199
 
 
 def test_another_process_can_tell_that_something_was_committed(path):
@@ -130,36 +123,32 @@ def test_another_process_can_tell_that_something_was_committed(path):
     two.close()
 
 
-@pytest.mark.parametrize("junk", [b"not a database at all" * 100, b""])
-def test_a_damaged_file_is_replaced(path, junk):
-    pathlib.Path(path).write_bytes(junk)
-    catalogue = Catalogue.open(path)
-    assert catalogue.state() is None
-    catalogue.close()
+def another_format(path):
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE docs (x)")
+        other.execute('CREATE TABLE "odd ""name" (x)')
+        other.execute("PRAGMA user_version = 999")
 
 
-def test_another_format_is_replaced(path):
-    other = sqlite3.connect(path)
-    other.execute("CREATE TABLE docs (x)")
-    other.execute('CREATE TABLE "odd ""name" (x)')
-    other.execute("PRAGMA user_version = 999")
-    other.close()
-    catalogue = Catalogue.open(path)
-    assert catalogue.state() is None
-    assert catalogue.numbers() == {}
-    catalogue.close()
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda path: path.write_bytes(b"not a database at all" * 100),
+        lambda path: path.touch(),
+        lambda path: path.mkdir(),
+        another_format,
+    ],
+)
+def test_what_is_no_catalogue_is_replaced(path, place):
+    place(pathlib.Path(path))
+    with contextlib.closing(Catalogue.open(path)) as catalogue:
+        assert catalogue.state() is None
+        assert catalogue.numbers() == {}
 
 
 def test_a_place_that_cannot_be_opened_is_one_line(tmp_path):
     with pytest.raises(StorageError, match="cannot open the catalogue"):
         Catalogue.open(str(tmp_path / "nowhere" / "catalogue.db"))
-
-
-def test_a_folder_in_its_place_is_replaced(path):
-    pathlib.Path(path).mkdir()
-    catalogue = Catalogue.open(path)
-    assert catalogue.state() is None
-    catalogue.close()
 
 
 def test_cards_survive_json_and_defaults_cost_nothing():
@@ -170,8 +159,7 @@ def test_cards_survive_json_and_defaults_cost_nothing():
     assert card_from_json(empty.id, card_to_json(empty)) == empty
 
 
-def test_guards_change_with_their_cards(tmp_path):
-    catalogue = Catalogue.open(str(tmp_path / "catalogue.db"))
+def test_guards_change_with_their_cards(catalogue):
     globs = {name: compile_globs([f"{name}/**", f"**/{name}.py"]) for name in ("web", "api")}
     entries = [(1, entry("a.md", globs=globs["web"])), (2, entry("b.md", globs=globs["api"]))]
     catalogue.commit(STATE, entries=entries)
@@ -180,12 +168,9 @@ def test_guards_change_with_their_cards(tmp_path):
     assert catalogue.guarding(["web/web.py", "api/x"]) == {1: ("api/x",)}
     catalogue.commit(STATE, afresh=True)
     assert catalogue.guarding(["api/x"]) == {}
-    catalogue.close()
 
 
-def test_a_path_of_any_characters_may_be_guarded(tmp_path):
-    catalogue = Catalogue.open(str(tmp_path / "catalogue.db"))
+def test_a_path_of_any_characters_may_be_guarded(catalogue):
     path = "caf\udce9/a\n'b.py"
     catalogue.commit(STATE, entries=[(1, entry("a.md", globs=compile_globs(["caf\udce9/"])))])
     assert catalogue.guarding([path, "cafe/x"]) == {1: (path,)}
-    catalogue.close()

@@ -1,7 +1,6 @@
 """The events of a journal: one row each, once, without secrets, of bounded size."""
 
 import json
-import multiprocessing
 import os
 import pathlib
 import random
@@ -16,6 +15,7 @@ import pytest
 
 from lessons_kb.model import Event, as_data
 from lessons_kb.store.journal import MAX_OUTPUT_CHARS, MAX_RECORD_CHARS, MAX_TARGETS, Journal
+from tests.store.conftest import in_processes
 
 FULL = Event(
     kind="test",
@@ -35,27 +35,13 @@ FULL = Event(
 )
 
 
-@pytest.fixture
-def path(tmp_path):
-    return str(tmp_path / "journal.db")
-
-
-@pytest.fixture
-def journal(path):
-    journal = Journal(path)
-    yield journal
-    journal.close()
-
-
 def test_an_event_comes_back_as_it_was(journal):
+    journal.events.append(Event(kind="prompt"))  # of now
+    assert abs(journal.events.find()[0].at - time.time()) < 60
+    journal.upkeep.prune(time.time() + 60)
     assert journal.events.append(FULL) is True
     assert journal.events.append(Event(kind="prompt", at=1_700_000_001.0)) is True
     assert journal.events.find() == [FULL, Event(kind="prompt", at=1_700_000_001.0)]
-
-
-def test_an_event_without_a_time_is_of_now(journal):
-    journal.events.append(Event(kind="prompt"))
-    assert abs(journal.events.find()[0].at - time.time()) < 60
 
 
 def test_the_same_observation_counts_once(journal):
@@ -87,14 +73,9 @@ def test_without_an_id_equal_events_are_one_only_where_that_is_asked_for(journal
 
 def test_events_are_found_by_session_kind_tool_and_time(journal):
     for number in range(6):
-        journal.events.append(
-            Event(
-                kind=("prompt", "edit", "read")[number % 3],
-                at=100.0 + number,
-                session="ab"[number % 2],
-                tool=("", "Edit", "Read")[number % 3],
-            )
-        )
+        kind, tool = (("prompt", ""), ("edit", "Edit"), ("read", "Read"))[number % 3]
+        session = "ab"[number % 2]
+        journal.events.append(Event(kind=kind, at=100.0 + number, session=session, tool=tool))
 
     def times(**filters):
         return [event.at - 100 for event in journal.events.find(**filters)]  # type: ignore[arg-type]
@@ -181,27 +162,18 @@ def test_no_secret_reaches_the_file(journal, path):
     assert "could not log in" in kept
 
 
-def _append(path, writer, number):
+def _append(path, writer):
     journal = Journal(path)
-    for count in range(number):
+    for count in range(250):
         journal.events.append(
             Event(kind="tool", session=f"s{writer}", id=f"{count}", text="x" * 50)
         )
-    journal.close()
 
 
 @pytest.mark.slow
-def test_events_of_parallel_processes_are_all_there(path):
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_append, args=(path, n, 250)) for n in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0] * 4
-    journal = Journal(path)
+def test_events_of_parallel_processes_are_all_there(path, journal):
+    in_processes(_append, [(path, n) for n in range(4)])
     assert len(journal.events.find()) == 1000
-    journal.close()
 
 
 def test_a_run_is_written_once_when_it_ends(journal):
@@ -228,7 +200,7 @@ sys.stdin.read() if sys.argv[2] == "wait" else os.kill(os.getpid(), signal.SIGKI
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="kills with a signal")
-def test_what_a_killed_process_left_running_ends_as_cancelled(path):
+def test_what_a_killed_process_left_running_ends_as_cancelled(path, journal):
     killed = subprocess.run([sys.executable, "-c", KILLED, path, "die"], stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
     living = subprocess.Popen(
@@ -237,7 +209,6 @@ def test_what_a_killed_process_left_running_ends_as_cancelled(path):
     with living:
         assert living.stdout is not None
         living.stdout.readline()
-        journal = Journal(path)
         journal.prune_daily(lambda: 90, now=10.0)
         (event,) = journal.events.find()
         assert (event.kind, event.outcome, event.text) == ("test", "cancelled", "pytest")
@@ -250,4 +221,3 @@ def test_what_a_killed_process_left_running_ends_as_cancelled(path):
         assert journal.runs.end_abandoned() == 1
         assert [event.outcome for event in journal.events.find()] == ["cancelled"] * 2
         assert os.listdir(os.path.join(os.path.dirname(path), "runs")) == []
-        journal.close()

@@ -1,10 +1,9 @@
 """The journal: what a session has in its context, what is counted, what its guards remember."""
 
-import multiprocessing
 import os
 import pathlib
 import sqlite3
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -12,22 +11,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import Event
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.journal import _MIGRATIONS, Journal
-
-
-@pytest.fixture
-def path(tmp_path):
-    return str(tmp_path / "journal.db")
-
-
-@pytest.fixture
-def journal(path):
-    journal = Journal(path)
-    yield journal
-    journal.close()
-
-
-def test_turns_count_per_session(journal):
-    assert [journal.next_turn("a"), journal.next_turn("a"), journal.next_turn("b")] == [1, 2, 1]
+from tests.store.conftest import in_processes
 
 
 def test_what_was_given_is_in_the_context_until_compacted(journal):
@@ -66,11 +50,6 @@ def test_a_rank_is_the_number_in_the_block(journal):
     journal.next_turn("s", by=2)
     assert sorted(journal.injections.ranked("s")) == [(2, 2, "x.md"), (2, 5, "y.md")]
     assert journal.injections.ranked("t") == []
-
-
-def test_the_file_is_private(path):
-    Journal(path).close()
-    assert os.stat(path).st_mode & 0o077 == 0
 
 
 def test_a_newer_journal_is_left_alone(path):
@@ -133,9 +112,8 @@ def test_a_journal_of_the_first_version_goes_on(path):
     journal.close()
 
 
-def test_what_is_counted_by_day_outlives_what_is_forgotten(path):
+def test_what_is_counted_by_day_outlives_what_is_forgotten(journal):
     day = 86_400.0
-    journal = Journal(path)
     journal.record_injections("s", turn=1, at=int(day * 100), cards=[("x.md", "", 1)])
     journal.record_injections("s", turn=2, at=int(day * 100), cards=[("x.md", "", 1)])
     journal.count("x.md", "bumped", at=day * 101)
@@ -158,7 +136,6 @@ def test_what_is_counted_by_day_outlives_what_is_forgotten(path):
     whats = [what for _card, what, _day, _times in journal.counts("x.md")]
     assert whats == ["injected", "sessions", "tokens", "bumped"]
     assert journal.counts("x.md")[0][2].startswith("1970-04-1")
-    journal.close()
 
 
 def test_forgetting_is_asked_for_once_a_day(path):
@@ -177,7 +154,6 @@ def test_forgetting_is_asked_for_once_a_day(path):
 
 
 def test_a_transaction_is_all_or_nothing(journal):
-
     def fail_half_way():
         with journal.transaction():
             journal.events.append(Event(kind="prompt"))
@@ -201,52 +177,33 @@ def _count_in_state(path, times):
             seen = int(journal.guard_state("s") or 0)
             journal.events.append(Event(kind="tool", session="s"))
             journal.keep_guard_state("s", str(seen + 1))
-    journal.close()
 
 
 @pytest.mark.slow
-def test_guards_of_parallel_processes_take_turns(path):
-    _in_processes(_count_in_state, (path, 100), 4)
-    journal = Journal(path)
+def test_guards_of_parallel_processes_take_turns(path, journal):
+    in_processes(_count_in_state, [(path, 100)] * 4)
     assert journal.guard_state("s") == "400"
-    journal.close()
+    assert os.stat(path).st_mode & 0o077 == 0
 
 
 def test_threads_take_turns_too(journal):
-
-    def count():
+    def count(_):
         for _ in range(50):
             with journal.transaction():
                 journal.keep_guard_state("s", str(int(journal.guard_state("s") or 0) + 1))
 
-    threads = [threading.Thread(target=count) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(count, range(4)))
     assert journal.guard_state("s") == "200"
-
-
-def _in_processes(work, arguments, number):
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=work, args=arguments) for _ in range(number)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert [worker.exitcode for worker in workers] == [0] * number
 
 
 def _count_turns(path, times):
     journal = Journal(path)
     for _ in range(times):
         journal.next_turn("s")
-    journal.close()
 
 
 @pytest.mark.slow
-def test_no_turn_is_lost_between_processes(path):
-    _in_processes(_count_turns, (path, 50), 4)
-    journal = Journal(path)
-    assert journal.next_turn("s") == 201
-    journal.close()
+def test_no_turn_is_lost_between_processes(path, journal):
+    in_processes(_count_turns, [(path, 50)] * 4)
+    assert [journal.next_turn("s"), journal.next_turn("other")] == [201, 1]

@@ -8,43 +8,26 @@ from hypothesis import strategies as st
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.user_state import brain_key, make_private, state_dir, write_private
+from lessons_kb.store.user_state import brain_key, state_dir, write_private
+from tests.kit import write
 
 
-def test_every_ancestor_with_a_mark_is_a_brain_nearest_first(tmp_path):
-    (tmp_path / "a" / ".lessons").mkdir(parents=True)
-    (tmp_path / "a" / "b" / "c" / "d").mkdir(parents=True)
-    (tmp_path / "a" / "b" / "c" / "lessons.toml").write_text("")
+def test_brains_are_the_marked_folders_around_a_directory_nearest_first(tmp_path):
     real = os.path.realpath(tmp_path)
-    found = locate.find_brains(str(tmp_path / "a" / "b" / "c" / "d"))
-    assert found[:2] == [f"{real}/a/b/c", f"{real}/a"]
-
-
-def test_the_working_directory_itself_counts_and_links_are_resolved(tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "real" / "lessons.toml").write_text("")
-    (tmp_path / "link").symlink_to("real")
-    assert locate.find_brains(str(tmp_path / "link"))[0] == os.path.realpath(tmp_path / "real")
-
-
-def test_a_folder_named_like_the_file_is_no_mark(tmp_path):
-    (tmp_path / "lessons.toml").mkdir()
-    (tmp_path / ".lessons").write_text("")
-    assert os.path.realpath(tmp_path) not in locate.find_brains(str(tmp_path))
-
-
-def test_a_directory_that_is_gone_has_the_brains_of_its_ancestors(tmp_path):
-    (tmp_path / ".lessons").mkdir()
-    assert locate.find_brains(str(tmp_path / "gone" / "too"))[0] == os.path.realpath(tmp_path)
+    write(tmp_path, "a/.lessons/x", "")
+    write(tmp_path, "a/b/lessons.toml/x", "")  # a folder of that name is no mark
+    write(tmp_path, "a/b/.lessons", "")  # nor is a file of this
+    write(tmp_path, "a/b/c/lessons.toml", "")
+    (tmp_path / "link").symlink_to("a/b/c")
+    for inside in ("a/b/c", "a/b/c/gone/too", "link"):
+        assert locate.find_brains(f"{real}/{inside}")[:2] == [f"{real}/a/b/c", f"{real}/a"]
 
 
 def test_git_top_takes_a_repository_a_worktree_and_nothing_else(tmp_path):
-    (tmp_path / "repo" / ".git").mkdir(parents=True)
-    (tmp_path / "repo" / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
-    (tmp_path / "repo" / "sub" / ".git").mkdir(parents=True)  # empty: no repository
-    (tmp_path / "tree" / "deep").mkdir(parents=True)
-    (tmp_path / "tree" / ".git").write_text("gitdir: /elsewhere\n")
     real = os.path.realpath(tmp_path)
+    write(tmp_path, "repo/.git/HEAD", "ref: refs/heads/main\n")
+    (tmp_path / "repo/sub/.git").mkdir(parents=True)  # empty: no repository
+    write(tmp_path, "tree/.git", "gitdir: /elsewhere\n")
     assert locate.git_top(f"{real}/repo/sub") == f"{real}/repo"
     assert locate.git_top(f"{real}/tree/deep") == f"{real}/tree"
     assert locate.git_top(real) is None
@@ -80,17 +63,6 @@ def test_one_folder_for_state_and_data_keeps_drafts_out_of_the_users_brain(monke
     assert locate.state_home() == locate.user_brain() + "/.state"
 
 
-def test_a_relative_xdg_path_is_ignored(monkeypatch, home):
-    monkeypatch.delenv("LESSONS_STATE_HOME")
-    monkeypatch.setenv("XDG_STATE_HOME", "relative")
-    assert locate.state_home() == f"{home}/.local/state/lessons-kb"
-
-
-def test_one_variable_moves_the_state_home(monkeypatch, tmp_path):
-    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "s"))
-    assert locate.state_home() == str(tmp_path / "s")
-
-
 def test_other_systems_ask_platformdirs(monkeypatch):
     import platformdirs
 
@@ -116,13 +88,13 @@ def test_no_home_at_all_is_one_line(monkeypatch):
         locate.state_home()
 
 
-def test_a_plain_path_stays_readable():
-    assert brain_key("/nonexistent/my-repo_1.0") == "+nonexistent+my-repo_1.0"
-
-
-def test_what_is_unsafe_in_a_name_becomes_hexadecimal():
-    assert brain_key("/nonexistent/a b+c=d") == "+nonexistent+a=20=b=2b=c=3d=d"
-    assert brain_key("/nonexistent/교훈") == "+nonexistent+=eab590ed9b88="
+@pytest.mark.parametrize(("path", "key"), [
+    ("/nonexistent/my-repo_1.0", "+nonexistent+my-repo_1.0"),
+    ("/nonexistent/a b+c=d", "+nonexistent+a=20=b=2b=c=3d=d"),
+    ("/nonexistent/교훈", "+nonexistent+=eab590ed9b88=")
+])  # fmt: skip
+def test_a_key_is_the_path_with_what_is_unsafe_as_hexadecimal(path, key):
+    assert brain_key(path) == key
 
 
 def test_a_long_path_is_cut_and_still_has_its_own_key():
@@ -155,26 +127,21 @@ def test_keys_are_file_names_and_never_collide(first, second):
         assert len(key) <= 200
 
 
-def test_a_link_and_its_target_are_one_brain(tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    assert brain_key(str(tmp_path / "link")) == brain_key(str(tmp_path / "real"))
-
-
-def test_the_folder_is_private_all_the_way(root, home):
+@pytest.fixture
+def loose():
+    """A umask that hides nothing."""
     old = os.umask(0)
-    try:
-        folder = state_dir(root)
-    finally:
-        os.umask(old)
+    yield
+    os.umask(old)
+
+
+def test_the_folder_is_private_all_the_way(root, home, loose):
+    assert not os.path.exists(state_dir(root, create=False))
+    folder = state_dir(root)
     assert os.path.dirname(folder) == f"{home}/state/brains"
     for path in (folder, os.path.dirname(folder), f"{home}/state"):
         assert stat.S_IMODE(os.stat(path).st_mode) == 0o700
     assert state_dir(root) == folder
-
-
-def test_asking_without_making(root):
-    assert not os.path.exists(state_dir(root, create=False))
 
 
 def test_a_state_home_that_cannot_be_made_is_one_line(root, home):
@@ -184,25 +151,13 @@ def test_a_state_home_that_cannot_be_made_is_one_line(root, home):
     assert "\n" not in str(caught.value)
 
 
-def test_private_files_are_private_and_whole(tmp_path):
-    path = str(tmp_path / "file")
-    old = os.umask(0)
-    try:
-        write_private(path, b"one")
-        write_private(path, b"two")
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
-    assert (tmp_path / "file").read_bytes() == b"two"
+def test_private_files_are_private_and_whole(tmp_path, loose):
+    path = tmp_path / "file"
+    for data in (b"one", b"two"):
+        write_private(str(path), data)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_bytes() == b"two"
     assert os.listdir(tmp_path) == ["file"]
-
-
-def test_a_folder_made_twice_is_no_error(tmp_path):
-    make_private(str(tmp_path / "a" / "b"))
-    make_private(str(tmp_path / "a" / "b"))
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError):
-        make_private(str(tmp_path / "file" / "b"))
 
 
 def test_a_private_file_that_cannot_be_written_stays_as_it_was(tmp_path, monkeypatch):

@@ -15,31 +15,7 @@ from lessons_kb.store import catalogue as mounts
 from lessons_kb.store import files as disk
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import Journal
-
-CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def bump(data):
-    head, _, rest = data.partition(b"occurrences: ")
-    number, space, rest = rest.partition(b" ")
-    return head + b"occurrences: " + str(int(number) + 1).encode() + space + rest
-
-
-def only_the_card(root):
-    return os.listdir(os.path.join(root, "lessons")) == ["card.md"]
-
-
-def refused(error):
-    """A message is one line that names the file and what to do."""
-    text = str(error.value)
-    assert "\n" not in text
-    assert ";" in text
-    return text
+from tests.store.one_card import BUMPED, CARD, bump, only_the_card, read, refused
 
 
 @pytest.mark.parametrize(("code", "words"), [
@@ -47,7 +23,7 @@ def refused(error):
     (errno.EDQUOT, "quota"),
     (errno.EROFS, "read-only"),
     (errno.EACCES, "no permission"),
-    (errno.EIO, "check the disk"),
+    (errno.EIO, "check the disk")
 ])  # fmt: skip
 @pytest.mark.parametrize("call", ["open", "write", "fsync"])
 def test_what_the_system_refuses_is_one_line_and_nothing_is_lost(
@@ -112,47 +88,42 @@ def test_a_disk_that_is_really_full(tmp_path, mount):
     assert read(f"{root}/card.md") == CARD
     assert sorted(os.listdir(root)) == ["ballast", "card.md"]
     os.unlink(f"{root}/ballast")
-    assert card_files.rewrite(root, "card.md", bump) == CARD.replace(b"1", b"2")
+    assert card_files.rewrite(root, "card.md", bump) == BUMPED
 
 
-def test_a_file_system_that_is_really_read_only(root, card, mount):
-    mount(root, "--bind", root)
-    subprocess.run(["mount", "-o", "remount,bind,ro", root], check=True)
-    for act in (
-        lambda: card_files.rewrite(root, "lessons/card.md", bump),
-        lambda: card_files.create(root, "lessons/new.md", b"x"),
-        lambda: card_files.move(root, "lessons/card.md", "lessons/other.md"),
-        lambda: trash.put(root, "lessons/card.md"),
-    ):
-        with pytest.raises(StorageError, match="read-only") as error:
-            act()
+WRITING = (
+    lambda root: card_files.rewrite(root, "lessons/card.md", bump),
+    lambda root: card_files.create(root, "lessons/new.md", b"x"),
+    lambda root: card_files.move(root, "lessons/card.md", "lessons/other.md"),
+    lambda root: trash.put(root, "lessons/card.md"),
+)
+
+
+@pytest.fixture(params=["file system", "folder"])
+def unwritable(request, root, card):
+    """Take away the right to write, from the superuser too; yield what is said of it."""
+    folder = os.path.dirname(card)
+    if request.param == "file system":
+        request.getfixturevalue("mount")(root, "--bind", root)
+        subprocess.run(["mount", "-o", "remount,bind,ro", root], check=True)
+        yield "read-only"
+        return
+    lock, unlock = ["chattr", "+i"], ["chattr", "-i"]
+    if os.geteuid() != 0:
+        lock, unlock = ["chmod", "500"], ["chmod", "700"]
+    if subprocess.run([*lock, folder], capture_output=True).returncode:
+        pytest.skip("no immutable folders here")
+    yield r"permi(ssion|tted)"
+    subprocess.run([*unlock, folder], check=True)
+
+
+def test_where_nothing_can_be_written_it_is_said_and_the_card_stays(root, card, unwritable):
+    for act in WRITING:
+        with pytest.raises(StorageError, match=unwritable) as error:
+            act(root)
         refused(error)
     assert card_files.read_bytes(root, "lessons/card.md", limit=100) == CARD
     assert trash.entries(root) == []
-
-
-def test_a_folder_that_cannot_be_changed(root, card):
-    """The superuser may write anywhere but into what is immutable."""
-    folder = os.path.dirname(card)
-    if os.geteuid() != 0:
-        os.chmod(folder, 0o500)
-    elif subprocess.run(["chattr", "+i", folder], capture_output=True).returncode:
-        pytest.skip("no immutable folders here")
-    try:
-        for act in (
-            lambda: card_files.rewrite(root, "lessons/card.md", bump),
-            lambda: card_files.create(root, "lessons/new.md", b"x"),
-            lambda: trash.put(root, "lessons/card.md"),
-        ):
-            with pytest.raises(StorageError, match=r"permi(ssion|tted)") as error:
-                act()
-            refused(error)
-    finally:
-        if os.geteuid() != 0:
-            os.chmod(folder, 0o700)
-        else:
-            subprocess.run(["chattr", "-i", folder], check=True)
-    assert read(card) == CARD
     assert only_the_card(root)
 
 

@@ -1,6 +1,7 @@
 """SPEC §2 "Scan" and §3 "racily clean"."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -9,15 +10,16 @@ from lessons_kb.store.scan import (
     format_manifest,
     mark_racy,
     parse_manifest,
-    scan,
+    scan_brain,
     settings_signature,
 )
 from lessons_kb.text.patterns import compile_globs
 
 
-def look(root, **changes):
-    options = {"folders": DEFAULTS.folders, "max_files": 100, "max_file_bytes": 1000, **changes}
-    return scan(str(root), **options)  # type: ignore[arg-type]
+def look(root, *, ignored=(), last=None, folders=DEFAULTS.folders, **limits):
+    index = replace(DEFAULTS.index, **{"max_files": 100, "max_file_bytes": 1000, **limits})
+    settings = replace(DEFAULTS, folders=folders, index=index)
+    return scan_brain(str(root), settings, ignored, last=last)
 
 
 def write(root, *names, text="# x\n"):
@@ -127,13 +129,13 @@ def test_of_too_many_cards_the_newest_and_the_most_recurrent_stay(tmp_path):
     write(tmp_path, "note.md")
     found = look(tmp_path, max_files=4)
     assert sorted(found.files) == [f"lessons/{name}.md" for name in "abde"]
-    last = found.manifest, found.beyond
-    assert look(tmp_path, max_files=4, last=last) == found
+
+    assert look(tmp_path, max_files=4, last=found) == found
     write(tmp_path, "lessons/new.md", text="# New\n")
-    assert "lessons/new.md" in look(tmp_path, max_files=4, last=last).files
+    assert "lessons/new.md" in look(tmp_path, max_files=4, last=found).files
     (tmp_path / "lessons/c.md").write_text("---\noccurrences: 20\n---\n")
     os.utime(tmp_path / "lessons/c.md", (1, 1))
-    assert "lessons/c.md" in look(tmp_path, max_files=4, last=last).files
+    assert "lessons/c.md" in look(tmp_path, max_files=4, last=found).files
 
 
 def test_equal_manifests_mean_nothing_changed(tmp_path):
@@ -171,7 +173,7 @@ def test_manifests_are_read_back(tmp_path):
     (999_999_999_990_000_500, True),  # within a kernel tick before it
     (999_999_990_000_000_500, False),
     (999_999_999_000_000_000, True),  # whole seconds: the file system rounds
-    (999_999_990_000_000_000, False),
+    (999_999_990_000_000_000, False)
 ])  # fmt: skip
 def test_a_file_too_young_to_be_vouched_for_is_marked(modified, racy):
     signature = f"{modified}.{modified}.7.42"

@@ -4,18 +4,7 @@ import pytest
 
 from lessons_kb.errors import CardNotFound, DuplicateCard, StorageError
 from lessons_kb.store import trash
-
-CARD = b"---\r\noccurrences: 1 # seen\r\n---\r\n# Card  \r\nbody\n"
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def write(path, data):
-    with open(path, "wb") as file:
-        file.write(data)
+from tests.store.one_card import CARD, read, write
 
 
 def test_what_was_deleted_comes_back_as_it_was(root, card):
@@ -27,6 +16,7 @@ def test_what_was_deleted_comes_back_as_it_was(root, card):
     assert (entry.name, entry.path, entry.why) == (name, "lessons/card.md", "deleted")
     assert entry.size == len(CARD)
     assert entry.when.endswith("Z")
+    os.rmdir(f"{root}/lessons")  # and its folder, if need be
     assert trash.restore(root, "lessons/card.md") == "lessons/card.md"
     after = os.stat(card)
     assert (after.st_mode, after.st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
@@ -47,18 +37,16 @@ def test_across_file_systems_too(tmp_path, mount):
 
 
 def test_across_file_systems_a_save_during_the_copy_is_kept(tmp_path, mount, monkeypatch):
-    from lessons_kb.store import trash as kept
-
     root = mount(tmp_path / "other", "-t", "tmpfs", "tmpfs")
     write(f"{root}/card.md", CARD)
-    real = kept.write_private
+    real = trash.write_private
 
     def save_meanwhile(path, data):
         real(path, data)
         if path.endswith("card") and data == CARD:
             write(f"{root}/card.md", b"saved meanwhile")
 
-    monkeypatch.setattr(kept, "write_private", save_meanwhile)
+    monkeypatch.setattr(trash, "write_private", save_meanwhile)
     trash.put(root, "card.md")
     trash.restore(root, "card.md")
     assert read(f"{root}/card.md") == b"saved meanwhile"
@@ -84,13 +72,6 @@ def test_restoring_never_overwrites(root, card):
         trash.restore(root, "lessons/card.md")
     assert read(card) == b"new"
     assert len(trash.entries(root)) == 1
-
-
-def test_a_folder_that_is_gone_is_made_again(root, card):
-    trash.put(root, "lessons/card.md")
-    os.rmdir(f"{root}/lessons")
-    trash.restore(root, "lessons/card.md")
-    assert read(card) == CARD
 
 
 def test_a_name_that_is_not_there_suggests_the_nearest(root, card):
@@ -153,12 +134,6 @@ def test_an_entry_with_a_damaged_note_is_still_listed_and_comes_back(root, card)
     (found,) = trash.entries(root)
     assert found.path == f"recovered-{name}.md"
     assert read(f"{root}/{trash.restore(root, name)}") == CARD
-
-
-def test_two_brains_have_two_trashes(root, card, tmp_path):
-    trash.put(root, "lessons/card.md")
-    (tmp_path / "other").mkdir()
-    assert trash.entries(str(tmp_path / "other")) == []
 
 
 DAY_NS = 86_400 * 10**9

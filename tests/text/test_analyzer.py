@@ -1,8 +1,6 @@
 """What a text is found by."""
 
 import string
-import subprocess
-import sys
 import threading
 import time
 import unicodedata
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 
 from lessons_kb.text import analyzer
 from lessons_kb.text.analyzer import (
-    ANALYZER_VERSION,
     HAN,
     HANGUL,
     KANA,
@@ -89,12 +86,6 @@ def test_other_scripts(text, terms):
     assert analyze(text) == terms
 
 
-def test_version_tells_ours_and_the_stemmers():
-    assert isinstance(ANALYZER_VERSION, int)
-    assert ANALYZER_VERSION // 10_000 == 1
-    assert ANALYZER_VERSION % 10_000 > 100
-
-
 def test_words_are_stemmed_and_stop_words_dropped():
     assert analyze("The handlers were retrying; it did not retry") == ["handler", "retri", "retri"]
 
@@ -110,18 +101,18 @@ def test_particles_do_not_hide_a_korean_word():
     assert {"허용", "용목", "목록"} <= card & set(analyze("허용목록이 없는 봇"))
 
 
-@pytest.mark.parametrize("word", ["x" * 65, "A1b2" * 20, "data:" + "Q" * 4000])
-def test_encoded_data_is_dropped(word):
+BASE64 = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkM9QDwADhgGAWjR9awAAAABJRU5ErkJggg"
+    * 40
+)
+
+
+@pytest.mark.parametrize(("word", "terms"), [
+    ("x" * 65, 1), ("A1b2" * 20, 1), ("data:" + "Q" * 4000, 1), (BASE64, len(BASE64) / 6),
+])  # fmt: skip
+def test_encoded_data_is_dropped(word, terms):
     assert all(len(term) <= analyzer.MAX_WORD for term in analyze(word))
-    assert len(analyze(word)) <= 1
-
-
-def test_base64_costs_no_more_terms_than_prose():
-    blob = (
-        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkM9QDwADhgGAWjR9awAAAABJRU5ErkJggg"
-        * 40
-    )
-    assert len(analyze(blob)) < len(blob) / 6
+    assert len(analyze(word)) <= terms
 
 
 WILD = st.text(
@@ -203,18 +194,6 @@ def test_time_is_linear_on_hostile_runs(unit):
     assert time.process_time() - began < 30
 
 
-def test_import_is_cheap_for_a_hook(python_path):
-    code = (
-        "import sys; before = set(sys.modules); import lessons_kb.text.analyzer\n"
-        "heavy = {'typing', 'pathlib', 'logging', 'dataclasses', 'numpy', 'threading'}\n"
-        "print(sorted((set(sys.modules) - before) & heavy))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=python_path
-    )
-    assert done.stdout.strip() == "[]", done.stderr
-
-
 @pytest.mark.parametrize(("text", "pairs"), [
     ("the local base branch", [("local", "base"), ("base", "branch")]),
     ("a stale branch of main", [("stale", "branch"), ("branch", "main")]),
@@ -252,5 +231,4 @@ def test_most_letters_decide(text, script):
 
 
 def test_a_word_of_two_scripts_is_of_the_later_one():
-    assert find_script_of_word("api") == LATIN
-    assert find_script_of_word("api修复") == HAN
+    assert (find_script_of_word("api"), find_script_of_word("api修复")) == (LATIN, HAN)

@@ -29,6 +29,21 @@ MATCHING = [
     ("한글/*.md", "한글/파일.md"),
     ("**/migrations/**", "app/db/migrations/0001.py"),
     ("(a)/*.py", "(a)/x.py"),
+    # Python warns of classes that look like set operations on the error output of who compiles them
+    ("[[a]x", "[x"),
+    ("[+--]", ","),
+    ("[a&&b]", "&"),
+    ("[a||b]", "|"),
+    ("[a~~b]", "~"),
+    ("[]a[]", "["),
+    ("\\[a[[]", "[a["),
+    ("[!-a]x", "bx"),
+    # later ones take back
+    ("src/** !src/legacy/** src/legacy/keep.py", "src/a.py"),
+    ("src/** !src/legacy/** src/legacy/keep.py", "src/legacy/keep.py"),
+    ("* !lessons/ !lessons/a.md", "notes/"),
+    ("* !lessons/ !lessons/a.md", "lessons/b.md"),
+    ("* !lessons/ !lessons/a.md", "lessons/deep/"),
 ]
 NOT_MATCHING = [
     ("src/**/*.py", "lib/src/a.py"),
@@ -36,29 +51,28 @@ NOT_MATCHING = [
     ("docs/", "docs"),
     ("src/*.py", "src/a/b.py"),
     ("*.py", "x.pyc"),
-    ("# comment", "# comment"),
+    ("#comment", "#comment"),
     ("", "anything"),
     ("!src/a.py", "src/a.py"),
     ("*.{ts,tsx}", "a.{ts,tsx}"),
     ("x[!a]y", "x/y"),
+    ("[!-a]x", "ax"),
+    ("[!-a]x", "-x"),
+    ("src/** !src/legacy/** src/legacy/keep.py", "src/legacy/a.py"),
+    ("* !lessons/ !lessons/a.md", "lessons/"),
+    ("* !lessons/ !lessons/a.md", "lessons/a.md"),
+    ("*", "a" * (MAX_PATH + 1)),
 ]
 
 
 @pytest.mark.parametrize(("glob", "path"), MATCHING)
 def test_matching(glob, path):
-    assert match_globs(compile_globs([glob]), path)
+    assert match_globs(compile_globs(glob.split(" ")), path)
 
 
 @pytest.mark.parametrize(("glob", "path"), NOT_MATCHING)
 def test_not_matching(glob, path):
-    assert not match_globs(compile_globs([glob]), path)
-
-
-def test_later_globs_take_back():
-    compiled = compile_globs(["src/**", "!src/legacy/**", "src/legacy/keep.py"])
-    assert match_globs(compiled, "src/a.py")
-    assert not match_globs(compiled, "src/legacy/a.py")
-    assert match_globs(compiled, "src/legacy/keep.py")
+    assert not match_globs(compile_globs(glob.split(" ")), path)
 
 
 def test_most_globs_are_ruled_out_without_matching():
@@ -68,20 +82,12 @@ def test_most_globs_are_ruled_out_without_matching():
     assert get_hints(()) == ()
 
 
-def test_no_globs_match_nothing():
-    assert not match_globs((), "a.py")
-
-
 @pytest.mark.parametrize(
     "glob", ["!", "\\", "a[", "[z-a]", "a" * (MAX_GLOB + 1), "{a,b}" * 7, "src/[a/b]", "./"]
 )
 def test_bad_glob_is_named(glob):
     with pytest.raises(InputError, match=re.escape(repr(glob[:80]))):
         compile_globs(["fine/*.py", glob])
-
-
-def test_a_path_longer_than_any_matches_nothing():
-    assert not match_globs(compile_globs(["*"]), "a" * (MAX_PATH + 1))
 
 
 SEGMENT = st.one_of(
@@ -132,34 +138,3 @@ def test_time_stays_bounded_on_hostile_globs(glob, path):
     began = time.process_time()
     match_globs(compiled, path)
     assert time.process_time() - began < 30
-
-
-@pytest.mark.parametrize(("glob", "matched"), [
-    ("[[a]x", "[x"),
-    ("[+--]", ","),
-    ("[a&&b]", "&"),
-    ("[a||b]", "|"),
-    ("[a~~b]", "~"),
-    ("[]a[]", "["),
-    ("\\[a[[]", "[a["),
-])  # fmt: skip
-def test_a_class_may_hold_what_looks_like_a_set_operation(glob, matched):
-    """Python warns of such classes, on the standard error of whoever compiles them."""
-    assert match_globs(compile_globs([glob]), matched)
-
-
-def test_a_hyphen_that_stands_first_in_a_class_is_itself():
-    globs = compile_globs(["[!-a]x"])
-    assert [path for path in ("0x", "bx", "ax", "-x") if match_globs(globs, path)] == ["0x", "bx"]
-
-
-@pytest.mark.parametrize(("path", "ignored"), [
-    ("lessons/", False),
-    ("notes/", True),
-    ("lessons/a.md", False),
-    ("lessons/b.md", True),
-    ("lessons/deep/", True),
-])  # fmt: skip
-def test_a_folder_is_taken_back_by_its_name(path, ignored):
-    globs = compile_globs(["*", "!lessons/", "!lessons/a.md"])
-    assert match_globs(globs, path) is ignored

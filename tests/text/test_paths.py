@@ -93,16 +93,8 @@ def test_paths_are_posix_and_found_again(text):
 def test_a_plain_path_is_found_wherever_it_stands(parts):
     path = "/".join(parts) + ".py"
     for frame in (
-        "fix {}",
-        "`{}`",
-        '"{}"',
-        "({})",
-        "[x]({})",
-        "at {}:10:5",
-        "+++ b/{}",
-        "{}.",
-        "{}를",
-    ):
+        "fix {}", "`{}`", '"{}"', "({})", "[x]({})", "at {}:10:5", "+++ b/{}", "{}.", "{}를",
+    ):  # fmt: skip
         assert find_paths(frame.format(path)) == (path,)
 
 
@@ -114,18 +106,10 @@ def test_a_plain_path_is_found_wherever_it_stands(parts):
 ])  # fmt: skip
 def test_a_megabyte_takes_bounded_time(unit):
     text = unit * (1_000_000 // len(unit))
+    if unit == "x.py ":  # no two alike
+        text = " ".join(f"x{n}.y{n} a/b{n}/c{n} \\x{n}" for n in range(25_000))
     began = time.process_time()
     find_paths(text)
     assert time.process_time() - began < 30
     split_sentences(text[:200_000])
-    assert time.process_time() - began < 30
-
-
-@pytest.mark.slow
-def test_a_megabyte_of_different_words_takes_bounded_time():
-    text = " ".join(
-        f"x{number}.y{number} a/b{number}/c{number} \\x{number}" for number in range(25_000)
-    )
-    began = time.process_time()
-    find_paths(text)
     assert time.process_time() - began < 30

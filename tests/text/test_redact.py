@@ -8,7 +8,6 @@ import random
 import shlex
 import string
 import sysconfig
-import time
 import warnings
 
 import pytest
@@ -16,6 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.text.redact import excerpt, redact
+from tests.text.secret_formats import FORMATS
+from tests.text.secret_formats import made as made_of
 
 DICE = random.Random(20260102)
 ALNUM = string.ascii_letters + string.digits
@@ -31,68 +32,13 @@ def made(size, alphabet=ALNUM):
             return text
 
 
-def base64_of(size):
-    return base64.b64encode(DICE.randbytes(size)).decode()
-
-
-def token_of_three():
-    head = base64.urlsafe_b64encode(b'{"alg":"HS256","typ":"JWT"}').decode().rstrip("=")
-    body = base64.urlsafe_b64encode(b'{"sub":"%d"}' % DICE.randrange(10**9)).decode().rstrip("=")
-    return f"{head}.{body}.{made(43)}"
-
-
 def private_key():
     lines = "\n".join(made(64) for _ in range(5))
     dashes = "-" * 5
     return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{lines}\n{dashes}END RSA PRIVATE KEY{dashes}"
 
 
-VENDORS = {
-    "aws access key": lambda: "AKIA" + made(16, string.ascii_uppercase + string.digits),
-    "github classic": lambda: "ghp_" + made(36),
-    "github app": lambda: "ghs_" + made(36),
-    "github fine-grained": lambda: "github_pat_" + made(22) + "_" + made(59),
-    "gitlab": lambda: "glpat-" + made(20),
-    "slack bot": lambda: f"xoxb-{made(12, string.digits)}-{made(12, string.digits)}-{made(24)}",
-    "slack app": lambda: f"xapp-1-{made(11)}-{made(13, string.digits)}-{made(64, HEX)}",
-    "stripe": lambda: "sk_live_" + made(24),
-    "openai": lambda: f"sk-{made(20)}T3BlbkFJ{made(20)}",
-    "openai project": lambda: f"sk-proj-{made(48)}",
-    "anthropic": lambda: f"sk-ant-api03-{made(80)}AA",
-    "google": lambda: "AIza" + made(35),
-    "google oauth": lambda: "ya29." + made(60),
-    "google secret": lambda: "GOCSPX-" + made(28),
-    "npm": lambda: "npm_" + made(36),
-    "pypi": lambda: "pypi-AgEIcHlwaS5vcmc" + made(80),
-    "hugging face": lambda: "hf_" + made(34),
-    "sendgrid": lambda: f"SG.{made(22)}.{made(43)}",
-    "mailchimp": lambda: f"{made(32, HEX)}-us12",
-    "twilio": lambda: "SK" + made(32, HEX),
-    "telegram": lambda: f"{made(9, '123456789')}:AA{made(33)}",
-    "square": lambda: "sq0csp-" + made(43),
-    "shopify": lambda: "shpat_" + made(32, HEX),
-    "digitalocean": lambda: "dop_v1_" + made(64, HEX),
-    "vault": lambda: "hvs." + made(90),
-    "artifactory": lambda: "AKCp" + made(69),
-    "databricks": lambda: "dapi" + made(32, HEX),
-    "json web token": token_of_three,
-    "grafana": lambda: "glsa_" + made(32) + "_" + made(8, HEX),
-    "private key": private_key,
-}
 BARE = ("{}", "error: bad credentials {} given", "[{}]", '"{}"', "a\n  {}\nb", "<{}>", "x={}")
-
-
-@pytest.mark.parametrize("name", VENDORS)
-def test_a_secret_of_a_known_form_gives_itself_away(name):
-    for frame in BARE:
-        secret = VENDORS[name]()
-        redacted = redact(frame.format(secret))
-        assert secret not in redacted
-        assert not any(line in redacted for line in secret.split("\n")[1:-1])
-        before, _, after = frame.partition("{}")
-        assert redacted.startswith(before)
-        assert redacted.endswith(after)
-        assert "[redacted " in redacted
 
 
 PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
@@ -192,6 +138,7 @@ password: must be at least 8 characters
 {"password": ["This field is required."], "token": null}
 "password": "This password is too common."
 TOKEN: ${{ secrets.TOKEN }}
+password = 'ACCESS_TOKEN'
 password=$DB_PASSWORD PASSWORD="${PASSWORD:-}" --password "$PASSWORD"
 password: <your-password>  token: ******
 DATABASE_URL=postgres://localhost:5432/shop
@@ -222,13 +169,11 @@ token => next(token), secret -> value
 """.splitlines()
 
 
-@pytest.mark.parametrize("line", READABLE)
+IMAGE = base64.b64encode(DICE.randbytes(3000)).decode()
+
+
+@pytest.mark.parametrize("line", [*READABLE, f'<img src="data:image/png;base64,{IMAGE}"/>'])
 def test_what_only_looks_odd_stays_readable(line):
-    assert redact(line) == line
-
-
-def test_an_image_in_base64_stays():
-    line = f'<img src="data:image/png;base64,{base64_of(3000)}"/>'
     assert redact(line) == line
 
 
@@ -251,30 +196,13 @@ def test_ordinary_code_is_left_alone():
 
 
 PIECES = st.lists(
-    st.sampled_from(
-        [
-            *"aB3=:\"'\\ \n@/.-,;[]{}<>&",
-            *(
-                "password",
-                "token",
-                "secret",
-                "api_key",
-                "--",
-                "://",
-                "Bearer ",
-                "hunter2",
-                "Authorization: ",
-            ),
-            *(
-                "[redacted password]",
-                "-----BEGIN PRIVATE KEY-----",
-                "aB3dE5gH7jK9mN1pQ3sT",
-                "curl -u a:",
-            ),
-        ]
-    ),
+    st.sampled_from([
+        *"aB3=:\"'\\ \n@/.-,;[]{}<>&", "password", "token", "secret", "api_key", "--", "://",
+        "Bearer ", "hunter2", "Authorization: ", "[redacted password]", "curl -u a:",
+        "-----BEGIN PRIVATE KEY-----", "aB3dE5gH7jK9mN1pQ3sT",
+    ]),
     max_size=30,
-).map("".join)
+).map("".join)  # fmt: skip
 
 
 @given(PIECES)
@@ -289,37 +217,6 @@ def test_redacting_twice_changes_nothing_more(text):
 def test_any_text_can_be_redacted(text):
     redact(text)
     assert len(excerpt(text, 50)) <= 50
-
-
-HOSTILE = (
-    "a", "token:", "password", "=a", "-----BEGIN PRIVATE KEY-----", "eyJ", "://a:", "cookie: a=",
-)  # fmt: skip
-HOSTILE += (
-    "authorization:",
-    "curl -u ",
-    "mysql -p",
-    "sk-",
-    "aB3",
-    "password = \\",
-    'token"',
-    "pass is ",
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE)
-def test_time_is_linear_in_the_length(piece):
-    def seconds(size):
-        text = (piece * size)[:size]
-        started = time.process_time()
-        redact(text)
-        return time.process_time() - started
-
-    def is_linear():
-        return seconds(40_000) < 20 * max(min(seconds(10_000) for _ in range(2)), 0.002)
-
-    seconds(1_000)
-    assert any(is_linear() for _ in range(5))  # a busy machine may make one measurement odd
 
 
 def test_an_excerpt_keeps_the_begin_and_mostly_the_end():
@@ -371,7 +268,7 @@ IGNORED = ("Hex High Entropy String", "Public IP (ipv4)")
 
 @pytest.mark.slow
 def test_a_well_kept_detector_finds_nothing_that_we_left():
-    lines = [frame.format(VENDORS[name]()) for name in VENDORS for frame in BARE]
+    lines = [frame.format(made_of(name, 1)[0]) for name in FORMATS for frame in BARE]
     lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]
     for password in ("hunter2", "Tr0ub4dor3"):
         lines += [frame.format(password) for frame in (*PASSWORD_FRAMES, *BARE_FRAMES)]
@@ -386,21 +283,13 @@ def test_a_well_kept_detector_finds_nothing_that_we_left():
 WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "PGPASSWORD='Zunter3xyz9' psql",
-        "curl -su 'admin:Zunter3xyz9' http://x.io",
-        "curl --user 'admin:Zunter3xyz9' http://x.io",
-        "sshpass -p 'Zunter3xyz9' ssh x",
-        "mysql -p'Zunter3xyz9'",
-        "python3 -c \"password = 'Zunter3xyz9'\"",
-        "psycopg2.connect(password='Zunter3xyz9')",
-        "echo 'the password is Zunter3xyz9' > exit 3",
-        f"seed phrase: {WORDS}\nseed phrase: {WORDS}",
-        f"mnemonic: {WORDS}\nmnemonic: {WORDS}",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "PGPASSWORD='Zunter3xyz9' psql", "curl -su 'admin:Zunter3xyz9' http://x.io",
+    "curl --user 'admin:Zunter3xyz9' http://x.io", "sshpass -p 'Zunter3xyz9' ssh x",
+    "mysql -p'Zunter3xyz9'", "python3 -c \"password = 'Zunter3xyz9'\"",
+    "psycopg2.connect(password='Zunter3xyz9')", "echo 'the password is Zunter3xyz9' > exit 3",
+    f"seed phrase: {WORDS}\nseed phrase: {WORDS}", f"mnemonic: {WORDS}\nmnemonic: {WORDS}",
+])  # fmt: skip
 @pytest.mark.parametrize(
     "quote", [str, shlex.quote, lambda text: "'" + text.replace("'", "'\\''") + "'"]
 )

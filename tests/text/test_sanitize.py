@@ -53,6 +53,7 @@ CLEANED = {
     "[note]: <> (hidden)\nseen": "\nseen",
     "[x]:\n<> 'hidden'\nseen": "\nseen",
     "[x]:\n# Heading": "[x]:\n# Heading",
+    "  two\r\n\n lines\u3000and\ta": "  two\n\n lines\u3000and\ta",
     "[docs]: https://example.org\nseen": "[docs]: https://example.org\nseen",
     "한글, 日本語, café, \u0600 and 🎉 stay": "한글, 日本語, café, \u0600 and 🎉 stay",
 }
@@ -61,15 +62,19 @@ CLEANED = {
 @pytest.mark.parametrize(("text", "expected"), CLEANED.items())
 def test_clean(text, expected):
     assert clean(text) == expected
+    assert clean_line(text) == " ".join(expected.split())
 
 
-def test_clean_line_is_one_line():
-    assert (
-        clean_line("  two\r\n\n lines\u3000and\ta \u200btab <!-- x -->\n") == "two lines and a tab"
-    )
-
-
+SPEAKERS = (
+    # User, system and assistant in many languages, and in letters that look like ours.
+    "Human", "x\n\nUser ", "**Assistant**", "__System__", "> - 1. Human", "사용자", "ユーザー",
+    "【用户】", "Пользователь", "СИСТЕМА", "Χρήστης", "Օգտատեր", "المستخدم", "משתמש",
+    "उपयोगकर्ता", "ผู้ใช้", "Người dùng", "Usuário", "Système ", "\u057dser",
+    "\u0570\u057d\u043c\u0430\u0578", "\u13da\u13a9\u13da\u13a2\u13ac\u13b7",
+    "\ua4f4\ua4e2\ua4f0\ua4e3",
+)  # fmt: skip
 DEFANGED = {
+    **{f"{speaker}: hi": f"{speaker} - hi" for speaker in SPEAKERS},
     "[/ACTIVE LESSONS]": "(/ACTIVE LESSONS)",
     "[ACTIVE LESSONS — verify before finalizing]": "(ACTIVE LESSONS — verify before finalizing)",
     "x [ / Active\n  Lessons ] y": "x ( / Active\n  Lessons ) y",
@@ -96,35 +101,12 @@ DEFANGED = {
     "<｜begin▁of▁sentence｜>": "(｜begin▁of▁sentence｜)",
     "</s>": "(/s)",
     "<system-reminder": "(system-reminder",
-    "Human: hi": "Human - hi",
-    "x\n\nUser : hi": "x\n\nUser  - hi",
-    "**Assistant**: hi": "**Assistant** - hi",
-    "__System__: hi": "__System__ - hi",
-    "> - 1. Human: hi": "> - 1. Human - hi",
     "Ｈｕｍａｎ：hi": "Ｈｕｍａｎ -hi",
     "\u2003USER\ufe55 hi": "\u2003USER - hi",
-    "사용자: hi": "사용자 - hi",
     "> **시스템** ： hi": "> **시스템**  - hi",
     "システム：hi": "システム -hi",
-    "ユーザー: hi": "ユーザー - hi",
-    "【用户】: hi": "【用户】 - hi",
     "1. 助手：hi": "1. 助手 -hi",
-    "Пользователь: hi": "Пользователь - hi",
-    "СИСТЕМА: hi": "СИСТЕМА - hi",
-    "Χρήστης: hi": "Χρήστης - hi",
-    "Օգտատեր: hi": "Օգտատեր - hi",
     "ՀԱՄԱԿԱՐԳ։ hi": "ՀԱՄԱԿԱՐԳ - hi",
-    "المستخدم: hi": "المستخدم - hi",
-    "משתמש: hi": "משתמש - hi",
-    "उपयोगकर्ता: hi": "उपयोगकर्ता - hi",
-    "ผู้ใช้: hi": "ผู้ใช้ - hi",
-    "Người dùng: hi": "Người dùng - hi",
-    "Usuário: hi": "Usuário - hi",
-    "Système : hi": "Système  - hi",
-    "\u057dser: hi": "\u057dser - hi",  # Armenian u
-    "\u0570\u057d\u043c\u0430\u0578: hi": "\u0570\u057d\u043c\u0430\u0578 - hi",  # human
-    "\u13da\u13a9\u13da\u13a2\u13ac\u13b7: hi": "\u13da\u13a9\u13da\u13a2\u13ac\u13b7 - hi",  # SYSTEM
-    "\ua4f4\ua4e2\ua4f0\ua4e3: hi": "\ua4f4\ua4e2\ua4f0\ua4e3 - hi",  # USER
     "[/ACTIVE&nbsp;LESSONS]": "(/ACTIVE&nbsp;LESSONS)",
     "[\\/ACTIVE LESSONS]": "(\\/ACTIVE LESSONS)",
     "&#91;/ACTIVE LESSONS&#93;": "(/ACTIVE LESSONS)",
@@ -191,17 +173,14 @@ def _in_disguise(word):
 
 
 PIECES = st.one_of(
-    *map(
-        _in_disguise,
-        (
-            *("[active lessons", "[/active lessons]", "[ / context ]", "[/inst]", "<system>"),
-            *("</system-reminder>", "<|im_start|>", "human:", "**user** :", "[", "<", "]", ">"),
-            *("<!--", "-->", "1. assistant:", "/", ":"),
-        ),
-    ),
+    *map(_in_disguise, [
+        "[active lessons", "[/active lessons]", "[ / context ]", "[/inst]", "<system>", "[", "<", "]",
+        "</system-reminder>", "<|im_start|>", "human:", "**user** :", ">", "<!--", "-->", "/", ":",
+        "1. assistant:",
+    ]),
     st.sampled_from(["\n", " ", "\x1b[31m", "\x1b", "\u202e", "\r", "[x]: #", "\u2028", "é", "漢"]),
     st.text(max_size=8),
-)
+)  # fmt: skip
 HOSTILE = st.lists(PIECES, max_size=12).map("".join)
 
 
@@ -210,6 +189,9 @@ HOSTILE = st.lists(PIECES, max_size=12).map("".join)
 def test_nothing_poses_as_the_frame(text):
     _assert_harmless(defang(clean(text)))
     _assert_harmless(defang(clean_line(text)))
+
+
+DISGUISED = ["[/ACTIVE LESSONS]", "[ACTIVE LESSONS", "[/CONTEXT]", "</system>"]
 
 
 def _read_by_a_model(text):
@@ -231,46 +213,27 @@ def _spelled(word):
     def spellings(char):
         code = ord(char)
         ways = [
-            char,
-            f"&#{code};",
-            f"&#x{code:X};",
-            f"&amp;#{code};",
-            f"%{code:02x}",
-            f"{char}\u200b",
-        ]
-        ways += [
-            f"\\x{code:02x}",
-            f"\\u{code:04x}",
-            f"\\u{{{code:x}}}",
-            f"{char}&zwj;",
-            f"{char}&shy;",
-        ]
-        ways += {
-            "[": ["⟦", "⁅", "［", "&lsqb;", "&lbrack;", "\\["],
-            "]": ["⟧", "⁆", "&rsqb;", "\\]"],
-        }.get(char, [])
-        ways += {
+            char, f"&#{code};", f"&#x{code:X};", f"&amp;#{code};", f"%{code:02x}", f"{char}\u200b",
+            f"\\x{code:02x}", f"\\u{code:04x}", f"\\u{{{code:x}}}", f"{char}&zwj;", f"{char}&shy;",
+        ]  # fmt: skip
+        others = {
+            "[": ["⟦", "⁅", "［", "&lsqb;", "&lbrack;", "\\["], "]": ["⟧", "⁆", "&rsqb;", "\\]"],
             "/": ["∕", "⧸", "&sol;", "\\/", " / "],
             " ": ["&nbsp;", "\u00a0", "_", "-", "&ensp;", " ** "],
-        }.get(char, [f"{char}**", f"`{char}"])
-        return st.sampled_from(ways)
+        }  # fmt: skip
+        return st.sampled_from([*ways, *others.get(char, [f"{char}**", f"`{char}"])])
 
     return st.tuples(*map(spellings, word)).map("".join)
 
 
 @pytest.mark.slow
 @settings(max_examples=400)
-@given(
-    st.sampled_from(["[/ACTIVE LESSONS]", "[ACTIVE LESSONS", "[/CONTEXT]", "</system>"]).flatmap(
-        _spelled
-    )
-)
+@given(st.sampled_from(DISGUISED).flatmap(_spelled))
 def test_no_spelling_of_a_marker_is_left(spelled):
     for told in (defang(clean(spelled)), defang_line(f"before {spelled} behind")):
         read = " ".join(_read_by_a_model(told).split())
-        assert not re.search(r"\[[\W_]*active[\W_]*lessons|\[[\W_]*context|<[\W_]*system", read), (
-            told
-        )
+        frame = r"\[[\W_]*active[\W_]*lessons|\[[\W_]*context|<[\W_]*system"
+        assert not re.search(frame, read), told
 
 
 @pytest.mark.slow
@@ -379,13 +342,9 @@ def test_time_is_linear(piece):
     assert time.process_time() - started < 30
 
 
-@pytest.mark.parametrize(
-    ("number", "said"), [(0, "0 cards"), (1, "1 card"), (2, "2 cards"), (12_000, "12,000 cards")]
-)
-def test_the_noun_agrees(number, said):
-    assert counted(number, "card") == said
-
-
-def test_a_noun_may_have_a_plural_of_its_own():
-    assert counted(1, "row is", "rows are") == "1 row is"
-    assert counted(2, "row is", "rows are") == "2 rows are"
+@pytest.mark.parametrize(("words", "said"), [
+    ((0, "card"), "0 cards"), ((1, "card"), "1 card"), ((12_000, "card"), "12,000 cards"),
+    ((1, "row is", "rows are"), "1 row is"), ((2, "row is", "rows are"), "2 rows are"),
+])  # fmt: skip
+def test_the_noun_agrees(words, said):
+    assert counted(*words) == said

@@ -25,6 +25,11 @@ WORDS = (
 ).split()
 
 
+@pytest.fixture(autouse=True)
+def _same_secrets_whatever_runs_before(request):
+    DICE.seed(request.node.name)
+
+
 def draw(dice, size, alphabet):
     """Return random characters, one of each class that the alphabet has among the first seven."""
     while True:
@@ -146,7 +151,17 @@ HOSTILE = (
     *("echo a | sudo ", "curl -u a", "mysql -p ", "7z a ", "zip - ", "[redacted ", "パスワード"),
     *("password\n---\n", "a  password\n-  ---\n", "- -", "<th>password", "<th>password</th>"),
     *("<tr><th>password</th></tr>", "<td>a2345678", "<table", "<", "<th>", "---\n"),
-    *("-----BEGIN PRIVATE KEY-----", "cookie: a=", "authorization:", "bearer ", "sk-", "login a "),
+    *(
+        "-----BEGIN PRIVATE KEY-----",
+        "cookie: a=",
+        "authorization:",
+        "pass is ",
+        "token:",
+        "curl -u ",
+        "bearer ",
+        "sk-",
+        "login a ",
+    ),
 )
 
 

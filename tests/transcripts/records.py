@@ -24,6 +24,7 @@ def result(number, text, *, error=False):
     return {"type": "tool_result", "tool_use_id": number, "content": text, "is_error": error}
 
 
+LOST = "String to replace not found in file."
 CLAUDE = lines(
     {"type": "queue-operation", "operation": "enqueue", "sessionId": SESSION, "content": "x"},
     claude("user", "Make it green", 0, promptId="p-1"),
@@ -31,17 +32,7 @@ CLAUDE = lines(
     claude("assistant", [use("t1", "Bash", command="pytest -q")], 1),
     claude("user", [result("t1", "Exit code 1\n1 failed", error=True)], 2),
     claude("assistant", [use("t2", "Edit", file_path="/home/dev/proj/a.py", old_string="x")], 3),
-    claude(
-        "user",
-        [
-            result(
-                "t2",
-                "<tool_use_error>String to replace not found in file.</tool_use_error>",
-                error=True,
-            )
-        ],
-        3,
-    ),
+    claude("user", [result("t2", f"<tool_use_error>{LOST}</tool_use_error>", error=True)], 3),
     claude("assistant", [use("t3", "Bash", command="sleep 9")], 4),
     claude("user", [result("t3", "stopped")], 4, toolUseResult={"interrupted": True}),
     claude("user", [{"type": "text", "text": "[Request interrupted by user]"}], 4, uuid="u-4"),
@@ -65,100 +56,56 @@ def item(second, **fields):
     return codex("event_msg", payload, second)
 
 
+def call(kind, number, second=0, **fields):
+    return codex("response_item", {"type": kind, "call_id": number, **fields}, second)
+
+
 CODEX = lines(
     codex("session_meta", {"id": SESSION, "cwd": "/home/dev/proj"}),
     item(1, type="UserMessage", content=[{"type": "text", "text": "Make it green"}]),
-    codex(
-        "response_item",
-        {
-            "type": "function_call",
-            "name": "exec_command",
-            "arguments": '{"cmd": "pytest"}',
-            "call_id": "c1",
-        },
-        2,
-    ),
-    item(
-        2,
-        type="CommandExecution",
-        id="c1",
-        command=["/bin/bash", "-lc", "pytest"],
-        exit_code=3,
-        aggregated_output="1 failed",
-    ),
-    codex(
-        "response_item",
-        {"type": "function_call_output", "call_id": "c1", "output": "Process exited with code 3"},
-        2,
-    ),
-    codex(
-        "response_item",
-        {"type": "custom_tool_call", "name": "apply_patch", "input": "*** P", "call_id": "c2"},
-        3,
-    ),
-    codex(
-        "response_item",
-        {"type": "custom_tool_call_output", "call_id": "c2", "output": "Success. Updated a.py"},
-        3,
-    ),
-    codex(
-        "response_item", {"type": "function_call", "name": "zap", "arguments": "{", "call_id": "c3"}
-    ),
-    codex(
-        "response_item",
-        {"type": "function_call_output", "call_id": "c3", "output": "unsupported call: zap"},
-    ),
+    call("function_call", "c1", 2, name="exec_command", arguments='{"cmd": "pytest"}'),
+    item(2, type="CommandExecution", id="c1", command=["/bin/bash", "-lc", "pytest"], exit_code=3,
+         aggregated_output="1 failed"),
+    call("function_call_output", "c1", 2, output="Process exited with code 3"),
+    call("custom_tool_call", "c2", 3, name="apply_patch", input="*** P"),
+    call("custom_tool_call_output", "c2", 3, output="Success. Updated a.py"),
+    call("function_call", "c3", name="zap", arguments="{"),
+    call("function_call_output", "c3", output="unsupported call: zap"),
     item(4, type="AgentMessage", content=[{"type": "Text", "text": "Done."}]),
     codex("event_msg", {"type": "task_complete", "last_agent_message": "Done."}, 4),
-)
+)  # fmt: skip
 
+OUTPUT = {"output": "Output: (empty)\nExit Code: 3\n"}
 GEMINI_CALL = {
-    "id": "g1",
-    "name": "run_shell_command",
-    "args": {"command": "pytest"},
-    "status": "success",
-    "timestamp": WHEN.format(3),
-    "result": [{"functionResponse": {"response": {"output": "Output: (empty)\nExit Code: 3\n"}}}],
-}
+    "id": "g1", "name": "run_shell_command", "args": {"command": "pytest"}, "status": "success",
+    "timestamp": WHEN.format(3), "result": [{"functionResponse": {"response": OUTPUT}}],
+}  # fmt: skip
+NOT_FOUND = {"error": "Could not find an exact match"}
 GEMINI_EDIT = {
-    "id": "g2",
-    "name": "replace",
-    "args": {"file_path": "a.py"},
-    "status": "error",
-    "result": [{"functionResponse": {"response": {"error": "Could not find an exact match"}}}],
-}
-GEMINI_ASK = {
-    "id": "1",
-    "timestamp": WHEN.format(1),
-    "type": "user",
-    "content": [{"text": "<hook_context>x</hook_context>\n\nMake it green"}],
-}
-GEMINI_SAY = {"id": "2", "timestamp": WHEN.format(2), "type": "gemini", "content": ""}
-GEMINI_END = {"id": "3", "timestamp": WHEN.format(4), "type": "gemini", "content": "Done."}
+    "id": "g2", "name": "replace", "args": {"file_path": "a.py"}, "status": "error",
+    "result": [{"functionResponse": {"response": NOT_FOUND}}],
+}  # fmt: skip
+
+
+def gemini(number, kind, content, **more):
+    at = WHEN.format(number + (number > 2))
+    return {"id": f"{number}", "timestamp": at, "type": kind, "content": content, **more}
+
+
+ASKED = gemini(1, "user", [{"text": "<hook_context>x</hook_context>\n\nMake it green"}])
+SAID, ENDED = gemini(2, "gemini", ""), gemini(3, "gemini", "Done.")
+CONTEXT = {"id": "0", "type": "user", "content": [{"text": "<session_context>"}]}
 GEMINI = lines(
     {"sessionId": SESSION, "projectHash": "e2", "kind": "main"},
-    {
-        "$set": {
-            "messages": [{"id": "0", "type": "user", "content": [{"text": "<session_context>"}]}]
-        }
-    },
-    GEMINI_ASK,
-    GEMINI_SAY,
-    {**GEMINI_SAY, "toolCalls": [{**GEMINI_CALL, "status": "executing"}]},
-    {**GEMINI_SAY, "toolCalls": [GEMINI_CALL]},
-    {**GEMINI_SAY, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]},
+    {"$set": {"messages": [CONTEXT]}},
+    ASKED,
+    SAID,
+    {**SAID, "toolCalls": [{**GEMINI_CALL, "status": "executing"}]},
+    {**SAID, "toolCalls": [GEMINI_CALL]},
+    {**SAID, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]},
     {"id": "9", "type": "user", "content": [{"functionResponse": {"id": "g1"}}]},
-    GEMINI_END,
+    ENDED,
 )
-GEMINI_DOCUMENT = json.dumps(
-    {
-        "sessionId": SESSION,
-        "projectHash": "e2",
-        "messages": [
-            GEMINI_ASK,
-            {**GEMINI_SAY, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]},
-            GEMINI_END,
-        ],
-    },
-    indent=1,
-).encode()
+CALLS = {**SAID, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]}
+DOCUMENT = {"sessionId": SESSION, "projectHash": "e2", "messages": [ASKED, CALLS, ENDED]}
+GEMINI_DOCUMENT = json.dumps(DOCUMENT, indent=1).encode()

@@ -1,5 +1,7 @@
 """Agents' records of sessions as entries."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import without
 from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
+from tests.transcripts import records
 
 
 def read(data, step=0):
@@ -50,14 +53,14 @@ GEMINI = [
     ("CODEX", "codex", CODEX),
     ("GEMINI", "gemini-cli", GEMINI),
 ])  # fmt: skip
-def test_a_record_tells_the_same_however_it_comes(records, name, agent, expected, step):
+def test_a_record_tells_the_same_however_it_comes(name, agent, expected, step):
     transcript, found = read(getattr(records, name), step)
     assert transcript.agent == agent
     assert found == expected
     assert transcript.passed_over == 0
 
 
-def test_each_entry_knows_session_time_and_place(records):
+def test_each_entry_knows_session_time_and_place():
     for name in ("CLAUDE", "CODEX", "GEMINI"):
         transcript = Transcript()
         found = [*transcript.feed(getattr(records, name)), *transcript.finish()]
@@ -66,7 +69,7 @@ def test_each_entry_knows_session_time_and_place(records):
     assert {e.cwd for e in Transcript().feed(records.CODEX)} == {"/home/dev/proj"}
 
 
-def test_a_tail_ends_at_the_last_whole_line(records):
+def test_a_tail_ends_at_the_last_whole_line():
     data = records.CLAUDE
     cut = data.index(b'"t1"', data.index(b"tool_result")) + 2
     first, offset, _steps = read_tail("claude-code", data[:cut])
@@ -77,7 +80,12 @@ def test_a_tail_ends_at_the_last_whole_line(records):
     assert (second[0].id, second[0].tool, second[0].ended) == ("t1", "", "failed")
 
 
-def test_lines_that_are_no_objects_are_counted_and_passed_over(records):
+def test_a_result_ends_the_calls_that_were_made_together():
+    _found, _end, steps = read_tail("codex", records.CODEX)
+    assert steps == {"c1": "c1", "c2": "c2", "c3": "c3"}
+
+
+def test_lines_that_are_no_objects_are_counted_and_passed_over():
     data = b"not json\n[1]\n" + records.CLAUDE + b'{"type": "user", "mess'
     transcript, found = read(data)
     assert transcript.passed_over == 3
@@ -106,33 +114,23 @@ def test_marks_are_taken_out_with_what_they_hold():
     assert without("a<x>b</x>c<x>d", "<x>", "</x>") == "ac<x>d"
 
 
+KEYS = "type message content payload item id sessionId text input call_id name".split()
+WORDS = "user assistant gemini tool_use tool_result function_call".split()
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                "type message content payload item id sessionId text input call_id name".split()
-            ),
-            inner
-            | st.sampled_from("user assistant gemini tool_use tool_result function_call".split()),
-            max_size=5,
-        )
+        | st.dictionaries(st.sampled_from(KEYS), inner | st.sampled_from(WORDS), max_size=5)
     ),
     max_leaves=20,
 )
+TOP = "type message payload messages item toolCalls content".split()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
-@given(
-    data=st.dictionaries(
-        st.sampled_from("type message payload messages item toolCalls content".split()), JSON
-    )
-)
+@given(data=st.dictionaries(st.sampled_from(TOP), JSON))
 def test_any_object_can_be_read(agent, data):
-    import json
-
     transcript = Transcript(agent)
     for entry in [*transcript.feed(json.dumps(data).encode() + b"\n"), *transcript.finish()]:
         assert isinstance(entry.text, str)

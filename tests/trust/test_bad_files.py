@@ -51,10 +51,7 @@ def bad(root, tmp_path):
     return root
 
 
-NAMED = {
-    *BAD_FILES,
-    *("huge.md", "pipe.md", "x.md", "dangling.md", "circle.md", "outside.md"),
-}
+NAMED = {*BAD_FILES, *("huge.md", "pipe.md", "x.md", "dangling.md", "circle.md", "outside.md")}
 
 
 def test_the_good_card_is_found_and_each_bad_one_is_named(bad):

@@ -45,20 +45,20 @@ CARDS = {
     "telegram-allowlist": (
         "Telegram commands must require an allowlist", "bot/**",
         "The telegram handler ran a restart command and never looked at the sender.",
-        "Reject every telegram chat id that is not on the allowlist", "the rejection",
+        "Reject every telegram chat id that is not on the allowlist", "the rejection"
     ),
     "drop-column": (
         "Never drop a column in the release that stops writing it", "migrations/*.sql",
-        "Old processes still wrote the column.", "Drop the column one release later", "it",
+        "Old processes still wrote the column.", "Drop the column one release later", "it"
     ),
     "dates": (
         "Store dates in UTC", "src/dates/*.py", "The server stood in Seoul.",
-        "Convert when shown, never when stored", "a summer night",
+        "Convert when shown, never when stored", "a summer night"
     ),
     "retries": (
         "Retry only what is idempotent", "src/http/*", "A payment went out twice.",
-        "Send an idempotency key", "a timeout",
-    ),
+        "Send an idempotency key", "a timeout"
+    )
 }  # fmt: skip
 EDITED = "migrations/0042.sql"
 
@@ -115,13 +115,7 @@ def ask_edit_hook(root):
     return ask_hook(root, {"hook_event_name": "PreToolUse", **call})
 
 
-QUESTIONS = (
-    ask_search,
-    ask_preflight,
-    ask_cards,
-    ask_prompt_hook,
-    ask_edit_hook,
-)
+QUESTIONS = (ask_search, ask_preflight, ask_cards, ask_prompt_hook, ask_edit_hook)
 
 
 def fill(folder, *, shift=0):
@@ -230,7 +224,7 @@ def damage_rows(case):
             elif what == "exchange":
                 db.execute(
                     f"UPDATE {table} SET {column} = (SELECT {second} FROM {table} ORDER BY number"
-                    " LIMIT 1) WHERE number = ?", (number,),
+                    " LIMIT 1) WHERE number = ?", (number,)
                 )  # fmt: skip
             elif what == "negate":
                 db.execute(f"UPDATE {table} SET number = -number WHERE number = ?", (number,))
@@ -244,7 +238,7 @@ STATEMENTS = (
     "ALTER TABLE docs RENAME COLUMN card TO kard", "ALTER TABLE card_globs ADD COLUMN more",
     "ALTER TABLE docs ADD COLUMN more", "ALTER TABLE meta RENAME TO atem",
     "ALTER TABLE docs DROP COLUMN findings", "CREATE TABLE more (a)",
-    "PRAGMA user_version = 0", "PRAGMA user_version = 99", "PRAGMA journal_mode = DELETE",
+    "PRAGMA user_version = 0", "PRAGMA user_version = 99", "PRAGMA journal_mode = DELETE"
 )  # fmt: skip
 
 
@@ -388,26 +382,3 @@ def test_a_process_that_stays_follows_a_cache_that_another_has_rebuilt(case):
             assert [hit.card.id for hit in stays.search(word)] == ["lessons/dates.md"]
             card.write_text(card.read_text().replace(word, "Seoul"))
             assert stays.search(word) == []
-
-
-@pytest.mark.slow
-def test_the_commands_that_put_a_cache_right_do(case, lessons, health, monkeypatch):
-    monkeypatch.chdir(case.root)
-    for value in ("0", "{}", None):
-        for command in (("index", "--rebuild"), ("doctor", "--fix")):
-            with contextlib.closing(case.catalogue()) as db:
-                db.execute("UPDATE meta SET value = ?", (value,))
-            assert lessons(*command, "--json").code in (0, 1)
-            assert [line.level for line in health("index")] == ["ok"]
-        assert len(list(case.cache.glob("index-*"))) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("value", ["9" * 400, "-" + "9" * 400, "", b"\xff"])
-def test_a_checksum_that_is_no_whole_number(case, value):
-    for question in QUESTIONS:
-        expected = question(case.root)
-        with contextlib.closing(case.catalogue()) as db:
-            db.execute("UPDATE card_globs SET checksum = ?", (value,))
-        assert question(case.root) == expected
-        restore(case)

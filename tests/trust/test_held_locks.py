@@ -35,7 +35,7 @@ def run(root, *arguments, code="", **env):
     code = code or "from lessons_kb.cli.main import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
-        cwd=root, capture_output=True, text=True, env={**os.environ, **env}, timeout=60,
+        cwd=root, capture_output=True, text=True, env={**os.environ, **env}, timeout=60
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "Warning" not in done.stderr
@@ -96,7 +96,7 @@ def test_a_writer_at_work_is_named_at_once(root, holder):
     assert time.monotonic() - began < 60
     with subprocess.Popen(
         [sys.executable, "-c", "from lessons_kb.cli.main import main; main()", "index"],
-        cwd=root, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        cwd=root, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as waiter:  # fmt: skip
         assert waiter.stderr is not None
         assert f"(process {holder.pid})" in waiter.stderr.readline()

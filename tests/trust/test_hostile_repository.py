@@ -52,7 +52,7 @@ class Place:
             "LESSONS_DAEMON": "0",  # it would outlive what is watched here
             "PATH": path, "HOME": str(self.home), "LANG": "C.UTF-8", "PYTHONUTF8": "1",
             "TMPDIR": str(self.temporary), "COLUMNS": "100", "PAGER": "./less", "EDITOR": "vi",
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1"
         }  # fmt: skip
 
     def walk(self, commands, payloads):
@@ -61,7 +61,7 @@ class Place:
         plan.write_text(json.dumps({"commands": commands, "payloads": payloads}))
         done = subprocess.run(
             [sys.executable, "-P", str(HERE / "hostile_walk.py"), str(plan)],
-            cwd=self.repo, env=self.environment, capture_output=True, text=True, timeout=300,
+            cwd=self.repo, env=self.environment, capture_output=True, text=True, timeout=300
         )  # fmt: skip
         plan.unlink()
         assert done.returncode == 0, done.stderr[-2000:]
@@ -256,7 +256,7 @@ def trace(place, command, text):
     subprocess.run(
         ["strace", "-f", "-qq", "-s", "300", "-o", str(log), "-e", f"trace={TRACED}", *command],
         input=text, text=True, cwd=place.repo, env=place.environment, capture_output=True,
-        timeout=120,
+        timeout=120
     )  # fmt: skip
     lines = log.read_text(errors="replace").splitlines()
     log.unlink()

@@ -24,7 +24,7 @@ def kill(root):
     done = []
     with subprocess.Popen(
         [sys.executable, str(WORKER), str(root)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, bufsize=1,
+        text=True, bufsize=1
     ) as worker:  # fmt: skip
         assert worker.stdin is not None
         assert worker.stdout is not None

@@ -12,13 +12,9 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.scan import (
-    is_trusted,
-    read_record,
-    trust,
-)
+from lessons_kb.store.scan import is_trusted, trust
 from lessons_kb.store.user_state import brain_key, state_dir
-from tests.kit import Workspace, answer_event, commit, git, make_brain, trust_brain
+from tests.kit import Claude, Workspace, answer_event, commit, git, make_brain, trust_brain
 
 pytestmark = pytest.mark.slow
 
@@ -77,27 +73,30 @@ def lessons():
     return run
 
 
+@pytest.fixture
+def repo(tmp_path):
+    """A repository with a good card, which its user trusts."""
+    folder = repository(tmp_path / "repo", GOOD)
+    trust(str(folder))
+    return folder
+
+
+@pytest.fixture
+def ws(tmp_path, lessons):
+    """A brain that its user has made."""
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    assert lessons(folder, "init").returncode == 0
+    return folder
+
+
 def prompted(folder, session="s", environment=None):
     """Return what Claude Code is told at a prompt."""
-    event = {
-        "session_id": session,
-        "cwd": str(folder),
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": PROMPT,
-        "prompt_id": f"p-{session}",
-    }
     named = {"LESSONS_BRAIN": os.environ.get("LESSONS_BRAIN", "")}
     variables = {"CLAUDE_PROJECT_DIR": str(folder), **named, **(environment or {})}
-    output, _line = answer_event("claude-code", json.dumps(event), variables)
-    return json.loads(output) if output else {}
-
-
-def context(answer):
-    return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
-
-
-def line(answer):
-    return str(answer.get("systemMessage", ""))
+    return Claude(folder, session).say(
+        "UserPromptSubmit", variables, prompt=PROMPT, prompt_id=f"p-{session}"
+    )
 
 
 # A clone below a trusted brain
@@ -119,7 +118,7 @@ def test_a_clone_below_a_trusted_brain_is_silent(tmp_path, lessons, kind):
         cards(ws / "evil", config="" if kind == "settings" else None)
         if kind == "cache":
             (ws / "evil/.lessons").mkdir()
-    assert SAID not in context(prompted(ws))
+    assert SAID not in prompted(ws).context
     found = lessons(ws, "preflight", PROMPT)
     assert found.stdout.strip() == ""
     told = [row for row in found.stderr.splitlines() if "evil" in row]
@@ -134,23 +133,20 @@ def test_a_clone_below_a_trusted_brain_is_silent(tmp_path, lessons, kind):
 
 
 @pytest.mark.parametrize("place", ["", "src/deep"])
-def test_a_session_inside_such_a_clone_is_told_once(tmp_path, lessons, place):
-    ws = tmp_path / "ws"
-    ws.mkdir()
-    assert lessons(ws, "init").returncode == 0
+def test_a_session_inside_such_a_clone_is_told_once(lessons, place, ws):
     evil = repository(ws / "evil", config=None)
     inside = evil / place
     inside.mkdir(parents=True, exist_ok=True)
     first = prompted(inside)
-    assert SAID not in context(first)
-    assert f"{evil} holds lessons that you have not trusted" in line(first)
-    assert f"lessons trust {evil}" in line(first)
-    assert line(prompted(inside)) == ""
+    assert SAID not in first.context
+    assert f"{evil} holds lessons that you have not trusted" in first.line
+    assert f"lessons trust {evil}" in first.line
+    assert prompted(inside).line == ""
     (told,) = [row for row in lessons(inside, "list").stderr.splitlines() if "trust" in row]
     assert str(evil) in told
 
     assert lessons(inside, "trust", str(evil)).returncode == 0
-    assert SAID in context(prompted(inside, session="trusted"))
+    assert SAID in prompted(inside, session="trusted").context
     assert "trust" not in lessons(inside, "list").stderr
 
 
@@ -171,13 +167,10 @@ def test_a_clone_that_withholds_nothing_is_not_named(tmp_path, lessons, kind):
         inner = repository(ws / "other", config=None)
         if kind == "no cards":
             (inner / "lessons").rename(inner / "readings")
-    assert "trust" not in line(prompted(inner))
+    assert "trust" not in prompted(inner).line
 
 
-def test_a_command_inside_a_clone_names_it_in_full(tmp_path, lessons):
-    ws = tmp_path / "ws"
-    ws.mkdir()
-    assert lessons(ws, "init").returncode == 0
+def test_a_command_inside_a_clone_names_it_in_full(lessons, ws):
     evil = repository(ws / "evil", config=None)
     (evil / "lessons").rename(evil / "readings")
     assert f"skipped {evil}: not trusted" in lessons(evil, "list").stderr
@@ -198,12 +191,12 @@ def test_a_clone_that_git_did_not_make_or_packed_is_silent_too(tmp_path, top):
     else:
         (inner / top).parent.mkdir(parents=True)
         (inner / top).touch()
-    said = context(prompted(ws))
+    said = prompted(ws).context
     assert SAID not in said
     assert "require an allowlist" in said
 
     trust(str(inner))
-    assert SAID in context(prompted(ws, "second"))
+    assert SAID in prompted(ws, "second").context
 
 
 def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(tmp_path):
@@ -217,12 +210,10 @@ def test_trust_taken_back_silences_a_nested_brain_although_a_watcher_vouches(tmp
         time.sleep(1)
         trust_brain(str(ws / "evil"), revoke=True)
         assert SAID not in watching.preflight(PROMPT).text
-        assert SAID not in context(prompted(ws))
+        assert SAID not in prompted(ws).context
 
 
-def test_a_nested_work_tree_of_the_same_brain_is_not_read_twice(tmp_path, lessons):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
+def test_a_nested_work_tree_of_the_same_brain_is_not_read_twice(lessons, repo):
     git(repo, "worktree", "add", "-q", "trees/feature", "-b", "feature")
     listed = lessons(repo, "list", "--json")
     assert [row["id"] for row in json.loads(listed.stdout)] == ["lessons/telegram.md"]
@@ -232,22 +223,20 @@ def test_a_nested_work_tree_of_the_same_brain_is_not_read_twice(tmp_path, lesson
 # A replaced folder
 
 
-def test_a_replaced_folder_is_not_trusted_and_says_so_once(tmp_path, lessons):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
-    assert "require an allowlist" in context(prompted(repo))
+def test_a_replaced_folder_is_not_trusted_and_says_so_once(tmp_path, lessons, repo):
+    assert "require an allowlist" in prompted(repo).context
     before = state_dir(str(repo))
     remote = repository(tmp_path / "remote")
     shutil.rmtree(repo)
     git(tmp_path, "clone", "-q", str(remote), "repo")
 
     answer = prompted(repo, "second")
-    assert context(answer) == ""
-    assert "no longer the folder that you trusted" in line(answer)
-    assert "lessons trust" in line(answer)
-    assert line(prompted(repo, "second")) == ""
-    assert "no longer" not in line(prompted(repo, "third"))
-    assert "not trusted" in line(prompted(repo, "fourth"))
+    assert answer.context == ""
+    assert "no longer the folder that you trusted" in answer.line
+    assert "lessons trust" in answer.line
+    assert prompted(repo, "second").line == ""
+    assert "no longer" not in prompted(repo, "third").line
+    assert "not trusted" in prompted(repo, "fourth").line
 
     assert lessons(repo, "trust").returncode == 0
     assert state_dir(str(repo)) != before
@@ -288,8 +277,8 @@ def test_a_replaced_folder_outside_of_git_is_not_trusted(tmp_path, lessons):
     shutil.rmtree(brain)
     cards(brain)
     (brain / ".lessons").mkdir()
-    assert "no longer the folder that you trusted" in line(prompted(brain))
-    assert context(prompted(brain)) == ""
+    assert "no longer the folder that you trusted" in prompted(brain).line
+    assert prompted(brain).context == ""
     assert state_dir(str(brain)) != before
 
 
@@ -327,12 +316,10 @@ def test_trust_survives_moves_checkouts_cleaning_and_backups(tmp_path, lessons, 
     assert not is_trusted(str(repo))
 
 
-def test_a_second_copy_asks_and_has_a_state_of_its_own(tmp_path, lessons):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
+def test_a_second_copy_asks_and_has_a_state_of_its_own(tmp_path, lessons, repo):
     copy = tmp_path / "copy"
     shutil.copytree(repo, copy)
-    assert "copy of a brain that you trust" in line(prompted(copy))
+    assert "copy of a brain that you trust" in prompted(copy).line
     assert state_dir(str(copy)) != state_dir(str(repo))
     assert lessons(copy, "trust").returncode == 0
     assert is_trusted(str(copy))
@@ -343,11 +330,11 @@ def test_a_second_copy_asks_and_has_a_state_of_its_own(tmp_path, lessons):
 # Forged homes of a token
 
 
-def test_the_worktrees_of_a_trusted_repository_are_trusted(tmp_path):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
+def test_the_worktrees_of_a_trusted_repository_are_trusted(tmp_path, repo):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "tree")
-    assert "require an allowlist" in context(prompted(tmp_path / "tree"))
+    said = prompted(tmp_path / "tree")
+    assert "require an allowlist" in said.context
+    assert "trust" not in said.line
     assert state_dir(str(tmp_path / "tree")) == state_dir(str(repo))
     git(repo, "worktree", "move", str(tmp_path / "tree"), str(tmp_path / "branch"))
     assert is_trusted(str(tmp_path / "branch"))
@@ -367,9 +354,7 @@ def test_the_worktrees_of_a_trusted_repository_are_trusted(tmp_path):
         "a module's",
     ],
 )
-def test_a_forged_git_directory_is_no_trust(tmp_path, forgery):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
+def test_a_forged_git_directory_is_no_trust(tmp_path, forgery, repo):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "tree")
     plain = cards(tmp_path / "plain", GOOD)
     trust(str(plain))
@@ -410,14 +395,12 @@ def test_a_forged_git_directory_is_no_trust(tmp_path, forgery):
             (own / "config").write_text(f"[core]\n\tworktree = {repo}/evil\n")
             mark.write_text(f"gitdir: {own}\n")
     assert not is_trusted(str(evil))
-    assert context(prompted(evil)) == ""
+    assert prompted(evil).context == ""
     assert state_dir(str(evil)) not in (state_dir(str(repo)), state_dir(str(plain)))
     assert is_trusted(str(repo))
 
 
-def test_the_environment_of_git_does_not_lend_trust(tmp_path, monkeypatch):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
+def test_the_environment_of_git_does_not_lend_trust(tmp_path, monkeypatch, repo):
     evil = cards(tmp_path / "evil")
     for name in ("GIT_DIR", "GIT_COMMON_DIR"):
         monkeypatch.setenv(name, str(repo / ".git"))
@@ -464,10 +447,10 @@ def test_a_variable_of_the_projects_own_settings_is_no_trust(tmp_path, monkeypat
     monkeypatch.chdir(repo)
     monkeypatch.setenv("LESSONS_BRAIN", where[kind])
     answer = prompted(repo)
-    assert context(answer) == ""
-    assert "lessons trust" in line(answer)
+    assert answer.context == ""
+    assert "lessons trust" in answer.line
     trust(where[kind])
-    assert SAID in context(prompted(repo, "second"))
+    assert SAID in prompted(repo, "second").context
 
 
 @pytest.mark.parametrize("kind", ["escaped", "in a folder below", "above, without git", "outer"])
@@ -487,8 +470,8 @@ def test_nor_is_one_of_settings_that_hide_it_or_lie_where_agents_look_too(tmp_pa
     place.write_text(text)
     named = f"{session}/../beside" if "above" in kind else str(brain)
     answer = prompted(session, environment={"LESSONS_BRAIN": named})
-    assert context(answer) == ""
-    assert "lessons trust" in line(answer)
+    assert answer.context == ""
+    assert "lessons trust" in answer.line
 
 
 def test_a_variable_of_the_users_own_settings_in_the_home_is_trust(tmp_path):
@@ -498,13 +481,13 @@ def test_a_variable_of_the_users_own_settings_in_the_home_is_trust(tmp_path):
     (home / ".claude/settings.json").write_text(json.dumps({"LESSONS_BRAIN": str(brain)}))
     (home / "work").mkdir()
     answer = prompted(home / "work", environment={"LESSONS_BRAIN": str(brain)})
-    assert "require an allowlist" in context(answer)
+    assert "require an allowlist" in answer.context
 
 
 def test_a_variable_of_the_users_own_names_a_brain_elsewhere(tmp_path, monkeypatch):
     repo = repository(tmp_path / "repo", config=None)
     monkeypatch.setenv("LESSONS_BRAIN", str(cards(tmp_path / "mine", GOOD)))
-    assert "require an allowlist" in context(prompted(repo))
+    assert "require an allowlist" in prompted(repo).context
 
 
 # Links
@@ -574,31 +557,6 @@ def test_a_link_to_a_card_of_the_brain_is_another_name_for_it(tmp_path, lessons)
     assert lessons(repo, "lint").returncode == 0
 
 
-def test_a_file_that_becomes_a_link_after_the_scan_is_not_read(tmp_path, lessons):
-    from lessons_kb.errors import StorageError
-    from lessons_kb.store import card_files
-
-    repo = repository(tmp_path / "repo", GOOD)
-    (repo / ".env").write_text("hunter2")
-    card = repo / "lessons/telegram.md"
-    for target in ("../.env", "../lessons.toml"):
-        card.unlink()
-        card.symlink_to(target)
-        with pytest.raises(StorageError, match="link"):
-            card_files.read_bytes(str(repo), "lessons/telegram.md", limit=1000)
-        with pytest.raises(StorageError, match="link"):
-            card_files.rewrite(str(repo), "lessons/telegram.md", lambda _: b"changed")
-    shutil.rmtree(repo / "lessons")
-    (repo / ".secret").mkdir()
-    (repo / ".secret/telegram.md").write_text("hunter2")
-    (repo / "lessons").symlink_to(".secret")
-    with pytest.raises(StorageError, match="link"):
-        card_files.read_bytes(str(repo), "lessons/telegram.md", limit=1000)
-    with pytest.raises(StorageError, match="link"):
-        card_files.rewrite(str(repo), "lessons/telegram.md", lambda _: b"changed")
-    assert (repo / ".secret/telegram.md").read_text() == "hunter2"
-
-
 # State of the first release: keyed by the brain's path, proven by its cache
 
 
@@ -620,7 +578,7 @@ def former(root, *, cache):
 def test_state_of_the_first_release_moves_where_the_brain_is_provably_the_same(tmp_path, where):
     repo = repository(tmp_path / "repo", GOOD) if where == "git" else cards(tmp_path / "repo", GOOD)
     old = former(repo, cache=True)
-    assert "require an allowlist" in context(prompted(repo))
+    assert "require an allowlist" in prompted(repo).context
     assert pathlib.Path(state_dir(str(repo)), "drafts/d1.md").is_file()
     assert not old.exists()
     repo.rename(tmp_path / "moved")
@@ -631,8 +589,8 @@ def test_state_of_the_first_release_asks_where_the_brain_may_be_another(tmp_path
     repo = repository(tmp_path / "repo")
     old = former(repo, cache=False)
     answer = prompted(repo)
-    assert context(answer) == ""
-    assert "no longer the folder that you trusted" in line(answer)
+    assert answer.context == ""
+    assert "no longer the folder that you trusted" in answer.line
     assert lessons(repo, "trust").returncode == 0
     assert is_trusted(str(repo))
     assert not pathlib.Path(state_dir(str(repo)), "drafts").exists()
@@ -667,7 +625,7 @@ def test_init_over_existing_cards_does_not_trust_them_without_a_terminal(tmp_pat
     assert "1 card" in done.stderr
     assert "lessons trust" in done.stderr
     assert not is_trusted(str(repo))
-    assert context(prompted(repo)) == ""
+    assert prompted(repo).context == ""
     assert lessons(repo, "trust").returncode == 0
     assert is_trusted(str(repo))
 
@@ -681,7 +639,7 @@ def test_init_over_existing_cards_asks_on_a_terminal(tmp_path, answer, trusted):
     leader, follower = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-P", "-c", code, "init"],
-        cwd=repo, stdin=follower, stdout=follower, stderr=follower,
+        cwd=repo, stdin=follower, stdout=follower, stderr=follower
     ) as process:  # fmt: skip
         os.close(follower)
         os.write(leader, f"{answer}\n".encode())
@@ -752,36 +710,27 @@ def test_a_silent_brain_is_named_once_a_session_in_every_agent_that_can(tmp_path
 def test_each_silent_brain_of_a_session_is_named_once(tmp_path):
     first, second = repository(tmp_path / "first"), repository(tmp_path / "second")
     for repo in (first, second):
-        assert f"{repo} holds lessons" in line(prompted(repo))
-        assert line(prompted(repo)) == ""
+        assert f"{repo} holds lessons" in prompted(repo).line
+        assert prompted(repo).line == ""
     outer = cards(tmp_path, GOOD)
-    said = line(prompted(first))
+    said = prompted(first).line
     assert f"{outer} holds lessons" in said
     assert str(first) not in said
 
 
-def test_cards_at_a_path_that_was_trusted_are_named_although_no_brain_is_marked(tmp_path):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
+def test_cards_at_a_path_that_was_trusted_are_named_although_no_brain_is_marked(repo):
     shutil.rmtree(repo)
     repository(repo, config=None)
     answer = prompted(repo / "lessons")
-    assert f"{repo} is no longer the folder that you trusted" in line(answer)
-    assert f"lessons trust {repo}" in line(answer)
-    assert context(answer) == ""
+    assert f"{repo} is no longer the folder that you trusted" in answer.line
+    assert f"lessons trust {repo}" in answer.line
+    assert answer.context == ""
     for session in ("s", "second"):
-        assert line(prompted(repo, session)) == ""
+        assert prompted(repo, session).line == ""
 
     trust(str(repo))
     (repo / "lessons.toml").touch()
     shutil.rmtree(repo)
     repository(repo, config=None)
     (repo / "lessons").rename(repo / "readings")
-    assert line(prompted(repo, "third")) == ""
-
-
-def test_a_trusted_brain_says_nothing_of_trust(tmp_path):
-    repo = repository(tmp_path / "repo", GOOD)
-    trust(str(repo))
-    assert "trust" not in line(prompted(repo))
-    assert read_record(str(repo)) is not None
+    assert prompted(repo, "third").line == ""

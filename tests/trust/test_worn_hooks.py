@@ -67,30 +67,20 @@ def test_a_hook_that_may_open_no_file_is_silent():
 
 
 @pytest.mark.slow
-def test_a_journal_that_is_no_file_is_not_waited_for(root, monkeypatch):
+@pytest.mark.parametrize("what", ["a journal that is no file", "an event of thirty megabytes"])
+def test_what_is_odd_is_answered_and_not_waited_for(root, monkeypatch, what):
     card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
     (root / "lessons/telegram.md").write_text(card)
-    folder = pathlib.Path(state_dir(str(root)))
-    (folder / "journal.db").unlink(missing_ok=True)
-    os.mkfifo(folder / "journal.db")
     monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "50")
     event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
+    if "journal" in what:
+        journal = pathlib.Path(state_dir(str(root)), "journal.db")
+        journal.unlink(missing_ok=True)
+        os.mkfifo(journal)
+    else:
+        event["more"] = "x" * 30_000_000
     started = time.monotonic()
     done = hook("claude-code", json.dumps({**event, "prompt": PROMPT}).encode())
     assert b"allowlist" in done.stdout
-    assert b"is not a file" in done.stdout
-    assert time.monotonic() - started < 60
-
-
-@pytest.mark.slow
-def test_an_event_of_thirty_megabytes_is_answered(root, monkeypatch):
-    card = "---\ntype: lesson\ntitle: A telegram command must require an allowlist\n---\n"
-    (root / "lessons/telegram.md").write_text(card)
-    monkeypatch.setenv("LESSONS_BRAIN", str(root))
-    monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "10")
-    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
-    event |= {"prompt": PROMPT, "more": "x" * 30_000_000}
-    started = time.monotonic()
-    done = hook("claude-code", json.dumps(event).encode())
-    assert b"allowlist" in done.stdout
+    assert (b"is not a file" in done.stdout) is ("journal" in what)
     assert time.monotonic() - started < 60

@@ -8,4 +8,4 @@ from lessons_kb.agents.install.install_agent import uninstall as uninstall
 from lessons_kb.agents.install.settings_files import Entries as Entries
 from lessons_kb.agents.install.settings_files import Request as Request
 
-__all__ = ["Change", "Entries", "Request", "install", "uninstall"]
+__all__ = ["Entries", "FileChange", "Request", "install", "uninstall"]

@@ -16,142 +16,107 @@ from typing import Any, NoReturn
 
 from lessons_kb.errors import EditRefused, InputError
 
-MAX_DEPTH = 200
-
-_TRIVIA = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)*")
-_COMMENT = re.compile(r'"(?:[^"\\\r\n]|\\.)*"|(?P<comment>//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)')
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_ATOM = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])|[A-Za-z_]+")
-_WORDS = {"true": True, "false": False, "null": None}
+_SKIPPED = r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
+_TRIVIA = re.compile(_SKIPPED)
+_TOKEN = re.compile(
+    r'("(?:[^"\\]|\\.)*+"?|(?!//|/\*)(?:[\w.+-]++|[^\s"])|\A)'
+    rf"({_SKIPPED})(,(?={_SKIPPED}[\]}}]))?({_SKIPPED})"
+)
+"""A token, what is passed over behind it, a trailing comma, and what is behind that."""
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
+"""What Python's reader takes, and JSON has not."""
 _CLOSING = {"{": "}", "[": "]"}
 _INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
-_SPACE = " \t\r\n"
 
-Path = Sequence[str | int]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Node:
-    """A value and where it stands: ``text[start:end]``."""
-
-    start: int
-    end: int
-    data: Any
-    """The value itself; of a key that stands twice the last counts."""
-    parts: tuple[Part, ...] = ()
-    """What an object or array holds, in order."""
+Path = Sequence[Any]
+"""Keys of objects, numbers in arrays."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """A member of an object or an element of an array."""
+class _Place:
+    """A member of an object or an element of an array; its value is ``text[value:end]``."""
 
-    key: str | int
+    key: str | int = ""
     start: int
     """Where the key begins, of an element the value."""
-    node: Node
-    comma: int
+    value: int
+    end: int
+    comma: int = -1
     """Where the comma behind it stands, -1 without one."""
 
 
 def read_data(text: str) -> Any:
-    """Return the data of a text without the places; the same as ``parse(text).data``, sooner.
+    """Return the data of a text that holds one value, comments and trailing commas allowed.
 
-    Settings may have megabytes (agents keep histories in them), and most hold no comment.
+    Of a key that stands twice the last counts. Raises InputError naming line and column.
     """
+    try:
+        return json.loads(_blank(text))
+    except json.JSONDecodeError as error:
+        message = error.msg[0].lower() + error.msg[1:]
+        raise InputError(f"line {error.lineno}, column {error.colno}: {message}") from None
+    except (ValueError, RecursionError):
+        raise InputError("it is nested too deeply, or has too long a number") from None
+
+
+@functools.lru_cache(maxsize=4)
+def _blank(text: str) -> str:
+    """Return plain JSON: spaces in the place of comments and trailing commas."""
 
     def refuse(word: str) -> NoReturn:
         raise ValueError(word)
 
-    try:
-        return json.loads(text, parse_constant=refuse)
+    def blank(match: re.Match[str]) -> str:
+        word, skipped, comma, more = match.groups("")
+        if word in _CONSTANTS:
+            word = "?" * len(word)
+        comma = " " if comma and word not in ("", *"[{:,") else comma
+        return word + re.sub(r"[^\r\n]", " ", skipped) + comma + re.sub(r"[^\r\n]", " ", more)
+
+    try:  # settings may have megabytes, for agents keep histories in them, and most have no comment
+        json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
-        return parse(text).data
+        return _TOKEN.sub(blank, text)
+    return text
 
 
-@functools.lru_cache(maxsize=4)
-def parse(text: str) -> Node:
-    """Return the root of a text that holds one value, comments and trailing commas allowed.
-
-    The data is shared between callers: nobody may change it. Raises InputError naming line and
-    column.
-    """
-    reader = _Reader(text)
-    root = reader.value(reader.skip(0), 0)
-    end = reader.skip(root.end)
-    if end != len(text):
-        reader.fail(end, "unexpected text after the value")
-    return root
+def _skip(text: str, at: int) -> int:
+    """Return the next position that is neither space nor comment."""
+    match = _TRIVIA.match(text, at)
+    return match.end() if match else at
 
 
-def find_comments(text: str) -> list[str]:
-    """List the comments of a text in order."""
-    return [match["comment"] for match in _COMMENT.finditer(text) if match["comment"]]
+def _read_end(text: str, at: int) -> tuple[Any, int]:
+    """Return the value that begins there, and where it ends."""
+    return json.JSONDecoder().raw_decode(_blank(text), at)
 
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text = text
+def _list_parts(text: str, start: int) -> list[_Place]:
+    """List what the object or array that begins there holds, in order; nothing of other values."""
+    closing, parts, at = _CLOSING.get(text[start]), list[_Place](), _skip(text, start + 1)
+    while closing and text[at] != closing:
+        key, value = len(parts), at
+        if closing == "}":
+            key, end = _read_end(text, at)
+            value = _skip(text, _skip(text, end) + 1)
+        _, end = _read_end(text, value)
+        behind = _skip(text, end)
+        comma = behind if text[behind] == "," else -1
+        parts.append(_Place(key=key, start=at, value=value, end=end, comma=comma))
+        at = behind if comma < 0 else _skip(text, comma + 1)
+    return parts
 
-    def fail(self, position: int, what: str) -> NoReturn:
-        *lines, last = re.split(r"\r\n|\r|\n", self.text[:position])
-        raise InputError(f"line {len(lines) + 1}, column {len(last) + 1}: {what}")
 
-    def skip(self, position: int) -> int:
-        """Return the next position that is neither space nor comment."""
-        match = _TRIVIA.match(self.text, position)
-        position = match.end() if match else position
-        if self.text.startswith("/*", position):
-            self.fail(position, "this comment is not closed")
-        return position
-
-    def value(self, start: int, depth: int) -> Node:
-        opening = self.text[start : start + 1]
-        if depth > MAX_DEPTH:
-            self.fail(start, "nested too deeply")
-        if opening not in _CLOSING:
-            return self.single(start)
-        closing, parts, at = _CLOSING[opening], list[Part](), self.skip(start + 1)
-        while not self.text.startswith(closing, at):
-            if parts and parts[-1].comma < 0:
-                self.fail(at, f"a comma or {closing!r} is expected")
-            begin, key = at, len(parts)
-            if opening == "{":
-                if not self.text.startswith('"', at):
-                    self.fail(at, 'a key in "…" is expected')
-                name = self.single(at)
-                key, at = name.data, self.skip(name.end)
-                if not self.text.startswith(":", at):
-                    self.fail(at, "a colon is expected")
-                at = self.skip(at + 1)
-            node = self.value(at, depth + 1)
-            at = self.skip(node.end)
-            comma = at if self.text.startswith(",", at) else -1
-            parts.append(Part(key=key, start=begin, node=node, comma=comma))
-            at = at if comma < 0 else self.skip(comma + 1)
-        keyed = {part.key: part.node.data for part in parts}
-        data = keyed if opening == "{" else [part.node.data for part in parts]
-        return Node(start=start, end=at + 1, data=data, parts=tuple(parts))
-
-    def single(self, start: int) -> Node:
-        first = self.text[start : start + 1]
-        if not first:
-            self.fail(start, "the file ends too early")
-        match = (_STRING if first == '"' else _ATOM).match(self.text, start)
-        if not match:
-            not_closed = "this string is not closed on its line"
-            self.fail(start, not_closed if first == '"' else f"a value is expected, not {first!r}")
-        word = match[0]
-        if word in _WORDS:
-            data = _WORDS[word]
-        elif word[0].isalpha() or word[0] == "_":
-            self.fail(start, f"a value is expected, not {word!r}")
-        else:
-            try:
-                data = json.loads(word)
-            except ValueError:
-                self.fail(start, "this string has an invalid escape")
-        return Node(start=start, end=match.end(), data=data)
+def _walk(text: str, path: Path) -> list[_Place]:
+    """List the parts from the whole along the path, as far as they are there."""
+    start = _skip(text, 0)
+    trail = [_Place(start=start, value=start, end=_read_end(text, start)[1])]
+    for key in path:
+        found = [part for part in _list_parts(text, trail[-1].value) if part.key == key]
+        if not found:
+            break
+        trail.append(found[-1])
+    return trail
 
 
 def put(text: str, path: Path, value: Any) -> str:
@@ -161,49 +126,38 @@ def put(text: str, path: Path, value: Any) -> str:
     A value that is there already stays as it is written. Raises InputError where the way leads
     through something else, EditRefused when the result would not be what was meant.
     """
-    node, deep = parse(text), list(path)
-    while deep and (part := _part(node, deep[0])) is not None:
-        node = part.node
-        deep.pop(0)
-    if deep:
-        _check_container(node, deep[0], path)
-        for key in reversed(deep[1:]):
-            value = [value] if isinstance(key, int) else {key: value}
-        path = path[: len(path) - len(deep) + 1]
-        kept = [text]
-        new = _inserted(text, node, deep[0], value)
-    elif node.data == value and type(node.data) is type(value):
-        return text
+    data, trail = read_data(text), _walk(text, path)
+    *before, key = path[: len(trail)]
+    holder: Any = get(data, before)
+    if not isinstance(holder, list if isinstance(key, int) else dict):
+        what = "a list" if isinstance(key, int) else "an object"
+        name = ".".join(map(str, before)) or "the whole"
+        raise InputError(f"{name} must be {what}; correct it by hand")
+    if len(trail) > len(path):
+        if holder[key] == value and type(holder[key]) is type(value):
+            return text
+        place, indent = trail[-1], _read_indent(text, trail[-1].value)
+        written = _write(text, value, None if _is_flat(text, place) else indent)
+        new = text[: place.value] + written + text[place.end :]
     else:
-        kept = [text[: node.start], text[node.end :]]
-        new = _written(text, value, _line_indent(text, node.start), flat=_is_flat(text, node))
-        new = kept[0] + new + kept[1]
-    expected = value
-    if path:
-        expected = json.loads(json.dumps(read_data(text)))
-        holder = get(expected, path[:-1])
-        if isinstance(holder, list) and path[-1] == len(holder):
-            holder.append(value)
-        else:
-            holder[path[-1]] = value
-    comments = [comment for part in kept for comment in find_comments(part)]
-    return _verified(new, read_data(new) == expected and all(one in new for one in comments))
+        for later in reversed(path[len(trail) :]):
+            value = [value] if isinstance(later, int) else {later: value}
+        new = _insert(text, trail[-1], key, value)
+    if isinstance(holder, list) and key == len(holder):
+        holder.append(value)
+    else:
+        holder[key] = value
+    return _verify(new, read_data(new) == data)
 
 
 def take(text: str, path: Path) -> str:
     """Return the text without what stands at ``path``; unchanged when nothing does."""
-    node = parent = parse(text)
-    part = None
-    for key in path:
-        if (part := _part(node, key)) is None:
-            return text
-        parent, node = node, part.node
-    if part is None:
+    data, trail = read_data(text), _walk(text, path)
+    if len(trail) <= len(path):
         return text
-    expected = json.loads(json.dumps(read_data(text)))
-    del get(expected, path[:-1])[path[-1]]
-    new = _removed(text, parent, part)
-    return _verified(new, read_data(new) == expected)
+    del get(data, path[:-1])[path[-1]]
+    new = _remove(text, *trail[-2:])
+    return _verify(new, read_data(new) == data)
 
 
 def get(data: Any, path: Path) -> Any:
@@ -216,106 +170,89 @@ def get(data: Any, path: Path) -> Any:
     return data
 
 
-def _verified(new: str, is_meant: bool) -> str:
+def _verify(new: str, is_meant: bool) -> str:
     if not is_meant:
         raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 
 
-def _part(node: Node, key: str | int) -> Part | None:
-    fitting = [part for part in node.parts if part.key == key and type(part.key) is type(key)]
-    return fitting[-1] if fitting else None
-
-
-def _check_container(node: Node, key: str | int, path: Path) -> None:
-    if not isinstance(node.data, list if isinstance(key, int) else dict):
-        done = ".".join(str(one) for one in path[: list(path).index(key)]) or "the whole"
-        what = "a list" if isinstance(key, int) else "an object"
-        raise InputError(f"{done} must be {what}; correct it by hand")
-    if isinstance(key, int) and key != len(node.parts):
-        raise InputError(f"index {key} is outside a list of {len(node.parts)}")
-
-
-def _inserted(text: str, node: Node, key: str | int, value: Any) -> str:
+def _insert(text: str, holder: _Place, key: str | int, value: Any) -> str:
     """Return the text with a new last part of a container."""
-    last = node.parts[-1] if node.parts else None
-    base, line, tight = _line_indent(text, node.start), _newline(text), _is_tight(text)
+    parts, close = _list_parts(text, holder.value), holder.end - 1
+    base, line = _read_indent(text, holder.value), _find_newline(text)
+    end = len(text[:close].rstrip())  # behind the last comment
+    last = parts[-1] if parts else None
     name = "" if isinstance(key, int) else json.dumps(key, ensure_ascii=False)
-    if last is not None and _is_flat(text, node):
-        space, colon = ("", ":") if tight else (" ", ": ")
-        new = f"{name}{colon if name else ''}{_written(text, value, '', flat=True)}"
-        if last.comma >= 0:
-            at = last.comma + 1
-            return f"{text[:at]}{space}{new},{text[at:]}"
-        return f"{text[: last.node.end]},{space}{new}{text[last.node.end :]}"
-    inner = base + _unit(text) if last is None else _line_indent(text, last.start)
-    new = f"{line}{inner}{name}{': ' if name else ''}{_written(text, value, inner, flat=False)}"
-    close = node.end - 1
-    end = len(text[:close].rstrip(_SPACE))
-    if last is None:  # nothing but comments
-        is_open = "\n" in text[end:close] or "\r" in text[end:close]
+    if last and _is_flat(text, holder):
+        end, space = max(last.end, last.comma + 1), "" if _is_tight(text) else " "
+        new = f"{space}{name}{name and ':' + space}{_write(text, value, None)}"
+    else:
+        indent = _read_indent(text, last.start) if last else base + _find_unit(text)
+        new = f"{line}{indent}{name}{name and ': '}{_write(text, value, indent)}"
+    if last is None:
+        is_open = text[end:close].strip(" \t")
         return text[:end] + new + (text[end:] if is_open else line + base + text[close:])
     if last.comma >= 0:
         return f"{text[:end]}{new},{text[end:]}"
-    return f"{text[: last.node.end]},{text[last.node.end : end]}{new}{text[end:]}"
+    return f"{text[: last.end]},{text[last.end : end]}{new}{text[end:]}"
 
 
-def _removed(text: str, parent: Node, part: Part) -> str:
+def _remove(text: str, holder: _Place, part: _Place) -> str:
     """Return the text without a part, its line if it has one of its own, and its comma."""
-    number = parent.parts.index(part)
-    start = part.start
-    end = part.node.end if part.comma < 0 else part.comma + 1
+    parts = _list_parts(text, holder.value)
+    number = parts.index(part)
+    start, end = part.start, max(part.end, part.comma + 1)
     line_start = len(text[:start].rstrip(" \t"))
     line_end = end + len(text[end:]) - len(text[end:].lstrip(" \t"))
-    before = text[line_start - 1 : line_start]
-    if before in ("\n", "\r") and text[line_end : line_end + 1] in ("\n", "\r", ""):
+    before = text[line_start - 1]
+    if before in "\r\n" and text[line_end : line_end + 1] in ("\n", "\r", ""):
         start = line_start - (2 if text[line_start - 2 : line_start] == "\r\n" else 1)
         end = line_end
-    elif number:
-        start = line_start if before == "," else start
-    else:
+    elif not number:
         end = line_end
+    elif before == ",":
+        start = line_start
     new = text[:start] + text[end:]
-    comma = parent.parts[number - 1].comma if number else -1
+    comma = parts[number - 1].comma if number else -1
     if part.comma < 0 <= comma:
         new = new[:comma] + new[comma + 1 :]
-    close = parent.end - 1 - (len(text) - len(new))
-    if len(parent.parts) == 1 and not new[parent.start + 1 : close].strip():
-        new = new[: parent.start + 1] + new[close:]
+    close = holder.end - 1 - (len(text) - len(new))
+    if len(parts) == 1 and not new[holder.value + 1 : close].strip():
+        new = new[: holder.value + 1] + new[close:]
     return new
 
 
-def _written(text: str, value: Any, indent: str, *, flat: bool) -> str:
-    if flat:
+def _write(text: str, value: Any, indent: str | None) -> str:
+    """Write a value in the manner of the text; on one line without an ``indent``."""
+    if indent is None:
         tight = (",", ":") if _is_tight(text) else None
         return json.dumps(value, ensure_ascii=False, separators=tight)
-    return (_newline(text) + indent).join(_lines(value, _unit(text)))
+    return (_find_newline(text) + indent).join(_write_lines(value, _find_unit(text)))
 
 
-def _lines(value: Any, unit: str) -> list[str]:
+def _write_lines(value: Any, unit: str) -> list[str]:
     """Write a value as an editor would: a list of single values stays on its line."""
     if isinstance(value, dict) and value:
-        opening, closing = "{}"
-        parts = [(f"{json.dumps(key, ensure_ascii=False)}: ", one) for key, one in value.items()]
+        names, ends = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value], "{}"
+        values = list(value.values())
     elif isinstance(value, list) and any(isinstance(one, (dict, list)) for one in value):
-        opening, closing = "[]"
-        parts = [("", one) for one in value]
+        names, ends, values = [""] * len(value), "[]", value
     else:
         return [json.dumps(value, ensure_ascii=False)]
-    lines = [opening]
-    for name, one in parts:
-        first, *rest = _lines(one, unit)
-        lines += [f"{unit}{name}{first}", *(unit + line for line in rest)]
-        lines[-1] += ","
-    lines[-1] = lines[-1].removesuffix(",")
-    return [*lines, closing]
+    lines = [ends[0]]
+    for number, (name, one) in enumerate(zip(names, values, strict=True), 1):
+        first, *rest = _write_lines(one, unit)
+        lines += [f"{unit}{line}" for line in (name + first, *rest)]
+        lines[-1] += "," if number < len(values) else ""
+    return [*lines, ends[1]]
 
 
-def _is_flat(text: str, node: Node) -> bool:
+def _is_flat(text: str, place: _Place) -> bool:
     """Tell whether a container stands on one line (a single value is flat as well)."""
-    if not node.parts:
-        return not isinstance(node.data, (dict, list))
-    return "\n" not in text[node.start : node.parts[-1].start]
+    parts = _list_parts(text, place.value)
+    if not parts:
+        return text[place.value] not in _CLOSING
+    return "\n" not in text[place.value : parts[-1].start]
 
 
 def _is_tight(text: str) -> bool:
@@ -323,19 +260,19 @@ def _is_tight(text: str) -> bool:
     return re.search(r'":[^ \t\r\n]', text) is not None
 
 
-def _newline(text: str) -> str:
+def _find_newline(text: str) -> str:
     return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
 
 
-def _unit(text: str) -> str:
+def _find_unit(text: str) -> str:
     """Return one step of the file's own indentation."""
     indents = [match[1] for match in _INDENT.finditer(text)] or ["  "]
     return "\t" if indents[0].startswith("\t") else min(indents, key=len)
 
 
-def _line_indent(text: str, position: int) -> str:
-    start = max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1
-    line = text[start:position]
+def _read_indent(text: str, position: int) -> str:
+    """Return the spaces and tabs with which the line of a position begins."""
+    line = re.split(r"[\r\n]", text[:position])[-1]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
@@ -354,36 +291,34 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     """
     import tomlkit
 
-    data = read_toml(text)
-    for end in (len(path) - 1, len(path)):
-        if not isinstance(get(data, path[:end]) or {}, dict):
+    expected = table = read_toml(text)
+    for end, key in enumerate(path, 1):
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
             raise InputError(f"{'.'.join(path[:end])} must be a table; correct it by hand")
-    table = get(data, path)
-    if table is not None and all(table.get(key) == value for key, value in values.items()):
+    if all(table.get(key) == value for key, value in values.items()):
         return text
-    expected = _with_table(data, path, {**(table or {}), **values})
-    line = _newline(text)
-    if table is None:
+    is_new, line = not table, _find_newline(text)
+    table.update(values)
+    if is_new:
         header = ".".join(tomlkit.key(key).as_string() for key in path)
         rows = [f"{key} = {tomlkit.item(value).as_string()}" for key, value in values.items()]
         before = text if not text or text.endswith(("\n", "\r")) else text + line
         gap = line if before.strip() else ""
         new = before + gap + line.join([f"[{header}]", *rows, ""])
-        if _loads(new) == expected:
+        if _holds(new, expected):
             return new
     document = tomlkit.parse(text)  # an inline table takes no header
     holder: Any = document
     for key in path:
-        if key not in holder:
-            holder[key] = tomlkit.inline_table()
-        holder = holder[key]
+        holder = holder.setdefault(key, tomlkit.inline_table())
     for key, value in values.items():
         if holder.get(key) != value:
             holder[key] = value
     new = tomlkit.dumps(document)
     if line == "\r\n":
         new = new.replace(line, "\n").replace("\n", line)
-    return _verified(new, _loads(new) == expected)
+    return _verify(new, _holds(new, expected))
 
 
 def take_table(text: str, path: Sequence[str]) -> str:
@@ -403,18 +338,11 @@ def take_table(text: str, path: Sequence[str]) -> str:
     if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
         # The empty line that parted our table from what stands above it was ours.
         new = new[: -2 if new.endswith("\r\n") else -1]
-    return _verified(new, _loads(new) == expected)
+    return _verify(new, _holds(new, expected))
 
 
-def _with_table(
-    data: dict[str, Any], path: Sequence[str], values: dict[str, Any]
-) -> dict[str, Any]:
-    first, *rest = path
-    return {**data, first: _with_table(data.get(first, {}), rest, values) if rest else values}
-
-
-def _loads(text: str) -> dict[str, Any] | None:
+def _holds(text: str, expected: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text) == expected
     except tomllib.TOMLDecodeError:
-        return None
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import json
@@ -10,10 +11,10 @@ import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
@@ -26,8 +27,7 @@ from lessons_kb.agents.install.settings_files import (
     Request,
     Target,
     add_pieces,
-    check_request,
-    checked_targets,
+    check_targets,
     find_targets,
     is_committed,
     is_foreign,
@@ -42,8 +42,6 @@ from lessons_kb.store.files import shown
 from lessons_kb.store.user_state import end_silence, silence_sessions
 from lessons_kb.text.redact import redact
 
-P = ParamSpec("P")
-T = TypeVar("T")
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
@@ -54,22 +52,20 @@ def find_entries(*, bare: bool) -> Entries:
     """
     if bare:
         return Entries(**NAMES)
-    found = {what: _find(name) for what, name in NAMES.items()}
-    return Entries(**{**found, "hook": launcher_path() or found["hook"]})
+    # The interpreter's own folder, not where its link leads: a virtual environment is a link.
+    places = (os.path.abspath(os.path.dirname(sys.executable)), sysconfig.get_path("scripts"), None)
+    found = {}
+    for what, name in NAMES.items():
+        paths = (find_program(name, place) for place in places)
+        found[what] = next(filter(None, paths), "")
+        if not found[what]:
+            raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")
+    return Entries(hook=launcher_path() or found["hook"], server=found["server"])
 
 
 def has_sdk() -> bool:
     """Tell whether the SDK that ``lessons mcp`` needs is installed."""
     return find_spec("mcp") is not None
-
-
-def _find(name: str) -> str:
-    # The interpreter's own folder, not where its link leads: a virtual environment is a link.
-    places = (os.path.abspath(os.path.dirname(sys.executable)), sysconfig.get_path("scripts"))
-    for found in (*(find_program(name, place) for place in places), find_program(name)):
-        if found:
-            return found
-    raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,11 +99,13 @@ def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     Doing it twice changes nothing. All files are read and edited before the first is written;
     what cannot be edited raises InputError, EditRefused or StorageError and touches nothing.
     """
-    check_request(request)
-    steps = [
-        (_plan_removal if _is_astray(target) else _plan_install)(target, _holder(request))
-        for target in checked_targets(request)
-    ]
+    steps = []
+    for target in check_targets(request):
+        # Nothing is put beside a file of somebody else's: it would configure that.
+        of_other = target.part_of and is_foreign(
+            agent_settings.read_settings_file(target.part_of), target
+        )
+        steps.append((_plan_removal if of_other else _plan_install)(target, _holder(request)))
     if not dry_run and request.entries.hook == launcher_path():
         write_launcher()
     changes = _carry_out(steps, dry_run=dry_run)
@@ -122,21 +120,11 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     A file in which nothing else changed since gets its former bytes back. Sessions that run with
     the hooks that they began with get no more answer. Errors as ``install``.
     """
-    check_request(request)
-    steps = [_plan_removal(target, _holder(request)) for target in checked_targets(request)]
+    steps = [_plan_removal(target, _holder(request)) for target in check_targets(request)]
     changes = _carry_out(steps, dry_run=dry_run)
     if not dry_run and any(step.before != step.after for step in steps):
         silence_sessions(request.agent, "" if request.scope == "user" else request.project)
     return changes
-
-
-def find_installed(request: Request) -> list[str]:
-    """List the files in which this installation is remembered and still stands as written."""
-    return [
-        target.path
-        for target in find_targets(request)
-        if _holder(request) in agent_settings.read_change(target.path)[0].get("holders", {})
-    ]
 
 
 def _holder(request: Request) -> str:
@@ -144,19 +132,13 @@ def _holder(request: Request) -> str:
     return json.dumps([request.agent, request.scope, where])
 
 
-def _is_astray(target: Target) -> bool:
-    """Tell whether a file would configure what is somebody else's."""
-    if not target.part_of:
-        return False
-    return is_foreign(agent_settings.read_settings_file(target.part_of), target)
-
-
 def _plan_install(target: Target, holder: str) -> _Step:
     before = agent_settings.read_settings_file(target.path)
     record, original = agent_settings.read_change(target.path)
-    after = _named(target.path, add_pieces, before, target)
+    with _naming(target.path):
+        after = add_pieces(before, target)
     if is_foreign(before, target):  # nothing of ours is in it: nothing to remember or to miss
-        return _Step(target=target, before=before, after=before)
+        return _Step(target=target, before=before, after=after)
     if not record or record.get("after") != _hash(before):
         # Others have edited the file since: what they left is what will be given back.
         original = _strip(before, target, original)
@@ -183,13 +165,10 @@ def _plan_removal(target: Target, holder: str) -> _Step:
         after = _strip(before, shorter, original)
         original = _strip(original, shorter, original)
     record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}
+    kept = len(pieces) < len(target.pieces)
+    record = record if holders else {}
     return _Step(
-        target=target,
-        before=before,
-        after=after,
-        record=record if holders else {},
-        original=original,
-        kept=len(pieces) < len(target.pieces),
+        target=target, before=before, after=after, record=record, original=original, kept=kept
     )
 
 
@@ -202,46 +181,42 @@ def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | No
     """Return a file without our pieces, the same bytes when there are none."""
     if data is None:
         return None
-    return _named(target.path, take_pieces, data, target, like=like)
+    with _naming(target.path):
+        return take_pieces(data, target, like=like)
 
 
 def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
-    backups = [""] * len(steps)
-    if not dry_run:
-        for step in steps:
-            if step.before != step.after:
-                agent_settings.check_writable(step.target.path)
-        backups = list(map(_write, steps))
-        made: set[str] = set()
-        for step in steps:  # forget what is undone, with the folders that were made for it
-            if not step.record:
-                made.update(
-                    map(str, agent_settings.read_change(step.target.path)[0].get("made", []))
-                )
-                agent_settings.forget_change(step.target.path)
-        agent_settings.remove_empty(list(made))
-    return [
-        FileChange(path=step.target.path, action=_action(step), diff=_diff(step), backup=backup)
-        for step, backup in zip(steps, backups, strict=True)
-    ]
-
-
-def _write(step: _Step) -> str:
-    """Change one file and return where its former content is kept, "" when it was not changed."""
-    path, record, backup = step.target.path, step.record, ""
-    if step.before != step.after:
-        if step.before is not None:
-            backup = agent_settings.back_up(path, step.before)
+    changed = [step for step in steps if step.before != step.after and not dry_run]
+    for step in changed:
+        agent_settings.check_writable(step.target.path)
+    backups, made = {}, []
+    for step in () if dry_run else steps:
+        path, record, folders = step.target.path, step.record, list[str]()
+        if step in changed and step.before is not None:
+            backups[path] = agent_settings.back_up(path, step.before)
         if record:
             # Before the file itself: a kill in between leaves a record of what is not there,
             # which its hash tells, and never a change that is not remembered.
             agent_settings.remember_change(path, record, step.original)
-        made = agent_settings.replace_settings_file(path, step.after, expected=step.before)
-        if made:
-            record = {**record, "made": made}
-    if record:
-        agent_settings.remember_change(path, record, step.original)
-    return backup
+        if step in changed:
+            folders = agent_settings.replace_settings_file(path, step.after, expected=step.before)
+        if record and folders:
+            record = {**record, "made": folders}
+            agent_settings.remember_change(path, record, step.original)
+    for step in () if dry_run else steps:
+        if not step.record:  # forget what is undone, with the folders that were made for it
+            made += agent_settings.read_change(step.target.path)[0].get("made", [])
+            agent_settings.forget_change(step.target.path)
+    agent_settings.remove_empty(sorted(set(map(str, made))))
+    return [
+        FileChange(
+            path=step.target.path,
+            action=_action(step),
+            diff=_diff(step),
+            backup=backups.get(step.target.path, ""),
+        )
+        for step in steps
+    ]
 
 
 def _action(step: _Step) -> str:
@@ -261,10 +236,11 @@ def _diff(step: _Step) -> str:
     return redact("\n".join(lines))
 
 
-def _named(path: str, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
-    """Do work on a file, and let an error name the file."""
+@contextlib.contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Let an error name the file that it is about."""
     try:
-        return work(*arguments, **options)
+        yield
     except LessonsError as error:
         message = f"{shown(path)}: {error}"
         if isinstance(error, InputError) and ";" not in message:
@@ -281,74 +257,74 @@ _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)
 
 def check_agents(project: str) -> list[Health]:
     """Return a line for each agent that is set up or found here; nothing is raised."""
-    return [line for agent in AGENTS for line in _check(agent, project)]
+    lines = []
+    for agent in AGENTS:
+        requests = list(_find_requests(agent, project))
+        lines += [line for request, paths in requests for line in _check(request, paths)]
+        if not requests and is_present(agent):
+            detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
+            lines.append(Health(level="ok", what="agent", detail=detail))
+    return lines
 
 
-def find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:
+def _find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:
     """Yield each installation of an agent that is remembered, with its files."""
     seen: set[str] = set()
     for scope, shared in (("user", False), ("project", False), ("project", True)):
-        request = Request(
-            agent=agent,
-            project=project,
-            scope=scope,
-            shared=shared,
-            entries=Entries(**NAMES),
-        )
-        fresh = [path for path in find_installed(request) if path not in seen]
+        entries = Entries(**NAMES)
+        request = Request(agent=agent, project=project, scope=scope, shared=shared, entries=entries)
+        paths = {target.path: None for target in find_targets(request)}
+        fresh = [
+            path
+            for path in paths
+            if path not in seen
+            and _holder(request) in agent_settings.read_change(path)[0].get("holders", {})
+        ]
         seen.update(fresh)
         if fresh:
             yield request, fresh
 
 
-def find_gone(text: str) -> str:
+def _find_gone(text: str) -> str:
     """Return the path of a program of ours that settings call and that is not there, or ""."""
     programs = (match["path"].replace("\\\\", "\\") for match in _PROGRAM.finditer(text))
     gone = (path for path in programs if os.path.isabs(path) and not os.path.exists(path))
     return next(gone, "")
 
 
-def find_route(text: str) -> str:
+def _find_route(text: str) -> str:
     """Return by which route the hooks in these settings reach us, "" where there are none."""
     if TOOL in text and "mcp_tool" in text:
         return "mcp"
     return "command" if HOOK in text else ""
 
 
-def _check(agent: str, project: str) -> Iterator[Health]:
-    present = False
-    for request, paths in find_requests(agent, project):
-        present = True
-        lines = (_look(request, path) for path in paths)
-        yield from (line for line in lines if not line.detail.startswith(f"{agent}: command"))
-    if not present and is_present(agent):
-        detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
-        yield Health(level="ok", what="agent", detail=detail)
-
-
-def _look(request: Request, path: str) -> Health:
+def _check(request: Request, paths: Sequence[str]) -> Iterator[Health]:
+    """Yield a line for each file of an installation; none for a command that is as it should be."""
     agent = request.agent
     options = "" if request.scope == "user" else " --scope project"
     options += " --shared" if request.shared else ""
-    fix = f"run `lessons install {agent}{options}` again"
-    level = "warning"
-    try:
-        text = _read(path)
-    except StorageError as error:
-        return _tell_error(agent, error)
-    if "lessons" not in text:
-        detail = f"the entries in {path} are missing"
-    elif program := find_gone(text):
-        level, detail = "error", f"{path} calls {program}, which no longer exists"
-        fix = f"{fix}, or {FIX}"
-    elif is_committed(request) and shutil.which(NAMES["hook"]) is None:
-        detail, fix = f"{path} calls {NAMES['hook']}, which is not on your PATH", _GET
-    else:
-        route = find_route(text)
-        what = f"hooks by {route}" if route else "command" if WRITTEN in text else "MCP server"
-        level, fix = "ok", ""
-        detail = f"{what}, {'shared' if request.shared else request.scope}: {path}"
-    return Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
+    for path in paths:
+        level, fix = "warning", f"run `lessons install {agent}{options}` again"
+        try:
+            text = _read(path)
+        except StorageError as error:
+            yield _tell_error(agent, error)
+            continue
+        route = _find_route(text)
+        if "lessons" not in text:
+            detail = f"the entries in {path} are missing"
+        elif program := _find_gone(text):
+            level, detail = "error", f"{path} calls {program}, which no longer exists"
+            fix = f"{fix}, or {FIX}"
+        elif is_committed(request) and shutil.which(NAMES["hook"]) is None:
+            detail, fix = f"{path} calls {NAMES['hook']}, which is not on your PATH", _GET
+        elif WRITTEN in text and not route:
+            continue
+        else:
+            level, fix, what = "ok", "", f"hooks by {route}" if route else "MCP server"
+            detail = f"{what}, {'shared' if request.shared else request.scope}: {path}"
+        yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
 def _tell_error(agent: str, error: LessonsError) -> Health:
@@ -361,7 +337,10 @@ def _read(path: str) -> str:
 
 
 _GET = "install it for yourself"
-_NO_SDK = "The MCP server was not added because the `mcp` package is missing; run {}."
+_NO_SDK = (
+    "The MCP server was not added because the `mcp` package is missing; run `{}`, then run this"
+    " again."
+)
 _FOR_ALL = (
     "These files belong to the project: whoever works in it needs `lessons` and"
     " `lessons-hook` on the PATH."
@@ -370,11 +349,6 @@ _BY_SERVER = (
     "By this route hooks are answered by the MCP server: while it is not connected,"
     " they say nothing."
 )
-
-
-def how_to_get_sdk() -> str:
-    """Return what to do about the SDK that ``lessons mcp`` needs."""
-    return f"`{install_command('mcp')}`, then run this again"
 
 
 def find_notes(request: Request) -> Iterator[str]:
@@ -390,7 +364,7 @@ def find_notes(request: Request) -> Iterator[str]:
     if request.via == "mcp":
         yield _BY_SERVER
     if not request.server:
-        yield _NO_SDK.format(how_to_get_sdk())
+        yield _NO_SDK.format(install_command("mcp"))
 
 
 def fix_agents(project: str) -> list[Health]:
@@ -399,31 +373,25 @@ def fix_agents(project: str) -> list[Health]:
     Only what `install` remembers to have written, in the same scope and by the same route. What
     the user took out stays out.
     """
-    return [
-        line
-        for agent in AGENTS
-        for request, paths in find_requests(agent, project)
-        for line in _fix(request, paths)
-    ]
-
-
-def _fix(request: Request, paths: Sequence[str]) -> Iterator[Health]:
-    try:
-        texts = list(map(_read, paths))
-        if not any(map(find_gone, texts)):
-            return
-        again = replace(
-            request,
-            via=next(filter(None, map(find_route, texts)), "command"),
-            entries=find_entries(bare=False),
-            # Its argument is ``mcp``.
-            server=has_sdk() and any('"mcp"' in text for text in texts),
-        )
-        changes = install(again)
-    except LessonsError as error:
-        yield _tell_error(request.agent, error)
-        return
-    for change in changes:
-        if change.action != "unchanged":
-            detail = f"{request.agent}: {change.path} calls {again.entries.hook}"
-            yield Health(level="fixed", what="agent", detail=detail)
+    lines = []
+    for agent in AGENTS:
+        for request, paths in _find_requests(agent, project):
+            try:
+                texts = list(map(_read, paths))
+                if not any(map(_find_gone, texts)):
+                    continue
+                again = replace(
+                    request,
+                    via=next(filter(None, map(_find_route, texts)), "command"),
+                    entries=find_entries(bare=False),
+                    # Its argument is ``mcp``.
+                    server=has_sdk() and any('"mcp"' in text for text in texts),
+                )
+                changes = [one for one in install(again) if one.action != "unchanged"]
+            except LessonsError as error:
+                lines.append(_tell_error(agent, error))
+                continue
+            calls = f"calls {again.entries.hook}"
+            details = [f"{agent}: {change.path} {calls}" for change in changes]
+            lines += [Health(level="fixed", what="agent", detail=detail) for detail in details]
+    return lines

@@ -75,8 +75,14 @@ def _launcher_text() -> bytes:
     package = os.path.dirname(lessons_kb.__file__)
     source = os.path.join(package, "hook_client.py")
     body = read_regular(source, limit=_MAX_BYTES, name=source)
+    told = {}  # by agent: what begins a session, what says nothing, the line in the agent's form
+    for agent, row in AGENTS.items():
+        if row.begins:
+            line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
+            silence = f"{row.silence}\n" if row.silence else ""
+            told[agent] = (row.begins, silence, f"{row.show_line(line)}\n")
     head = _HEAD.format(
-        interpreter=_interpreter(), python=sys.executable, package=package, told=_told()
+        interpreter=_interpreter(), python=sys.executable, package=package, told=told
     )
     return head.encode() + body
 
@@ -91,17 +97,6 @@ def _interpreter() -> str:
         python = os.path.join(os.path.dirname(python), os.readlink(python))
     usable = len(python) <= _MAX_INTERPRETER_CHARS and not any(map(str.isspace, python))
     return python if usable and os.path.exists(python) else sys.executable
-
-
-def _told() -> dict[str, tuple[str, str, str]]:
-    """Return by agent: what begins a session, what says nothing, the line in the agent's form."""
-    told = {}
-    for agent, row in AGENTS.items():
-        line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
-        if row.begins:
-            silence = f"{row.silence}\n" if row.silence else ""
-            told[agent] = (row.begins, silence, f"{row.show_line(line)}\n")
-    return told
 
 
 def _read(path: str) -> bytes | None:

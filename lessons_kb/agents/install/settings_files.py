@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -37,6 +38,17 @@ COMMANDS: Mapping[str, str] = {
 _POLICY = "skills/{}/agents/openai.yaml"
 _EXPLICIT_ONLY = "policy:\n  allow_implicit_invocation: false\n"
 """Beside a skill of the layout ``skill``: only the user may call it."""
+_LAYOUTS = {
+    "plain": "<!-- {note} -->\n\n{body}",
+    "toml": "# {note}\ndescription = {quoted}\nprompt = {prompt}\n",
+    "described": "---\n# {note}\ndescription: {about}\n---\n\n{body}",
+    "skill": "---\n# {note}\nname: {name}\ndescription: {about}\n---\n\n{body}",
+    "silent": (
+        "---\n# {note}\nname: {name}\ndescription: {about}\ndisable-model-invocation: true\n---\n\n"
+        "{body}"
+    ),
+}
+"""Of a command's file; one that is ``silent`` is never called by the model itself."""
 
 
 def build_commands(agent: str, program: str) -> dict[str, str]:
@@ -48,51 +60,42 @@ def build_commands(agent: str, program: str) -> dict[str, str]:
     note = f"{WRITTEN} {row.name}`; `lessons uninstall {row.name}` removes it."
     files = {}
     for name, about in COMMANDS.items():
-        text = read_template(os.path.join("commands", f"{name}.md"))
+        body = read_template(os.path.join("commands", f"{name}.md"))
         for key, value in {
             "arguments": f" The user adds: {row.arguments}" if row.arguments else "",
             "agent": row.name,
             "lessons": program if os.name == "nt" else shlex.quote(program),
             "review": row.call.format("lessons-review"),
         }.items():
-            text = text.replace("{{" + key + "}}", value)
-        files[row.command_file.format(name)] = _lay_out(row.layout, name, about, note, text)
+            body = body.replace("{{" + key + "}}", value)
+        is_plain = '"""' not in body and "\\" not in body
+        files[row.command_file.format(name)] = _LAYOUTS[row.layout].format(
+            note=note,
+            name=name,
+            about=about,
+            quoted=json.dumps(about),
+            body=body,
+            prompt=f'"""\n{body}"""' if is_plain else json.dumps(body),
+        )
         if row.layout == "skill":
             files[_POLICY.format(name)] = f"# {note}\n{_EXPLICIT_ONLY}"
     return files
 
 
-def _lay_out(layout: str, name: str, about: str, note: str, body: str) -> str:
-    """Return a command's file: ``plain``, ``toml``, or with a header in Markdown.
-
-    ``skill`` and ``silent`` are named, the latter is never called by the model itself.
-    """
-    if layout == "toml":
-        prompt = f'"""\n{body}"""' if '"""' not in body and "\\" not in body else json.dumps(body)
-        return f"# {note}\ndescription = {json.dumps(about)}\nprompt = {prompt}\n"
-    if layout == "plain":
-        return f"<!-- {note} -->\n\n{body}"
-    keys = [f"# {note}"]
-    if layout in ("skill", "silent"):
-        keys.append(f"name: {name}")
-    keys.append(f"description: {about}")
-    if layout == "silent":
-        keys.append("disable-model-invocation: true")
-    return "\n".join(["---", *keys, "---", "", body])
-
-
 HOOK = "lessons-hook"
 TOOL = "lessons_hook"
 SERVER = "lessons"
+"""Name of our server in the settings of every agent."""
 
 _SECONDS = 10
 """Far above our own deadline: an agent that kills a hook may show an error."""
 _STOP_SECONDS = 20
+_CALL = ("tool_name", "tool_use_id", "tool_input")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "UserPromptSubmit": ("prompt", "prompt_id", "source"),
-    "PreToolUse": ("tool_name", "tool_use_id", "tool_input"),
-    "PostToolUse": ("tool_name", "tool_use_id", "tool_input", "tool_response"),
-    "PostToolUseFailure": ("tool_name", "tool_use_id", "tool_input", "error", "is_interrupt"),
+    "PreToolUse": _CALL,
+    "PostToolUse": (*_CALL, "tool_response"),
+    "PostToolUseFailure": (*_CALL, "error", "is_interrupt"),
     "Stop": ("last_assistant_message",),
 }
 """Events that the mcp route serves → what is handed on of their payload. At a session's start
@@ -105,15 +108,31 @@ _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[str, Any]]]:
     """Return our entries by the agent's event; ``program`` is the path or name of our hook."""
     row = _owner(AGENTS[agent])
+    line = _line(program, row.name)
+    called = f"& {line}" if line.startswith(("'", '"')) else line
     groups = {}
     for event, what in row.events.items():
         seconds = _STOP_SECONDS if event.lower() in ("stop", "afteragent") else _SECONDS
         if what == "end":
             seconds = min(seconds, row.end_seconds)
+        words: dict[str, Any] = {
+            "PROGRAM": program,
+            "LINE": line,
+            "LINE_OF_VSCODE": _line(program, "vscode"),
+            "HARMLESS": _harmless(row, event, program),
+            "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
+            "EVENT_NAME": f"lessons-{event}",
+            "NAMES": [row.name],
+            "SECONDS": seconds,
+            "MILLISECONDS": seconds * 1_000,
+        }
+        handler = {key: words.get(value, value) for key, value in row.handler.items()}
         if via == "mcp" and event in _FIELDS:
-            handler = _call_tool(row, event, seconds)
-        else:
-            handler = _fill_in(row, event, program, seconds)
+            names = (*row.mcp_fields, *_FIELDS[event])
+            fields = {name: f"${{{name}}}" for name in names if name not in row.mcp_lacks}
+            sent = {"agent": row.name, "event": {"hook_event_name": event, **fields}}
+            handler = {"type": "mcp_tool", "server": SERVER, "tool": TOOL, "input": sent}
+            handler["timeout"] = seconds
         matcher = {"matcher": row.matchers[event]} if event in row.matchers else {}
         groups[event] = [{**matcher, **({"hooks": [handler]} if row.nested else handler)}]
     return groups
@@ -124,49 +143,18 @@ def _owner(row: Agent) -> Agent:
     return AGENTS[row.shares or row.name]
 
 
-def _fill_in(row: Agent, event: str, program: str, seconds: int) -> dict[str, Any]:
-    """Return an entry that runs ``program``."""
-    line = _line(program, row.name)
-    called = f"& {line}" if line.startswith(("'", '"')) else line
-    words: dict[str, Any] = {
-        "PROGRAM": program,
-        "LINE": line,
-        "LINE_OF_VSCODE": _line(program, "vscode"),
-        "HARMLESS": _harmless(row, event, program),
-        "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
-        "EVENT_NAME": f"lessons-{event}",
-        "NAMES": [row.name],
-        "SECONDS": seconds,
-        "MILLISECONDS": seconds * 1_000,
-    }
-    return {key: words.get(value, value) for key, value in row.handler.items()}
-
-
-def _call_tool(row: Agent, event: str, seconds: int) -> dict[str, Any]:
-    """Return an entry that calls the tool of a server that is running."""
-    names = (*row.mcp_fields, *_FIELDS[event])
-    fields = {name: f"${{{name}}}" for name in names if name not in row.mcp_lacks}
-    return {
-        "type": "mcp_tool",
-        "server": SERVER,
-        "tool": TOOL,
-        "input": {"agent": row.name, "event": {"hook_event_name": event, **fields}},
-        "timeout": seconds,
-    }
-
-
 def build_plugin(program: str) -> str:
     """Return the text of the plugin for opencode that calls ``program``."""
     text = read_template(os.path.join("opencode", "lessons.ts"))
     return text.replace('"lessons-hook"', json.dumps(program), 1)
 
 
-def is_ours(entry: Any) -> bool:
+def _is_ours(entry: Any) -> bool:
     """Tell whether a hook entry, or every one in a group, is ours."""
     if not isinstance(entry, dict):
         return False
     if isinstance(inner := entry.get("hooks"), list):
-        return bool(inner) and all(is_ours(one) for one in inner)
+        return bool(inner) and all(map(_is_ours, inner))
     if entry.get("type") == "mcp_tool":
         return entry.get("server") == SERVER and entry.get("tool") == TOOL
     lines = (entry.get(key) for key in _LINES)
@@ -199,8 +187,6 @@ SCOPES = ("user", "project")
 ROUTES = ("command", "mcp")
 MCP_HOOKS = tuple(name for name, row in AGENTS.items() if row.mcp_fields)
 """Agents whose hooks can call a tool of a server that is running."""
-SERVER_ENTRY = "lessons"
-"""Name of our server in the settings of every agent."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -254,72 +240,64 @@ def find_targets(request: Request) -> list[Target]:
     """List the files that an installation writes: hooks, server, commands."""
     row = AGENTS[request.agent]
     owner = _owner(row)
-    folder = _folder(owner, request)
-    committed = is_committed(request)
-    hooks_file = owner.hooks_file if committed or request.scope == "user" else owner.personal_file
-    hooks_path = _place(hooks_file, request, folder)
+    for_all = is_committed(request) or request.scope == "user"
+    folder = _find_folder(owner, request)
+    path = _place(owner.hooks_file if for_all else owner.personal_file, request, folder)
     if owner.handler:
         hooks = build_hooks(owner.name, request.entries.hook, via=request.via)
         marks = (Piece(form="mark", path=(key,), value=one) for key, one in owner.marks.items())
         pieces = (*marks, Piece(form="hooks", path=("hooks",), value=hooks))
-        targets = [Target(path=hooks_path, pieces=pieces)]
+        targets = [Target(path=path, pieces=pieces)]
     else:
         text = Piece(form="text", value=build_plugin(request.entries.hook))
-        targets = [Target(path=hooks_path, syntax="text", pieces=(text,))]
+        targets = [Target(path=path, syntax="text", pieces=(text,))]
     if request.server:
-        server = _server(row, request)
-        if server.path == hooks_path:
-            targets = [Target(path=hooks_path, pieces=(*targets[0].pieces, *server.pieces))]
+        server = _find_server(row, request)
+        if server.path == path:
+            targets = [Target(path=path, pieces=(*targets[0].pieces, *server.pieces))]
         else:
             targets.append(server)
     # None in a project for this user alone: they would lie among its files for git to find.
-    commands = {}
-    if committed or request.scope == "user":
-        commands = build_commands(owner.name, request.entries.server)
-    for path, text_of_it in commands.items():
-        policy_of = owner.command_file.format(path.split("/")[1]) if path.endswith("yaml") else ""
+    commands = build_commands(owner.name, request.entries.server) if for_all else {}
+    for path, body in commands.items():
+        skill = owner.command_file.format(path.split("/")[1]) if path.endswith("yaml") else ""
         targets.append(
             Target(
                 path=_place(path, request, folder),
                 syntax="text",
-                pieces=(Piece(form="offer", value=text_of_it),),
-                part_of=_place(policy_of, request, folder) if policy_of else "",
+                pieces=(Piece(form="offer", value=body),),
+                part_of=_place(skill, request, folder) if skill else "",
             )
         )
     return targets
 
 
-def _server(row: Agent, request: Request) -> Target:
+def _find_server(row: Agent, request: Request) -> Target:
     """Return the file with our entry in the agent's list of MCP servers."""
     listed = row.server
     if request.scope == "project":
         personal = "" if is_committed(request) else row.personal_server
         listed = personal or row.project_server or row.server
     file, *names = listed.split()
-    path = _place(file, request, _folder(row, request))
+    path = _place(file, request, _find_folder(row, request))
     if not os.path.isfile(path) and os.path.isfile(f"{path}c"):
         path += "c"  # opencode reads JSON with comments under either ending
+    program = request.entries.server
     entry = {**row.server_entry, **(row.user_entry if request.scope == "user" else {})}
-    words = {"SERVER": request.entries.server}
-    if isinstance(command := entry.get("command"), list):
-        entry["command"] = [words.get(word, word) for word in command]
+    if "command" in entry:
+        entry["command"] = [program if word == "SERVER" else word for word in entry["command"]]
     else:
-        entry |= {"command": request.entries.server, "args": ["mcp"]}
+        entry |= {"command": program, "args": ["mcp"]}
     keys = tuple(name.replace("{project}", request.project) for name in names)
-    piece = Piece(form="entry", path=(*keys, SERVER_ENTRY), value=entry)
+    piece = Piece(form="entry", path=(*keys, SERVER), value=entry)
     return Target(path=path, syntax="toml" if path.endswith(".toml") else "json", pieces=(piece,))
 
 
-def _folder(row: Agent, request: Request) -> str:
+def _find_folder(row: Agent, request: Request) -> str:
     """Return the agent's folder of this user, or in the project."""
     if request.scope == "user":
-        return find_folder(row)
+        return _expand(row.folder)
     return os.path.join(request.project, row.project_folder)
-
-
-def find_folder(row: Agent) -> str:
-    """Return the agent's own folder of this user."""
-    return _expand(row.folder)
 
 
 def _place(template: str, request: Request, folder: str) -> str:
@@ -332,40 +310,40 @@ def _expand(template: str) -> str:
     """Fill in the folders of this user that a path from a row begins with."""
     home = os.path.expanduser("~")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
-    code = config
-    if sys.platform == "darwin":
-        code = os.path.join(home, "Library/Application Support")
-    elif sys.platform == "win32":
-        code = os.environ.get("APPDATA") or home
+    code = {
+        "darwin": os.path.join(home, "Library/Application Support"),
+        "win32": os.environ.get("APPDATA") or home,
+    }.get(sys.platform, config)
     known = {"{home}": home, "{config}": config, "{code}": os.path.join(code, "Code", "User")}
     for word, place in known.items():
         template = template.replace(word, place)
     return re.sub(r"\{(\w+):(.*?)\}", lambda m: os.environ.get(m[1]) or m[2], template)
 
 
-def checked_targets(request: Request) -> list[Target]:
+def check_targets(request: Request) -> list[Target]:
     """List the files to write; those of a project lie in it, wherever its links lead.
 
-    Raises InputError for one that is a link out of the project.
+    Raises InputError for one that is a link out of the project, and for a request that does not
+    exist.
     """
+    check_request(request)
     targets = find_targets(request)
-    if request.scope == "project":
-        top = os.path.realpath(request.project).rstrip(os.sep) + os.sep
-        for target in targets:
-            inside = target.path.startswith(request.project.rstrip(os.sep) + os.sep)
-            full = os.path.realpath(target.path)
-            if inside and not full.startswith(top):
-                raise InputError(
-                    f"{shown(target.path)} is a link out of the project, to {shown(full)}; "
-                    "remove it or use --scope user"
-                )
+    top = os.path.realpath(request.project).rstrip(os.sep) + os.sep
+    for path in (target.path for target in targets if request.scope == "project"):
+        full = os.path.realpath(path)
+        inside = path.startswith(request.project.rstrip(os.sep) + os.sep)
+        if inside and not full.startswith(top):
+            raise InputError(
+                f"{shown(path)} is a link out of the project, to {shown(full)}; "
+                "remove it or use --scope user"
+            )
     return targets
 
 
 def is_present(agent: str) -> bool:
     """Tell whether this user has the agent: its folder in the home, or its program."""
     row = AGENTS[agent]
-    return os.path.isdir(find_folder(row)) or shutil.which(row.program) is not None
+    return os.path.isdir(_expand(row.folder)) or shutil.which(row.program) is not None
 
 
 def check_request(request: Request) -> None:
@@ -405,14 +383,23 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
             return data
         raise InputError("not a file written by lessons; rename it and run this again")
     text, bom = _decode(data)
-    if target.syntax == "toml":
-        for piece in target.pieces:
-            _check_foreign(get(read_toml(text), piece.path), piece)
+    if target.syntax == "json" and not text.strip():
+        text = "{}\n"
+    for piece in target.pieces:
+        present = get(_read(text, target), piece.path)
+        if piece.form == "hooks":
+            text = _add_hooks(text, piece)
+            continue
+        if piece.form == "entry" and present is not None and not _is_our_server(present):
+            name = ".".join(piece.path)
+            raise InputError(f"{name} is a different server; rename it and run this again")
+        if target.syntax == "toml":
             text = put_table(text, piece.path, piece.value)
-    else:
-        text = text if text.strip() else "{}\n"
-        for piece in target.pieces:
-            text = _add(text, piece)
+        elif present is None:
+            text = put(text, piece.path, piece.value)
+        elif piece.form == "entry":
+            for key, value in piece.value.items():
+                text = put(text, (*piece.path, key), value)
     return (bom + text).encode()
 
 
@@ -432,41 +419,32 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
     old, bom = _decode(data)
     if not old.strip():
         return data
-    text, left = old, True
-    if target.syntax == "toml":
-        for piece in target.pieces:
-            if _is_our_server(get(read_toml(text), piece.path)):
-                text = take_table(text, piece.path)
-        left = bool(text.strip())
-    else:
-        try:
+    text, model = old, {}
+    if target.syntax == "json":
+        with contextlib.suppress(InputError):
             model = read_data(_decode(like)[0])
-        except InputError:
-            model = {}
-        for piece in target.pieces:
-            if piece.form == "hooks":
-                text = _take_hooks(text, piece.path, {}, model)
-            if piece.form == "entry" and _is_our_server(get(read_data(text), piece.path)):
+    for piece in target.pieces:
+        if piece.form == "hooks":
+            text = _take_hooks(text, piece.path, {}, model)
+        if piece.form == "entry" and _is_our_server(get(_read(text, target), piece.path)):
+            if target.syntax == "toml":
+                text = take_table(text, piece.path)
+            else:
                 text = _take_empty(take(text, piece.path), piece.path[:-1], model)
-        marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
-        data_left = read_data(text)
-        left = not isinstance(data_left, dict) or bool(set(data_left) - marks)
     if text == old:
         return data
+    left = bool(text.strip())
+    if target.syntax == "json" and isinstance(data_left := read_data(text), dict):
+        marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
+        left = not marks.issuperset(data_left)
     return (bom + text).encode() if left else None
 
 
-def _add(text: str, piece: Piece) -> str:
-    present = get(read_data(text), piece.path)
-    if piece.form == "mark":
-        return text if present is not None else put(text, piece.path, piece.value)
-    if piece.form == "entry":
-        _check_foreign(present, piece)
-        if present is None:
-            return put(text, piece.path, piece.value)
-        for key, value in piece.value.items():
-            text = put(text, (*piece.path, key), value)
-        return text
+def _read(text: str, target: Target) -> Any:
+    return read_toml(text) if target.syntax == "toml" else read_data(text)
+
+
+def _add_hooks(text: str, piece: Piece) -> str:
     # What an earlier installation left goes: at most one of ours an event may stay.
     text = _take_hooks(text, piece.path, piece.value, read_data(text))
     for event, (group,) in piece.value.items():
@@ -477,7 +455,7 @@ def _add(text: str, piece: Piece) -> str:
         elif not isinstance(present, list):
             raise InputError(f"{'.'.join(path)} must be a list; correct it")
         elif group not in present:
-            old = (number for number, one in enumerate(present) if is_ours(one))
+            old = (number for number, one in enumerate(present) if _is_ours(one))
             text = put(text, (*path, next(old, len(present))), group)
     return text
 
@@ -488,11 +466,9 @@ def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: A
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         if not isinstance(groups, list):
             continue
-        ours = [number for number, group in enumerate(groups) if is_ours(group)]
+        ours = [number for number, group in enumerate(groups) if _is_ours(group)]
         # One that will be replaced keeps its place in the order.
-        wanted = keep.get(event, [])
-        same = [number for number in ours if groups[number] in wanted]
-        spared = (same or ours)[: len(wanted)]
+        spared = ours[: len(keep.get(event, []))]
         for number in reversed(range(len(groups))):
             place = (*path, event, number)
             inner = groups[number].get("hooks") if isinstance(groups[number], dict) else None
@@ -500,7 +476,7 @@ def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: A
                 text = take(text, place)
             elif number not in ours and isinstance(inner, list):  # a group with others' as well
                 for one in reversed(range(len(inner))):
-                    text = take(text, (*place, "hooks", one)) if is_ours(inner[one]) else text
+                    text = take(text, (*place, "hooks", one)) if _is_ours(inner[one]) else text
         text = _take_empty(text, (*path, event), model) if ours else text
     return text
 
@@ -512,21 +488,13 @@ def _take_empty(text: str, path: tuple[str, ...], model: Any) -> str:
     return text
 
 
-def _check_foreign(present: Any, piece: Piece) -> None:
-    if present is not None and not _is_our_server(present):
-        name = ".".join(piece.path)
-        raise InputError(f"{name} is a different server; rename it and run this again")
-
-
 def _is_our_server(entry: Any) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
     words = [command] if isinstance(command, str) else command
     if not isinstance(words, list) or not words or not isinstance(words[0], str):
         return False
-    return bool(_SERVER_PROGRAM.search(words[0])) and "mcp" in [
-        *words[1:],
-        *(entry.get("args") or []),
-    ]
+    words = [*words, *(entry.get("args") or [])]
+    return bool(_SERVER_PROGRAM.search(words[0])) and "mcp" in words[1:]
 
 
 def _decode(data: bytes | None) -> tuple[str, str]:

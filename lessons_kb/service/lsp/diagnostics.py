@@ -204,19 +204,12 @@ def find_patterns(text: str) -> Iterator[tuple[range, Pattern]]:
         return
     first = split.header.line - 1
     for entry in read_header(split).entries:
-        if canonical(entry.key) != "detect" or not entry.mappings:
+        if canonical(entry.key) != "detect" or not any(value.holds for value in entry.values):
             continue
         ends = [*(span[0] for span in entry.spans[1:]), entry.end]
-        for place, ((start, *_), end) in enumerate(zip(entry.spans, ends, strict=True)):
-            one = slice(place, place + 1)
-            alone = replace(
-                entry,
-                texts=entry.texts[one],
-                spans=entry.spans[one],
-                styles=entry.styles[one],
-                mappings=entry.mappings[one],
-            )
-            for pattern in read_patterns(alone)[0]:
+        for value, end in zip(entry.values, ends, strict=True):
+            start = value.span[0]
+            for pattern in read_patterns(replace(entry, values=(value,)))[0]:
                 yield range(first + start, first + max(end, start + 1)), pattern
 
 

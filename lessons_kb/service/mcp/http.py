@@ -135,23 +135,21 @@ def _guarded(app: App, token: str, *, local: bool) -> App:
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value for name, value in scope.get("headers", ())}
-        refused = None
-        if scope["type"] == "http":
-            sent = headers.get(b"authorization", b"")
-            refused = find_refusal(scope, headers, local=local)
-            if refused is None and not is_same_site(headers):
+        sent = headers.get(b"authorization", b"")
+        answer = [(b"content-type", b"text/plain; charset=utf-8")]
+        refused = find_refusal(scope, headers, local=local) if scope["type"] == "http" else None
+        if scope["type"] == "http" and not refused:
+            if not is_same_site(headers):
                 refused = 403, "requests from this origin are refused"
-            if refused is None and token and not hmac.compare_digest(sent, expected):
+            elif token and not hmac.compare_digest(sent, expected):
+                answer.append((b"www-authenticate", b"Bearer"))
                 told = "unauthorised; send `Authorization: Bearer` with the server's token"
                 refused = 401, told
-        if refused is None:
+        if not refused:
             await app(scope, receive, send)
             return
-        status, why = refused
-        answer = [(b"content-type", b"text/plain; charset=utf-8")]
-        answer += [(b"www-authenticate", b"Bearer")] if status == 401 else []  # noqa: PLR2004 HTTP
-        await send({"type": "http.response.start", "status": status, "headers": answer})
-        await send({"type": "http.response.body", "body": f"{why}\n".encode()})
+        await send({"type": "http.response.start", "status": refused[0], "headers": answer})
+        await send({"type": "http.response.body", "body": f"{refused[1]}\n".encode()})
 
     return guarded
 

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import (
-    ResourceNotFoundError,
-    ToolError,
-    UnexpectedToolError,
-)
+from mcp.server.mcpserver.exceptions import UnexpectedToolError
 from mcp.types import Tool
-from pydantic import AnyUrl, ValidationError
+from pydantic import ValidationError
 
-from lessons_kb.errors import InputError
-from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, Tools, connect
+from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, ToolError, Tools, connect
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.version import __version__
 
-T = TypeVar("T")
 INSTRUCTIONS = (
     "Lessons are short cards about mistakes made before in this project. Before you plan or edit, "
     "call lessons_preflight with the task; follow the checklist it returns. When something "
@@ -32,55 +24,8 @@ INSTRUCTIONS = (
 """Whole within 512 characters: some clients show the model no more."""
 
 
-class Admission:
-    """What a server lets the caller of the moment do: everything, if it is the user's own."""
-
-    shared = False
-    """Whether others call too, who are not to see somebody's journal or what went wrong with us."""
-
-    def offers(self, _tool: str) -> bool:
-        """Tell whether the caller may use a tool."""
-        return True
-
-    def admit(self, _tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as they hold for the caller; InputError if it may not call this."""
-        return arguments
-
-    def admit_reading(self) -> None:
-        """Raise InputError unless the caller may read cards."""
-
-    def seconds(self, _tool: str) -> float | None:
-        """Return how long a tool may take; "" stands for reading a card."""
-        return None
-
-    def conceal(self, _error: BaseException) -> str:
-        """Return what a caller reads in the place of an error's text, "" if that may be read."""
-        return ""
-
-
-class _Server(MCPServer):
-    admission = Admission()
-
-    async def read_resource(
-        self, uri: AnyUrl | str, context: Context[Any] | None = None
-    ) -> Iterable[Any]:
-        """Return a card that the caller may read."""
-        try:
-            self.admission.admit_reading()
-            return await _within(self.admission.seconds(""), super().read_resource(uri, context))
-        except Exception as error:  # whatever it is, its text may be for us alone
-            if concealed := self.admission.conceal(error):
-                raise ResourceNotFoundError(concealed) from None
-            raise
-
-    async def get_prompt(
-        self,
-        name: str,
-        arguments: dict[str, Any] | None = None,
-        context: Context[Any] | None = None,
-    ) -> Any:
-        """Return a prompt; of a shared server without anybody's journal."""
-        return await super().get_prompt(name, None if self.admission.shared else arguments, context)
+class LessonsServer(MCPServer):
+    """The MCP server of the user's own programs, which may do everything."""
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools with as short schemas as say the same: each session pays for them."""
@@ -92,7 +37,7 @@ class _Server(MCPServer):
                 }
             )
             for tool in await super().list_tools()
-            if tool.name not in UNLISTED and self.admission.offers(tool.name)
+            if tool.name not in UNLISTED
         ]
 
     async def call_tool(
@@ -100,40 +45,26 @@ class _Server(MCPServer):
     ) -> Any:
         """Say in one line what was wrong with the arguments, or with us; that is logged too."""
         try:
-            arguments = self.admission.admit(name, arguments)
-            working = super().call_tool(name, arguments, context)
-            return await _within(self.admission.seconds(name), working)
-        except InputError as error:
-            raise ToolError(str(error)) from None
+            return await super().call_tool(name, arguments, context)
         except UnexpectedToolError as error:
             what = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
             log_trouble("mcp", name, what)
-            if self.admission.shared:
-                raise ToolError(self.admission.conceal(error)) from None
             raise ToolError(f"internal error: {what}; run `lessons doctor`") from error
         except ToolError as error:
-            if concealed := self.admission.conceal(error):
-                raise ToolError(concealed) from None
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            wrong = "; ".join(
-                f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
-                for one in error.__cause__.errors()
-            )
+            wrong = say_invalid(error.__cause__)
             message = f"{name} invalid arguments: {wrong}; correct them and call it again"
             raise ToolError(message) from error.__cause__
 
 
-async def _within(seconds: float | None, working: Coroutine[Any, Any, T]) -> T:
-    """Return what is awaited; ToolError after some seconds, though a thread may work on."""
-    if seconds is None:
-        return await working
-    task = asyncio.ensure_future(working)
-    done, _left = await asyncio.wait({task}, timeout=seconds)
-    if done:
-        return task.result()
-    task.add_done_callback(lambda late: late.cancelled() or late.exception())
-    raise ToolError(f"no answer within {seconds:g} s; try again later")
+def say_invalid(error: ValidationError) -> str:
+    """Return what is wrong with the arguments of a tool."""
+    wrong = (
+        f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}"
+        for one in error.errors(include_url=False, include_input=False, include_context=False)
+    )
+    return "; ".join(wrong)
 
 
 def shorten(schema: Any) -> Any:
@@ -165,14 +96,13 @@ def build_server(
     workspace: Brains,
     *,
     answer_hook: Answer | None = None,
-    admission: Admission | None = None,
+    kind: type[LessonsServer] = LessonsServer,
 ) -> MCPServer[str]:
     """Return the server over ``workspace``; ``answer_hook`` answers (agent, event) with text.
 
-    ``admission`` bounds the callers of a server that is shared. Nothing runs yet: ``run()``
-    speaks over stdio.
+    Nothing runs yet: ``run()`` speaks over stdio.
     """
-    server = _Server(
+    server = kind(
         "lessons",
         title="Lessons",
         version=__version__,
@@ -182,6 +112,5 @@ def build_server(
         log_level="CRITICAL",
         lifespan=connect,
     )
-    server.admission = admission or Admission()
     Tools(workspace, answer_hook).register(server)
     return server

@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal, NotRequired, Protocol, TypeVar, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import (  # re-exported
+    ResourceNotFoundError as ResourceNotFoundError,  # noqa: PLC0414
+)
 from mcp.server.mcpserver.exceptions import ToolError as ToolError  # noqa: PLC0414 re-exported
 from mcp.types import ToolAnnotations
 from pydantic import Field
@@ -208,13 +210,16 @@ class Brains(Protocol):
 
 def show_block(data: Data) -> Block:
     """Return a rendered preflight in the tool's shape."""
+    lessons, context, offered = (
+        [_show_hit(hit) for hit in data.get(name, ())] for name in ("lessons", "context", "offered")
+    )
     return Block(
         block=data.get("block", ""),
         tokens=data.get("tokens", 0),
         footer=data.get("footer", ""),
-        lessons=[_show_hit(hit) for hit in data.get("lessons", ())],
-        context=[_show_hit(hit) for hit in data.get("context", ())],
-        offered=[_show_hit(hit) for hit in data.get("offered", ())],
+        lessons=lessons,
+        context=context,
+        offered=offered,
     )
 
 
@@ -232,21 +237,17 @@ def _show_match(hit: Hit) -> Matched:
         {one.kind: one.text, "files": [*one.files], "language": one.language, "unless": one.unless}
         for one in card.detect
     ]
-    return Matched(
-        id=card.id,
-        kind=card.kind,
-        title=_show_line(card.title),
-        severity=card.severity,
-        occurrences=card.occurrences,
-        why=_show_line(card.why),
-        checklist=[_show_line(one) for one in card.checklist],
-        shown_by=list(card.shown_by),
-        conditional=card.conditional,
-        paths=list(card.paths),
-        gate=card.gate,
-        detect=[{key: value for key, value in one.items() if value} for one in patterns],
-        score=hit.score,
-        confidence=hit.confidence,
+    return cast(
+        Matched,
+        {
+            **{field: getattr(card, field, None) for field in Matched.__annotations__},
+            "title": _show_line(card.title),
+            "why": _show_line(card.why),
+            "checklist": [_show_line(one) for one in card.checklist],
+            "detect": [{key: value for key, value in one.items() if value} for one in patterns],
+            "score": hit.score,
+            "confidence": hit.confidence,
+        },
     )
 
 
@@ -287,11 +288,8 @@ def _read_history(brain: Brain, session: str, chat: str | None, limit: int) -> l
         events = [one for one in events if chat in map(one.record.get, ("chat", "part"))][-limit:]
     return [
         {
-            "at": one.at,
-            "kind": one.kind,
-            "tool": one.tool,
+            **{field: getattr(one, field) for field in ("at", "kind", "tool", "outcome")},
             "targets": [defang_line(target) for target in one.targets],
-            "outcome": one.outcome,
             "text": defang(clean(one.text)),
             "output": defang(clean(one.output)),
         }
@@ -375,14 +373,8 @@ class Tools:
             brain = self._workspace.find(directory)
         except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
             return show_block({})
-        found = brain.preflight(
-            prompt,
-            paths=paths or (),
-            stage=stage,
-            session=session,
-            budget=budget,
-            context=context,
-        )
+        how: Data = {"stage": stage, "session": session, "budget": budget, "context": context}
+        found = brain.preflight(prompt, paths=paths or (), **how)
         data = render.preflight_data(found, brain.layers[0].settings.language)
         return _add_skipped(show_block(data), brain)
 
@@ -493,17 +485,11 @@ class Tools:
             "Fix": fix,
         }
         drafts = self._workspace.find(directory).drafts
+        how: Data = {"kind": kind, "severity": severity, "example": example}
+        how |= {"topics": topics or (), "paths": paths or (), "detect": detect or ()}
+        sections = {name: text for name, text in parts.items() if text.strip()}
         draft = drafts.propose(
-            title,
-            kind=kind,
-            sections={name: text for name, text in parts.items() if text.strip()},
-            prevention=prevention,
-            symptoms=symptoms,
-            topics=topics or (),
-            paths=paths or (),
-            detect=detect or (),
-            severity=severity,
-            example=example,
+            title, sections=sections, prevention=prevention, symptoms=symptoms, **how
         )
         return Proposed(
             id=draft.id,
@@ -553,15 +539,13 @@ class Tools:
         """Answer an event of an agent's hook; called by the agent's own settings, not by you."""
         if self._answer_hook is None:
             raise ToolError("this server answers no hooks; start it with `lessons mcp`")
-        working = asyncio.ensure_future(
-            asyncio.to_thread(self._answer_hook, agent, substituted(event))
-        )
-        try:
-            return await asyncio.wait_for(asyncio.shield(working), HOOK_SECONDS)
-        except TimeoutError:
-            working.add_done_callback(lambda late: self._forget(event, late))
-            log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was injected")
-            return ""
+        work = asyncio.to_thread(self._answer_hook, agent, substituted(event))
+        working = asyncio.ensure_future(work)
+        if (await asyncio.wait({working}, timeout=HOOK_SECONDS))[0]:
+            return working.result()
+        working.add_done_callback(lambda late: self._forget(event, late))
+        log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was injected")
+        return ""
 
     def _forget(self, event: Data, late: asyncio.Future[str]) -> None:
         """Note that what came too late was never before the model: it may be injected again."""

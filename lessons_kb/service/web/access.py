@@ -1,28 +1,48 @@
-"""In front of every request: who sent it, what it may ask for and how much.
+"""In front of every request: who sent it, what it may ask for, how much, and by whose form.
 
 Whoever may not ask a brain gets the answer for a brain that is not there, byte for byte.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import hmac
 import math
 import re
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
+from urllib.parse import parse_qsl, quote
 
-from lessons_kb.service.mcp.http import App, Receive, Scope, Send, find_refusal, is_same_site
-from lessons_kb.service.web.callers import CALLER, Buckets, Caller, Tokens
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from lessons_kb.errors import StorageError
+from lessons_kb.service.mcp.http import (
+    App,
+    Receive,
+    Scope,
+    Send,
+    find_refusal,
+    is_own_origin,
+    is_same_site,
+)
+from lessons_kb.service.web.callers import CALLER, LOGIN_SECONDS, Buckets, Caller, Tokens
+from lessons_kb.service.web.pages.view import send_to, show
 from lessons_kb.store.settings import METRICS
+from lessons_kb.store.user_state import log_trouble
 
-OPEN = ("/health", "/ready", "/openapi.json")
-"""What needs no token: nothing in them depends on any brain's content."""
-METRICS_PATH = "/metrics"
 BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
-NOT_FOUND = "not found"
-_UNAUTHORISED, _FORBIDDEN, _TOO_LARGE, _TOO_MANY = 401, 403, 413, 429
+_LOGIN, _LOGOUT, _STYLE, _METRICS = "/login", "/logout", "/style.css", "/metrics"
+_OPEN = ("/health", "/ready", "/openapi.json")
+"""What needs no token: nothing in them depends on any brain's content."""
+_NEXT = re.compile(r"/brains/[!-\[\]-~]*")
+_LOGIN_BYTES = 4_000
+_MAX_FIELDS = 20
+_CLOSE = {"connection": "close"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,8 +50,9 @@ class Guard:
     """The ASGI application that lets a request through to another one, on behalf of a caller.
 
     ``local`` says that only this machine reaches the server, by a loopback name: a web page that
-    rebinds a name of its own is refused. Nothing larger than ``max_body`` bytes is read. What
-    people look at is left to ``pages``, which has a guard of its own.
+    rebinds a name of its own is refused. ``secure`` says that browsers reach it by HTTPS alone.
+    Nothing larger than ``max_body`` bytes is read. The state of a request that is let through holds
+    its ``body``, or that of a page the ``login``, the ``brains`` it may see and the ``form`` sent.
     """
 
     app: App
@@ -40,7 +61,7 @@ class Guard:
     buckets: Buckets
     max_body: int
     local: bool
-    pages: App
+    secure: bool
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or say why not."""
@@ -50,100 +71,173 @@ class Guard:
         if scope["type"] != "http":  # nothing here speaks over web sockets
             await send({"type": "websocket.close", "code": 1000})
             return
+        request = Request(scope, receive)
         headers = {name.lower(): value for name, value in scope["headers"]}
+        request.state.body, request.state.login = b"", None
+        admit = self._admit_browser if PAGE_PATH.fullmatch(scope["path"]) else self._admit_client
+        answer: Response | None
         if refused := find_refusal(scope, headers, local=self.local):
-            await refuse(send, *refused, {"connection": "close"})
-            return
-        if PAGE_PATH.fullmatch(scope["path"]):
-            await self.pages(scope, receive, send)
-            return
+            answer = JSONResponse({"error": refused[1]}, refused[0], _CLOSE)
+        else:
+            try:
+                answer = await admit(request, headers)
+            except HTTPException as error:
+                answer = await show_error(request, error)
+        if answer is not None:
+            await answer(scope, receive, send)
+        else:
+            await self.app(scope, _replay(request.state.body, receive), send)
+
+    async def _admit_client(self, request: Request, headers: Mapping[bytes, bytes]) -> None:
+        path = request.scope["path"]
         if not is_same_site(headers):
-            await refuse(send, _FORBIDDEN, "requests from web pages of other sites are refused")
-            return
-        path = scope["path"]
-        if path in OPEN:
-            await self.app(scope, receive, send)
+            raise HTTPException(403, "requests from web pages of other sites are refused")
+        if path in _OPEN:
             return
         caller = self.tokens.find_caller(headers.get(b"authorization", b""))
         if caller is None:
             told = "unauthorised; send `Authorization: Bearer` with a token of this server"
-            await refuse(send, _UNAUTHORISED, told, {"www-authenticate": "Bearer"})
-            return
-        if wait := self.buckets.take(caller.name):
-            later = {"retry-after": str(math.ceil(wait))}
-            await refuse(send, _TOO_MANY, "too many requests; wait a moment", later)
-            return
-        brain = BRAIN_PATH.fullmatch(path)
-        known = brain is not None and brain[1] in self.brains and caller.may_ask(brain[1])
-        if path == METRICS_PATH and METRICS not in caller.may:
-            await refuse(send, _FORBIDDEN, "this token may not read metrics")
-            return
-        if path != METRICS_PATH and not known:
-            await refuse_unknown(send)
-            return
-        body = await read_body(receive, headers, self.max_body)
+            raise HTTPException(401, told, {"www-authenticate": "Bearer"})
+        self._take(caller, "too many requests; wait a moment")
+        if path == _METRICS:
+            if METRICS not in caller.may:
+                raise HTTPException(403, "this token may not read metrics")
+        elif (brain := BRAIN_PATH.fullmatch(path)) is None or brain[1] not in self._visible(caller):
+            raise HTTPException(404)
+        body = await _read_body(request, headers, self.max_body)
         if body is None:
             told = f"the body is too large; at most {self.max_body:,} bytes are read"
-            await refuse(send, _TOO_LARGE, told, {"connection": "close"})
-            return
+            raise HTTPException(413, told, _CLOSE)
+        request.state.body = body
         CALLER.set(caller)
-        scope.setdefault("state", {})["body"] = body
-        await self.app(scope, replay_body(body, receive), _tell_stale(send, caller))
+
+    async def _admit_browser(
+        self, request: Request, headers: Mapping[bytes, bytes]
+    ) -> Response | None:
+        state, path, posted = request.state, request.scope["path"], request.method == "POST"
+        if path == _STYLE:
+            return None
+        cookie = request.cookies.get(self._cookie, "")
+        login = state.login = self.tokens.find_login(cookie)
+        state.form = {}
+        if posted:
+            state.form = await self._read_form(request, headers, login)
+        elif request.method not in ("GET", "HEAD"):
+            raise HTTPException(405)
+        if path == _LOGIN:
+            return self._log_in(request)
+        if login is None:
+            lost = posted or self._cookie in request.cookies
+            query = f"?{request.url.query}" if request.url.query else ""
+            after = "" if posted else f"{quote(path)}{query}"
+            return send_to(f"{_LOGIN}?next={quote(after, safe='')}{'&lost=1' if lost else ''}")
+        self._take(login)
+        if path == _LOGOUT:
+            return self._log_out(request, cookie)
+        state.brains = self._visible(login)
+        brain = PAGE_PATH.fullmatch(path)
+        if brain and brain[1] is not None and brain[1] not in state.brains:
+            raise HTTPException(404)
+        CALLER.set(login)
+        return None
+
+    async def _read_form(
+        self, request: Request, headers: Mapping[bytes, bytes], login: Caller | None
+    ) -> dict[str, str]:
+        """Return the fields of a form that a page of this login sent; HTTPException for others."""
+        own = is_own_origin(headers)
+        if site := headers.get(b"sec-fetch-site"):
+            own = site == b"same-origin"
+        if not own:
+            raise HTTPException(403, "The form was not sent by a page of this server.")
+        most = self.max_body if login else min(self.max_body, _LOGIN_BYTES)
+        body = await _read_body(request, headers, most)
+        if body is None:
+            raise HTTPException(413, headers=_CLOSE)
+        try:
+            text = body.decode("ascii", "replace")
+            form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
+        except ValueError:
+            form = {}
+        if any("\0" in value for value in form.values()):
+            raise HTTPException(400)
+        mark = form.get("mark", "").encode("utf-8", "replace")
+        expected = login.mark.encode() if login and request.scope["path"] != _LOGIN else mark
+        if not hmac.compare_digest(mark, expected):
+            told = "The form belongs to another login. Go back, load the page and send it anew."
+            raise HTTPException(403, told)
+        return form
+
+    def _take(self, caller: Caller, told: str | None = None) -> None:
+        if wait := self.buckets.take(caller.place):
+            raise HTTPException(429, told, {"retry-after": str(math.ceil(wait))})
+
+    def _visible(self, caller: Caller) -> list[str]:
+        return [name for name in sorted(self.brains) if caller.may_ask(name)]
+
+    def _log_in(self, request: Request) -> Response:
+        form, query, wrong = request.state.form, request.query_params, ""
+        after = form.get("next", query.get("next", ""))
+        after = after if _NEXT.fullmatch(after) else ""
+        if request.method == "POST":
+            if cookie := self.tokens.begin_login(form.get("token", "")):
+                return self._set_cookie(send_to(after or "/"), cookie, LOGIN_SECONDS)
+            wrong = "This is none of the server's tokens. Paste all of it, from lsn_ on."
+        lost, status = bool(query.get("lost")) and not wrong, 403 if wrong else 200
+        # A link from another site comes without the cookie; from here on it is sent again.
+        return show("login.html", status=status, login=None, lost=lost, next=after, wrong=wrong)
+
+    def _log_out(self, request: Request, cookie: str) -> Response:
+        if request.method != "POST":
+            raise HTTPException(405)
+        try:
+            self.tokens.end_login(cookie)
+        except StorageError as error:
+            log_trouble("server", "logout", str(error))
+            raise HTTPException(503) from None
+        return self._set_cookie(send_to(_LOGIN), "", 0)
+
+    @property
+    def _cookie(self) -> str:
+        return "__Host-lessons" if self.secure else "lessons"
+
+    def _set_cookie(self, answer: Response, value: str, seconds: int) -> Response:
+        how: dict[str, Any] = {"secure": self.secure, "httponly": True, "samesite": "strict"}
+        answer.set_cookie(self._cookie, value, max_age=seconds, path="/", **how)
+        return answer
 
 
-async def read_body(receive: Receive, headers: Mapping[bytes, bytes], most: int) -> bytes | None:
+async def show_error(request: Request, error: HTTPException) -> Response:
+    """Return what a client or a person is told, and nothing of what was asked for."""
+    status, told = error.status_code, error.detail
+    usual = HTTPStatus(status).phrase
+    if not PAGE_PATH.fullmatch(request.scope["path"]):
+        told = usual.lower() if told == usual else told
+        return JSONResponse({"error": told}, status, error.headers)
+    values = {"code": status, "told": "" if told == usual else told}
+    login = request.state.login
+    return show("message.html", status=status, headers=error.headers, login=login, **values)
+
+
+async def _read_body(request: Request, headers: Mapping[bytes, bytes], most: int) -> bytes | None:
     """Return the whole body, None as soon as it is known to be larger than ``most`` bytes."""
     told = headers.get(b"content-length", b"0")
     if not told.isdigit() or int(told[:20]) > most:
         return None
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":  # the client has gone
-            return b"".join(parts)
-        part = message.get("body", b"")
-        size += len(part)
-        if size > most:
-            return None
-        parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts)
+    body = bytearray()
+    with contextlib.suppress(ClientDisconnect):
+        async for part in request.stream():
+            body += part
+            if len(body) > most:
+                return None
+    return bytes(body)
 
 
-def replay_body(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """Return what gives a body that was read already, then whatever comes."""
-    waiting: list[MutableMapping[str, Any]] = [
-        {"type": "http.request", "body": body, "more_body": False}
-    ]
+    waiting: Iterator[MutableMapping[str, Any]] = iter([{"type": "http.request", "body": body}])
 
     async def replayed() -> MutableMapping[str, Any]:
-        return waiting.pop() if waiting else await receive()
+        return next(waiting, None) or await receive()
 
     return replayed
-
-
-def _tell_stale(send: Send, caller: Caller) -> Send:
-    async def told(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start" and caller.stale:
-            reason = "; ".join(caller.stale).encode("latin-1", "replace")
-            message["headers"] = [*message.get("headers", ()), (b"lessons-stale", reason)]
-        await send(message)
-
-    return told
-
-
-async def refuse_unknown(send: Send) -> None:
-    """Answer for what is not there, or is not the caller's to know of."""
-    await refuse(send, 404, NOT_FOUND)
-
-
-async def refuse(
-    send: Send, status: int, why: str, headers: MutableMapping[str, str] | None = None
-) -> None:
-    """Answer with an error in JSON."""
-    body = json.dumps({"error": why}, separators=(",", ":")).encode()
-    sent = {"content-length": str(len(body)), "content-type": "application/json", **(headers or {})}
-    raw = [(name.encode(), value.encode()) for name, value in sent.items()]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})

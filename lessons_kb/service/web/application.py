@@ -1,62 +1,58 @@
-"""The application of the organisation's server, and the process that runs it."""
+"""The application of the organisation's server, and the processes that run it."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import json
+import multiprocessing
+import os
 import signal
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
+from socket import socket
 from typing import Any, TypeVar
 
 import uvicorn
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import ValidationError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors import Multiprocess
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.brain.drafts import BRANCH
+from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.service.mcp.http import (
-    LOOPBACK,
-    App,
-    Receive,
-    Scope,
-    Send,
-    TimedProtocol,
-    build_endpoint,
-    listen,
-)
-from lessons_kb.service.mcp.server import build_server
+from lessons_kb.service.mcp.http import LOOPBACK, App, TimedProtocol, build_endpoint, listen
+from lessons_kb.service.mcp.server import build_server, say_invalid
 from lessons_kb.service.mcp.tools import ToolError, Tools
-from lessons_kb.service.web.access import NOT_FOUND, PAGE_PATH, Guard
-from lessons_kb.service.web.callers import CALLER, Buckets, Logins, Shared, Tokens
+from lessons_kb.service.web.access import Guard, show_error
+from lessons_kb.service.web.callers import CALLER, Buckets, Shared, Tokens
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
-from lessons_kb.service.web.pages.guard import PageGuard, show_message
-from lessons_kb.service.web.pages.site import Site
+from lessons_kb.service.web.pages.site import route_pages
 from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
     Forbidden,
-    ServerAdmission,
+    SharedServer,
+    admit,
+    conceal,
     require_scope,
 )
 from lessons_kb.service.web.routes import ROUTES, Route, describe
 from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
-from lessons_kb.service.web.workers import end_with_parent, run_workers
-from lessons_kb.store.settings import (
-    PROPOSE,
-    READ,
-    ServerToken,
-    read_tokens,
-)
+from lessons_kb.store.settings import PROPOSE, READ, ServerToken, read_tokens
 
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0
@@ -70,26 +66,73 @@ MAX_WAITING = 128
 """Requests that wait for a thread; more are told to come again."""
 RATE, MAX_BODY = 100.0, 4_000_000
 _RETRY = {"retry-after": "2"}
+_METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""By which the library that keeps the figures is told, when a worker imports it."""
 
 
-class Busy(Exception):
+class Busy(TimeoutError):
     """More requests wait than can be answered in time."""
 
 
-class AnswerThreads:
-    """The threads in which brains are asked: a fixed number, with a bounded queue."""
+class Server:
+    """The answers to each route of the table, over some brains, from a fixed number of threads."""
 
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
+    def __init__(
+        self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
+    ) -> None:
+        self._brains = brains
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._waiting = 0
+        self._tools = {name: Tools(brain, None) for name, brain in brains.items()}
+        self._endpoints = {
+            name: build_endpoint(build_server(brain, kind=SharedServer), max_body=max_body)
+            for name, brain in brains.items()
+        }
+        self._description = json.dumps(describe()).encode()
+        routes = [
+            *(
+                Endpoint(
+                    row.path,
+                    partial(self._tool, row) if row.takes else getattr(self, f"_{row.name}"),
+                    methods=[row.method],
+                )
+                for row in ROUTES
+            ),
+            *route_pages(brains, branch=branch, run=self._run_page),
+        ]
+        app = Starlette(
+            routes=routes,
+            lifespan=self._running,
+            exception_handlers={
+                HTTPException: show_error,  # type: ignore[dict-item]
+                InputError: _refuse,
+                ValidationError: _refuse,
+            },
+        )
+        app.router.redirect_slashes = False  # it would lead past a proxy's encryption
+        self.metered = Metered(app, {route.name for route in ROUTES}, folder=metrics)
 
-    async def run(self, work: Callable[[], T], *, seconds: float) -> T:
+    @contextlib.asynccontextmanager
+    async def _running(self, _app: Starlette) -> AsyncIterator[None]:
+        _end_with_parent()
+        async with contextlib.AsyncExitStack() as stack:
+            for endpoint in self._endpoints.values():
+                await stack.enter_async_context(endpoint.run())
+            try:
+                yield
+            finally:
+                # A proposal is written or was never begun.
+                await asyncio.to_thread(self._threads.shutdown)
+                for brain in self._brains.values():
+                    brain.close()
+
+    async def _run(self, work: Callable[[], T], *, seconds: float) -> T:
         """Return ``work()``; TimeoutError after some seconds, though the work goes on; Busy."""
         if self._waiting >= MAX_WAITING:
             raise Busy
         self._waiting += 1
         loop = asyncio.get_running_loop()
-        working = loop.run_in_executor(self._pool, copy_context().run, work)
+        working = loop.run_in_executor(self._threads, copy_context().run, work)
         working.add_done_callback(self._done)
         return await asyncio.wait_for(asyncio.shield(working), seconds)
 
@@ -97,72 +140,6 @@ class AnswerThreads:
         self._waiting -= 1
         if not working.cancelled():
             working.exception()  # of work that nobody waits for any more
-
-    def close(self) -> None:
-        """Wait for what is being done: a proposal is written or was never begun."""
-        self._pool.shutdown()
-
-
-class Server:
-    """The answers to each route of the table, over some brains."""
-
-    def __init__(
-        self,
-        brains: Mapping[str, ServedBrain],
-        *,
-        max_body: int,
-        branch: str = BRANCH,
-        metrics: str = "",
-    ) -> None:
-        self._brains = brains
-        self._threads = AnswerThreads()
-        self._site = Site(brains, branch=branch, run=self._run_page)
-        self._admission = ServerAdmission()
-        self._tools = {name: Tools(brain, None) for name, brain in brains.items()}
-        self._mcp = {
-            name: build_endpoint(build_server(brain, admission=self._admission), max_body=max_body)
-            for name, brain in brains.items()
-        }
-        self._description = json.dumps(describe()).encode()
-        names = {one.path.removeprefix("/v1/brains/{brain}/"): one.name for one in ROUTES}
-        self.metered = Metered(self._routed(), names, folder=metrics)
-
-    def _routed(self) -> Starlette:
-        others: Mapping[str, Callable[..., Any]] = {
-            "health": self._health,
-            "ready": self._ready,
-            "metrics": self._metrics,
-            "openapi": self._openapi,
-            "hooks": self._hook,
-            "mcp": _Asgi(self._answer_mcp),
-        }
-        addresses = []
-        answer: Callable[..., Any]
-        for route in ROUTES:
-            if route.takes is not None:
-                answer = partial(self._tool, route, TypeAdapter(route.takes))
-            else:
-                answer = others[route.name]
-            addresses.append(Endpoint(route.path, answer, methods=[route.method]))
-        addresses += self._site.routes()
-        app = Starlette(
-            routes=addresses, lifespan=self._running, exception_handlers={404: _not_found}
-        )
-        app.router.redirect_slashes = False  # it would lead past a proxy's encryption
-        return app
-
-    @contextlib.asynccontextmanager
-    async def _running(self, _app: Starlette) -> AsyncIterator[None]:
-        end_with_parent()
-        async with contextlib.AsyncExitStack() as stack:
-            for endpoint in self._mcp.values():
-                await stack.enter_async_context(endpoint.run())
-            try:
-                yield
-            finally:
-                await asyncio.to_thread(self._threads.close)
-                for brain in self._brains.values():
-                    brain.close()
 
     async def _health(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -172,13 +149,10 @@ class Server:
             ready = [brain.is_ready() for brain in self._brains.values()]  # each begins to index
             return all(ready)
 
-        try:
-            ready = await self._threads.run(are_ready, seconds=ANSWER_SECONDS)
-        except (TimeoutError, Busy):
-            ready = False
-        if ready:
-            return JSONResponse({"ready": True})
-        return _error(503, "not every brain can be searched yet", _RETRY)
+        with contextlib.suppress(TimeoutError):
+            if await self._run(are_ready, seconds=ANSWER_SECONDS):
+                return JSONResponse({"ready": True})
+        raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
     async def _metrics(self, _request: Request) -> Response:
         return Response(self.metered.format(), media_type=CONTENT_TYPE)
@@ -186,105 +160,96 @@ class Server:
     async def _openapi(self, _request: Request) -> Response:
         return Response(self._description, media_type="application/json")
 
-    async def _tool(
-        self, route: Route, takes: TypeAdapter[BaseModel], request: Request
-    ) -> Response:
-        brain = request.path_params["brain"]
-        tool = f"lessons_{route.name}"
-        try:
-            require_scope(route.scope)
-            asked = takes.validate_json(request.state.body)
-            arguments = self._admission.admit(tool, dict(asked))
-        except Forbidden as error:
-            return _error(403, str(error))
-        except ValidationError as error:
-            return _error(422, _say_invalid(error))
-        except InputError as error:
-            return _error(422, str(error))
-        work = partial(self._brains[brain].answer, getattr(self._tools[brain], tool), **arguments)
+    async def _mcp(self, request: Request) -> App:
+        return self._endpoints[request.path_params["brain"]].handle_request
+
+    async def _tool(self, route: Route, request: Request) -> Response:
+        name, tool, stale = (
+            request.path_params["brain"],
+            f"lessons_{route.name}",
+            CALLER.get().stale,
+        )
+        require_scope(route.scope)
+        assert route.takes is not None  # noqa: S101 as each tool's
+        arguments = admit(tool, dict(route.takes.model_validate_json(request.state.body)))
+        work = partial(self._brains[name].answer, getattr(self._tools[name], tool), **arguments)
         seconds = WRITE_SECONDS if route.scope == PROPOSE else ANSWER_SECONDS
         try:
-            return JSONResponse(await self._threads.run(work, seconds=seconds))
+            return JSONResponse(await self._run(work, seconds=seconds))
         except Busy:
-            return _error(503, "too many requests wait for an answer; come again", _RETRY)
+            told = "too many requests wait for an answer; come again"
+            raise HTTPException(503, told, _RETRY) from None
         except TimeoutError:
-            CALLER.get().stale.append(f"no answer within {seconds:g} s")
+            stale.append(f"no answer within {seconds:g} s")
             told = "no answer in time; come again"
         except (ToolError, *UNAVAILABLE) as error:
-            told = self._admission.conceal(error)
+            told = conceal(error)
             if not told:
-                return _error(422, str(error))
-        if not CALLER.get().stale:
-            CALLER.get().stale.append(UNREADABLE)
-        if route.silence is not None:
-            return JSONResponse(route.silence())
-        return _error(503, told, _RETRY)
+                raise HTTPException(422, str(error)) from None
+        if not stale:
+            stale.append(UNREADABLE)
+        if route.silence is None:
+            raise HTTPException(503, told, _RETRY)
+        return JSONResponse(route.silence())
 
-    async def _hook(self, request: Request) -> Response:
+    async def _hooks(self, request: Request) -> Response:
         brain, agent = self._brains[request.path_params["brain"]], request.path_params["agent"]
-        try:
-            require_scope(READ)
-        except Forbidden as error:
-            return _error(403, str(error))
+        require_scope(READ)
         if agent not in AGENTS:
-            return _error(404, NOT_FOUND)
+            raise HTTPException(404)
         caller = CALLER.get()
-
-        work = partial(
-            brain.answer,
-            answer_event,
-            agent,
-            request.state.body,
-            {},
-            look=brain.look,
-            find=brain.open,
-            posted_by=caller.name,
-        )
+        how = {"look": brain.look, "find": brain.open, "posted_by": caller.name}
+        work = partial(brain.answer, answer_event, agent, request.state.body, {}, **how)
         try:
-            said = (await self._threads.run(work, seconds=ANSWER_SECONDS))[0]
-        except (Busy, TimeoutError):
+            said = (await self._run(work, seconds=ANSWER_SECONDS))[0]
+        except TimeoutError:
             caller.stale.append(f"no answer within {ANSWER_SECONDS:g} s")
             said = AGENTS[agent].silence
         if not said:
             return Response(status_code=204)
         return Response(said, media_type="application/json")
 
-    async def _run_page(self, work: Callable[[], Response]) -> Response | None:
+    async def _run_page(self, work: Callable[[], Response]) -> Response:
         try:
-            return await self._threads.run(work, seconds=WRITE_SECONDS)
-        except (Busy, TimeoutError):
-            return None
-
-    async def _answer_mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._mcp[scope["path_params"]["brain"]].handle_request(scope, receive, send)
+            return await self._run(work, seconds=WRITE_SECONDS)
+        except TimeoutError:
+            raise HTTPException(503) from None
 
 
-class _Asgi:
-    """An application for one address: starlette takes a plain function for something else."""
-
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
+async def _refuse(request: Request, error: Exception) -> Response:
+    told = say_invalid(error) if isinstance(error, ValidationError) else str(error)
+    status = 403 if isinstance(error, Forbidden) else 422
+    return await show_error(request, HTTPException(status, told))
 
 
-async def _not_found(request: Request, _missing: Exception) -> Response:
-    if PAGE_PATH.fullmatch(request.url.path):
-        return show_message(404, request.state.login)
-    return _error(404, NOT_FOUND)
+def build_app(
+    roots: Mapping[str, str],
+    *,
+    local: bool = True,
+    secure: bool = False,
+    rate: float = RATE,
+    max_body: int = MAX_BODY,
+    branch: str = BRANCH,
+    shared: Shared | None = None,
+) -> App:
+    """Return the ASGI application over brains: name → folder; to name one is to trust it.
 
-
-def _error(status: int, why: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": why}, status_code=status, headers=headers)
-
-
-def _say_invalid(error: ValidationError) -> str:
-    wrong = (
-        f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}"
-        for one in error.errors(include_url=False, include_input=False, include_context=False)
+    ``local`` says that only this machine reaches it; then tokens are asked for only if there are
+    any. ``secure`` says that browsers come by HTTPS. ``rate`` is in requests a second and token,
+    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes it one
+    of several, in as many processes; another one keeps their index up to date.
+    """
+    watched, shared = shared is None, shared or Shared()
+    brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
+    return Guard(
+        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics).metered,
+        brains=brains,
+        tokens=Tokens(shared, required=not local),
+        buckets=Buckets(rate, shared),
+        max_body=max_body,
+        local=local,
+        secure=secure,
     )
-    return "; ".join(wrong)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -309,89 +274,49 @@ class Address:
             raise InputError("--tls-cert and --tls-key belong together; give both")
         if self.is_local:
             return
+        reached = f"{self.host} can be reached from other machines"
         if not tokens:
-            raise InputError(
-                f"{self.host} can be reached from other machines and there are no tokens; add one "
-                "with `lessons serve token add NAME --brain BRAIN`"
-            )
+            add = "add one with `lessons serve token add NAME --brain BRAIN`"
+            raise InputError(f"{reached} and there are no tokens; {add}")
         if not self.tls_cert and not self.behind_proxy:
-            raise InputError(
-                f"{self.host} can be reached from other machines; give --tls-cert and --tls-key, "
-                "or --behind-proxy where a proxy speaks TLS"
-            )
-
-    def check_certificate(self) -> None:
-        """Raise InputError where certificate or key cannot be used."""
-        if not self.tls_cert:
-            return
-        try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.tls_cert, self.tls_key)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.tls_cert}, {self.tls_key}: {error}; check both") from None
-
-
-def build_app(
-    roots: Mapping[str, str],
-    *,
-    local: bool = True,
-    secure: bool = False,
-    rate: float = RATE,
-    max_body: int = MAX_BODY,
-    branch: str = BRANCH,
-    shared: Shared | None = None,
-) -> App:
-    """Return the ASGI application over brains: name → folder; to name one is to trust it.
-
-    ``local`` says that only this machine reaches it; then tokens are asked for only if there are
-    any. ``secure`` says that browsers come by HTTPS. ``rate`` is in requests a second and token,
-    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes it one
-    of several, in as many processes; another one keeps their index up to date.
-    """
-    watched, shared = shared is None, shared or Shared()
-    brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
-    app = Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics).metered
-    tokens, buckets = Tokens(shared, required=not local), Buckets(rate, shared)
-    common: dict[str, Any] = {
-        "app": app,
-        "brains": brains,
-        "buckets": buckets,
-        "max_body": max_body,
-    }
-    pages = PageGuard(**common, logins=Logins(tokens, own=shared.secret), secure=secure)
-    return Guard(**common, tokens=tokens, local=local, pages=pages)
+            give = "give --tls-cert and --tls-key, or --behind-proxy where a proxy speaks TLS"
+            raise InputError(f"{reached}; {give}")
 
 
 def serve(
     roots: Mapping[str, str],
     address: Address,
     *,
-    rate: float = RATE,
-    max_body: int = MAX_BODY,
-    branch: str = BRANCH,
     workers: int = 1,
     ready: Callable[[], None] = lambda: None,
+    **how: Any,
 ) -> None:
     """Serve brains until told to stop; requests being answered then are answered.
 
     Several ``workers`` are as many processes; one more keeps their index up to date.
 
-    ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
-    had or must not be used so, StorageError where the tokens cannot be read.
+    ``ready`` is called once clients can connect, ``how`` is for ``build_app``. Raises InputError
+    for an address that cannot be had or must not be used so, StorageError where the tokens cannot
+    be read.
     """
     address.check(read_tokens())
-    address.check_certificate()
+    certificate, key = address.tls_cert, address.tls_key
+    try:
+        if certificate:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{certificate}, {key}: {error}; check both") from None
     shared = Shared()
+    app = partial(
+        build_app,
+        roots,
+        local=address.is_local,
+        secure=bool(certificate) or address.behind_proxy,
+        shared=shared if workers > 1 else None,
+        **how,
+    )
     config = uvicorn.Config(
-        partial(
-            build_app,
-            roots,
-            local=address.is_local,
-            secure=bool(address.tls_cert) or address.behind_proxy,
-            rate=rate,
-            max_body=max_body,
-            branch=branch,
-            shared=shared if workers > 1 else None,
-        ),
+        app,
         factory=True,
         workers=workers,
         timeout_worker_healthcheck=WORKER_SECONDS,
@@ -402,15 +327,51 @@ def serve(
         server_header=False,
         proxy_headers=False,
         lifespan="on",
-        ssl_certfile=address.tls_cert or None,
-        ssl_keyfile=address.tls_key or None,
+        ssl_certfile=certificate or None,
+        ssl_keyfile=key or None,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )
     with listen(address.host, address.port) as listening:
         ready()
         if workers > 1:
-            run_workers(config, listening, roots, shared)
+            _run_workers(config, listening, roots, shared)
             return
         # uvicorn ends well, then sends itself the signal once more, which would kill the process.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listening])
+
+
+def _run_workers(
+    config: uvicorn.Config, listening: socket, roots: Mapping[str, str], shared: Shared
+) -> None:
+    """Answer with so many processes as ``config`` says until told to stop; index what changes.
+
+    They read what this process commits, and are replaced when they die.
+    """
+    layers = [Layer.open(root, alias=name) for name, root in roots.items()]
+    with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
+        os.environ[_METRICS_VARIABLE] = shared.metrics = folder
+        watching = Watching(layers, tick=1.0)
+        try:
+            supervisor = Multiprocess(config, [listening])
+            supervisor.run()
+        finally:
+            watching.stop(wait=True)
+            for layer in layers:
+                layer.close()
+            del os.environ[_METRICS_VARIABLE]
+    if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
+        sys.exit(STARTUP_FAILURE)
+
+
+def _end_with_parent() -> None:
+    """Stop this worker when the process that started it has gone; nothing in any other process."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+
+    def wait() -> None:
+        parent.join()
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=wait, daemon=True).start()

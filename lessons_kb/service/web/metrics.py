@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Collection, MutableMapping
 from typing import Any
 
 from prometheus_client import (
@@ -20,48 +20,40 @@ from prometheus_client import (
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
+from lessons_kb.service.web.callers import CALLER
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _RUNNING = "gauge_livesum_"
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-_STALE = b"lessons-stale"
 
 
 class Metered:
-    """Counts and times the requests that another application answers."""
+    """Counts and times what another application answers, and says why an answer may be old."""
 
-    def __init__(self, app: App, routes: Mapping[str, str], *, folder: str = "") -> None:
-        """``routes`` maps the last parts of a brain's address to the names of routes.
+    def __init__(self, app: App, routes: Collection[str], *, folder: str = "") -> None:
+        """``routes`` are the first parts of a brain's addresses.
 
         ``folder`` is where several processes keep their figures, which are summed.
         """
-        self._app = app
-        self._routes = routes
-        self._registry = CollectorRegistry()
-        self._folder = folder
-        if self._folder:
+        self._app, self._routes, self._folder = app, routes, folder
+        self._registry = registry = CollectorRegistry()
+        if folder:
             self._forget_dead()
         else:
-            ProcessCollector(registry=self._registry)
+            ProcessCollector(registry=registry)
         self._requests = Counter(
-            "lessons_requests", "Requests answered.", ["route", "status"], registry=self._registry
+            "lessons_requests", "Requests answered.", ["route", "status"], registry=registry
         )
         self._seconds = Histogram(
-            "lessons_request_seconds",
-            "Seconds until a request was answered.",
-            ["route"],
+            *("lessons_request_seconds", "Seconds until a request was answered.", ["route"]),
             buckets=_BUCKETS,
-            registry=self._registry,
+            registry=registry,
         )
-        self._stale = Counter(
-            "lessons_stale_answers",
-            "Answers from an index that was not up to date.",
-            registry=self._registry,
-        )
+        told = "Answers from an index that was not up to date."
+        self._stale = Counter("lessons_stale_answers", told, registry=registry)
         self._running = Gauge(
-            "lessons_requests_running",
-            "Requests being answered.",
-            registry=self._registry,
+            *("lessons_requests_running", "Requests being answered."),
+            registry=registry,
             multiprocess_mode="livesum",
         )
 
@@ -82,8 +74,7 @@ class Metered:
             except ValueError:
                 continue  # another figure's file
             except ProcessLookupError:
-                dead = int(pid)
-                multiprocess.mark_process_dead(dead, self._folder)  # type: ignore[no-untyped-call]
+                multiprocess.mark_process_dead(int(pid), self._folder)  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""
@@ -96,7 +87,10 @@ class Metered:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])
-                self._stale.inc(any(name == _STALE for name, _value in message["headers"]))
+                if BRAIN_PATH.fullmatch(scope["path"]) and (stale := CALLER.get().stale):
+                    reason = "; ".join(stale).encode("latin-1", "replace")
+                    message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
+                    self._stale.inc()
             await send(message)
 
         with self._running.track_inprogress():
@@ -107,6 +101,11 @@ class Metered:
                 self._seconds.labels(route).observe(time.perf_counter() - began)
 
     def _name(self, path: str) -> str:
-        if BRAIN_PATH.fullmatch(path):
-            path = path.split("/", 4)[4]
-        return "page" if PAGE_PATH.fullmatch(path) else self._routes.get(path, "other")
+        if PAGE_PATH.fullmatch(path):
+            return "page"
+        part = (
+            path.split("/")[4]
+            if BRAIN_PATH.fullmatch(path)
+            else path.removeprefix("/").removesuffix(".json")
+        )
+        return part if part in self._routes else "other"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import asyncio
+from collections.abc import Coroutine, Iterator, Mapping
+from typing import Any, TypeVar
 
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError, LessonsError
-from lessons_kb.service.mcp.server import Admission
+from lessons_kb.service.mcp.server import LessonsServer
+from lessons_kb.service.mcp.tools import ResourceNotFoundError, ToolError
 from lessons_kb.service.web.callers import CALLER
 from lessons_kb.service.web.served_brain import explain
 from lessons_kb.store.settings import PROPOSE, READ
 from lessons_kb.store.user_state import log_trouble
 
+T = TypeVar("T")
 TOOLS: Mapping[str, str] = {
     "lessons_preflight": READ,
     "lessons_match": READ,
@@ -24,9 +27,7 @@ TOOLS: Mapping[str, str] = {
 """Tool → the scope that it takes. The others are not served: cards are changed by people, and one
 caller's session is not another's to read."""
 READ_SECONDS, WRITE_SECONDS = 10.0, 20.0
-_WITH_SESSION = ("lessons_preflight", "lessons_check", "lessons_mark")
-_ABOUT_THE_QUESTION = (InputError, CardNotFound, AmbiguousCard, DuplicateCard)
-"""Errors whose text says what was wrong with what was asked, and nothing of the server."""
+"""How long a tool may take: a model waits longer than a hook, but not for ever."""
 
 
 class Forbidden(InputError):
@@ -39,59 +40,84 @@ def require_scope(scope: str) -> None:
         raise Forbidden(f"this token may not {scope}; ask for one with that scope")
 
 
-class ServerAdmission(Admission):
-    """The rules of a shared server."""
+def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool's arguments with the session made the caller's own.
 
-    shared = True
+    Raises Forbidden, and InputError for a tool that is not served, or where a check names neither
+    cards nor a session: the last one given to anybody is nobody's answer.
+    """
+    if tool not in TOOLS:
+        raise InputError(f"this server does not offer {tool}")
+    require_scope(TOOLS[tool])
+    caller, session = CALLER.get(), arguments.get("session")
+    if tool not in ("lessons_preflight", "lessons_check", "lessons_mark"):
+        return arguments
+    if isinstance(session, str) and session:
+        return {**arguments, "session": caller.session(session)}
+    if tool == "lessons_check" and arguments.get("cards") is None:
+        raise InputError("name `cards`, or the `session` whose last preflight gave them")
+    return {**arguments, "session": caller.day()} if tool == "lessons_mark" else arguments
 
-    def offers(self, tool: str) -> bool:
-        """Tell whether the caller may use a tool."""
-        return TOOLS.get(tool) in CALLER.get().may
 
-    def admit(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments with the session made the caller's own.
+def conceal(error: BaseException) -> str:
+    """Return what is told instead of an error's text, "" if that is about what was asked."""
+    chain = list(_follow(error))
+    cause = next((one for one in chain if isinstance(one, LessonsError)), None)
+    if isinstance(cause, (InputError, CardNotFound, AmbiguousCard, DuplicateCard)):
+        return ""
+    if cause is not None:
+        log_trouble("server", "mcp", f"{type(cause).__name__}: {cause}")
+        return f"no answer now: {explain(cause)}; try again later"
+    names = {type(one).__name__ for one in chain}
+    if "ValidationError" in names or names <= {"ToolError", "ResourceNotFoundError"}:
+        return ""
+    return "internal error; the server's log says more"
 
-        Raises Forbidden, and InputError for a tool that is not served, or where a check names
-        neither cards nor a session: the last one given to anybody is nobody's answer.
-        """
-        if tool not in TOOLS:
-            raise InputError(f"this server does not offer {tool}")
-        require_scope(TOOLS[tool])
-        if tool not in _WITH_SESSION:
-            return arguments
-        caller, session = CALLER.get(), arguments.get("session")
-        if isinstance(session, str) and session:
-            return {**arguments, "session": caller.session(session)}
-        if tool == "lessons_check" and arguments.get("cards") is None:
-            raise InputError("name `cards`, or the `session` whose last preflight gave them")
-        return {**arguments, "session": caller.day()} if tool == "lessons_mark" else arguments
 
-    def admit_reading(self) -> None:
-        """Raise Forbidden unless the caller may read cards."""
+def _follow(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+class SharedServer(LessonsServer):
+    """The tools over one brain, for callers who are not to see one another or the server."""
+
+    async def list_tools(self) -> list[Any]:
+        """Return the tools that the caller may use."""
+        may = CALLER.get().may
+        return [tool for tool in await super().list_tools() if TOOLS.get(tool.name) in may]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Answer in time, with the caller's own session, and keep the server's trouble to us."""
+        try:
+            arguments = admit(name, arguments)
+        except InputError as error:
+            raise ToolError(str(error)) from None
+        seconds = WRITE_SECONDS if TOOLS[name] == PROPOSE else READ_SECONDS
+        return await _answer(super().call_tool(name, arguments, context), seconds, ToolError)
+
+    async def read_resource(self, uri: Any, context: Any = None) -> Any:
+        """Return a card that the caller may read."""
         require_scope(READ)
+        working = super().read_resource(uri, context)
+        return await _answer(working, READ_SECONDS, ResourceNotFoundError)
 
-    def seconds(self, tool: str) -> float:
-        """Return how long a tool may take: a model waits longer than a hook, but not for ever."""
-        return WRITE_SECONDS if TOOLS.get(tool) == PROPOSE else READ_SECONDS
-
-    def conceal(self, error: BaseException) -> str:
-        """Return what is told instead of an error's text, "" if that is about the question."""
-        cause = next((one for one in _chain(error) if isinstance(one, LessonsError)), None)
-        if isinstance(cause, _ABOUT_THE_QUESTION):
-            return ""
-        if cause is not None:
-            log_trouble("server", "mcp", f"{type(cause).__name__}: {cause}")
-            return f"no answer now: {explain(cause)}; try again later"
-        return "" if _is_about_arguments(error) else "internal error; the server's log says more"
+    async def get_prompt(self, name: str, _arguments: Any = None, context: Any = None) -> Any:
+        """Return a prompt without anybody's journal."""
+        return await super().get_prompt(name, None, context)
 
 
-def _is_about_arguments(error: BaseException) -> bool:
-    names = {type(one).__name__ for one in _chain(error)}
-    return "ValidationError" in names or names <= {"ToolError", "ResourceNotFoundError"}
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: BaseException | None = error
-    while seen is not None:
-        yield seen
-        seen = seen.__cause__ or seen.__context__
+async def _answer(working: Coroutine[Any, Any, T], seconds: float, concealed: type[Exception]) -> T:
+    """Return what is awaited; ToolError after some seconds, though a thread may work on."""
+    task = asyncio.ensure_future(working)
+    done, _left = await asyncio.wait({task}, timeout=seconds)
+    if not done:
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())
+        raise ToolError(f"no answer within {seconds:g} s; try again later")
+    try:
+        return task.result()
+    except Exception as error:  # whatever it is, its text may be for us alone
+        if told := conceal(error):
+            raise concealed(told) from None
+        raise

@@ -25,21 +25,15 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.service.web.callers import CALLER
-from lessons_kb.store.file_watcher import is_leased
 from lessons_kb.store.user_state import log_trouble
 
 T = TypeVar("T")
 MAX_INBOX = 2_000
 """Drafts that may wait in a brain's inbox: then proposals are refused until some are reviewed."""
-BEHIND, BUILDING = "the index is behind the files", "the index is being built"
-UNREADABLE, SETTINGS = "the index cannot be read", "the settings cannot be used"
-GONE = "the brain cannot be found"
-LOCAL = "the cluster does not answer: this is from the local index"
+BUILDING, UNREADABLE = "the index is being built", "the index cannot be read"
 LOOK_SECONDS = 0.05
 """How long what was seen of a brain's folder holds: a look costs as much as a tenth of an answer,
 and a watcher tells of changes no sooner."""
-WATCHER_SECONDS = 2.0
-"""Within which the process that watches a brain has indexed what changed; later nobody does."""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
 
@@ -52,12 +46,10 @@ class ServedBrain:
 
     def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
         """Unless it is ``watched`` by this process, another one indexes what changes."""
-        self.name = name
-        self.root = root
-        self._watched = watched
+        self.name, self.root = name, root
         self._workspace = Workspace(root, roots=(root,), watched=watched)
         self._layers: Sequence[Layer] = ()
-        self._look_at = self._freshen_at = self._leased_at = 0.0
+        self._look_at = self._freshen_at = 0.0
         self._trouble: str | LessonsError = ""
 
     def find(self, directory: str | None = None) -> Brain:
@@ -72,22 +64,12 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                self._trouble = self._freshen(brain)
+                self._trouble = BUILDING if freshen(brain)[1] else _find_trouble(brain.layers)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
         return brain
-
-    def _freshen(self, brain: Brain) -> str:
-        """Read a few files that changed, unless another process is about to; return what is old."""
-        if not self._watched and all(layer.state for layer in brain.layers):
-            now = time.monotonic()
-            if all(is_leased(layer.cache) for layer in brain.layers):
-                self._leased_at = now
-            elif now < self._leased_at + WATCHER_SECONDS:
-                return BEHIND
-        return BUILDING if freshen(brain)[1] else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
@@ -141,16 +123,17 @@ class ServedBrain:
 def _find_trouble(layers: Sequence[Layer]) -> str:
     """Return why answers of layers may be old, "" if they are not."""
     if any(layer.stale for layer in layers):
-        return BEHIND
-    return LOCAL if any(layer.elsewhere_trouble() for layer in layers) else ""
+        return "the index is behind the files"
+    local = "the cluster does not answer: this is from the local index"
+    return local if any(layer.elsewhere_trouble() for layer in layers) else ""
 
 
 def explain(error: BaseException) -> str:
     """Return what a client is told of the server's trouble: no path, no settings."""
     if isinstance(error, ConfigError):
-        return SETTINGS
+        return "the settings cannot be used"
     if isinstance(error, BrainNotFound):
-        return GONE
+        return "the brain cannot be found"
     building = not isinstance(error, IndexBroken) and "nothing is indexed yet" in str(error)
     return BUILDING if building else UNREADABLE
 

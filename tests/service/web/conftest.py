@@ -47,6 +47,32 @@ PARTS = {
 }
 
 
+PROMPT = "Add a Telegram command that runs a shell script"
+CARD = "lessons/telegram-allowlist.md"
+PROPOSAL = {
+    "title": TITLE,
+    "root_cause": PARTS["sections"]["Root Cause"],
+    "prevention": PARTS["prevention"],
+    "symptoms": PARTS["symptoms"],
+}
+
+
+def ask(client, what, **body):
+    """Post to an address of the shop."""
+    return client.post(f"/v1/brains/shop/{what}", json=body)
+
+
+def ask_mcp(client, method, **params):
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    headers = {"accept": "application/json, text/event-stream"}
+    return client.post("/v1/brains/shop/mcp", json=body, headers=headers)
+
+
+def be(client, name, *may):
+    """Let a client ask with a new token."""
+    client.headers["authorization"] = f"Bearer {add_token(name, brains=['shop'], may=may)}"
+
+
 @pytest.fixture
 def roots(tmp_path):
     shop = tmp_path / "srv" / "shop"
@@ -66,22 +92,25 @@ def tokens():
     }
 
 
+def wait_until(holds, seconds=30):
+    """Return what ``holds()`` returns as soon as that is true."""
+    until = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.02)
+    return found
+
+
+def is_ready(client):
+    """Tell whether a server can search all its brains: before, it is silent and says why."""
+    return client.get("/ready").status_code == 200
+
+
 @pytest.fixture
-def until_ready():
-    """Wait until a server can search all its brains: before, it is silent and says why."""
-
-    def until_ready(client):
-        until = time.monotonic() + 30
-        while client.get("/ready").status_code != 200:
-            assert time.monotonic() < until, "the brains are never ready"
-            time.sleep(0.02)
-
-    return until_ready
-
-
-@pytest.fixture
-def connect(roots, until_ready):
+def connect(roots, monkeypatch):
     """Return a client of the server: ``connect(token, **how the server is built)``."""
+    # A busy machine may be slow; the answers count here.
+    monkeypatch.setattr("lessons_kb.service.web.application.ANSWER_SECONDS", 20.0)
     with contextlib.ExitStack() as stack:
 
         def connect(token="", *, ready=True, **how):
@@ -89,7 +118,7 @@ def connect(roots, until_ready):
             app = build_app(roots, **how)
             client = stack.enter_context(TestClient(app, base_url=HERE, headers=headers))
             if ready:
-                until_ready(client)
+                wait_until(lambda: is_ready(client))
             return client
 
         yield connect
@@ -101,6 +130,11 @@ def shop(roots):
     root = roots["shop"]
     commit(pathlib.Path(root))
     return root
+
+
+@pytest.fixture
+def root(shop):
+    return pathlib.Path(shop)
 
 
 @pytest.fixture
@@ -119,59 +153,38 @@ def propose(shop):
     return propose
 
 
-def paste_token(client, token, *, origin=HERE):
+def log_in(client, token, *, origin=HERE):
     headers = {**OWN, "origin": origin}
     return client.post("/login", data={"token": token}, headers=headers, follow_redirects=False)
 
 
-def read_field(page, name):
+def field(page, name):
+    """Return the value of a hidden field of a page."""
     found = re.search(rf'name="{name}" value="([^"]*)"', page)
     assert found, name
     return html.unescape(found[1])
 
 
-def fill_in(client, path, **fields):
-    page = client.get(path)
-    hidden = {"mark": read_field(page.text, "mark")}
-    if 'name="seen"' in page.text:
-        hidden["seen"] = read_field(page.text, "seen")
+def send(client, path, **fields):
+    """Fill in the form of a page, as somebody does who has just opened it."""
+    page = client.get(path).text
+    hidden = {name: field(page, name) for name in ("mark", "seen") if f'name="{name}"' in page}
     return client.post(path, data={**hidden, **fields}, headers=OWN)
 
 
-@pytest.fixture
-def wait_for():
+def wait_for(client, path, text):
     """Return a page as soon as it holds a text: a file may be indexed a moment after it changed."""
 
-    def wait_for(client, path, text):
-        until = time.monotonic() + 30
-        while text not in (page := str(client.get(path).text)):
-            assert time.monotonic() < until, f"{path} never says {text}"
-            time.sleep(0.05)
-        return page
+    def page():
+        told = str(client.get(path).text)
+        return told if text in told else ""
 
-    return wait_for
-
-
-@pytest.fixture
-def log_in():
-    return paste_token
-
-
-@pytest.fixture
-def field():
-    """Return the value of a hidden field of a page."""
-    return read_field
-
-
-@pytest.fixture
-def send():
-    """Fill in the form of a page, as somebody does who has just opened it."""
-    return fill_in
+    return wait_until(page)
 
 
 @pytest.fixture
 def rita(connect, shop, reviewer):
     """A browser in which a reviewer is logged in."""
     client = connect()
-    paste_token(client, reviewer)
+    log_in(client, reviewer)
     return client

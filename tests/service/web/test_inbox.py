@@ -8,25 +8,27 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.store.settings import add_token
 from tests.kit import git
+from tests.service.web.conftest import (
+    CARD,
+    OWN,
+    PROPOSAL,
+    TITLE,
+    ask,
+    field,
+    log_in,
+    send,
+    wait_for,
+)
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
-OWN = {"sec-fetch-site": "same-origin", "origin": "http://127.0.0.1:8766"}
 INBOX = "/brains/shop/inbox"
-CARD = "lessons/telegram-allowlist.md"
 SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
-TITLE = "Charged a customer twice because the form was sent twice"
 
 
-def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_for, shop):
+def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, shop):
     agent = connect(add_token("ci", brains=["shop"], may=["propose"]))
-    proposal = {
-        "title": TITLE,
-        "root_cause": "the client retried although the first request had gone through",
-        "prevention": ["Send an idempotency key with each payment"],
-        "symptoms": ["a customer was charged twice", "two invoices for one order"],
-    }
-    name = agent.post("/v1/brains/shop/propose", json=proposal).json()["id"]
+    name = ask(agent, "propose", **PROPOSAL).json()["id"]
     listed = rita.get(INBOX).text
     assert "1 draft waits for a decision" in listed
     assert f'href="{INBOX}/{name}"' in listed
@@ -50,7 +52,7 @@ def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, send, wait_
     assert "Waiting to be merged" not in rita.get(INBOX).text
 
 
-def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, shop):
+def test_a_draft_that_lacks_something_is_completed_first(rita, propose, shop):
     name = propose(sections={}, prevention=())
     page = rita.get(f"{INBOX}/{name}").text
     assert "Before it can be accepted it needs" in page
@@ -72,7 +74,7 @@ def test_a_draft_that_lacks_something_is_completed_first(rita, propose, send, sh
     assert "\r" not in committed
 
 
-def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, send, field):
+def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose):
     name = propose()
     path = f"{INBOX}/{name}/edit"
     early = {key: field(rita.get(path).text, key) for key in ("mark", "seen")}
@@ -88,7 +90,7 @@ def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose, s
     assert "The first one to save" in rita.get(f"{INBOX}/{name}").text
 
 
-def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
+def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):
     name = propose("Telegram remote execution must require an allowlist")
     page = rita.get(f"{INBOX}/{name}").text
     first = re.search(r'<input type="radio"[^>]*value="([^"]+)" checked>', page)
@@ -105,13 +107,17 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, send, shop):
     assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
 
 
-def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, shop):
+def test_a_card_to_merge_into_is_named_by_its_whole_id(rita, propose, shop):
     name = propose()
-    nothing = send(rita, f"{INBOX}/{name}", do="merge")
-    assert (nothing.status_code, "Choose the card" in nothing.text) == (422, True)
-    wrong = send(rita, f"{INBOX}/{name}", do="merge", other="no-such-card")
-    assert (wrong.status_code, "No card named" in wrong.text) == (422, True)
-    send(rita, f"{INBOX}/{name}", do="merge", other="telegram-allow")
+    for other, told in {
+        "": "Choose the card",
+        "no-such-card": "No card has the id",
+        "telegram-allow": "No card has the id",
+        "telegram-allowlist": "No card has the id",
+    }.items():
+        refused = send(rita, f"{INBOX}/{name}", do="merge", other=other)
+        assert (refused.status_code, told in refused.text) == (422, True), other
+    send(rita, f"{INBOX}/{name}", do="merge", other=CARD)
     assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
 
 
@@ -123,7 +129,7 @@ def test_a_card_to_merge_into_is_named_or_found(rita, propose, send, shop):
         ({"do": "discard"}, "already discarded."),
     ],
 )
-def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision, told):
+def test_who_comes_second_is_told_what_was_decided(rita, propose, shop, decision, told):
     address = f"{INBOX}/{(name := propose())}"
     mark = re.search(r'name="mark" value="([^"]+)"', rita.get(address).text)
     assert mark is not None
@@ -137,20 +143,14 @@ def test_who_comes_second_is_told_what_was_decided(rita, propose, send, decision
         assert answer.status_code == 409
         assert f"This draft was {told}" in answer.text
     assert rita.get(f"{INBOX}/no-such-draft").status_code == 404
-    assert name not in rita.get(INBOX).text
-
-
-def test_a_discarded_draft_is_gone(rita, propose, send, shop):
-    name = propose()
-    done = send(rita, f"{INBOX}/{name}", do="discard")
-    assert "Discarded" in done.text
-    assert "Nothing waits for a decision." in done.text
-    assert rita.get(f"{INBOX}/{name}").status_code == 409
-    assert git(shop, "branch", "--list", "lessons-review") == ""
+    listed = rita.get(INBOX).text
+    assert name not in listed
+    assert "Nothing waits for a decision." in listed
+    assert bool(git(shop, "branch", "--list", "lessons-review")) == (decision["do"] != "discard")
 
 
 def test_the_main_branch_is_written_to_where_the_server_is_told_so(
-    connect, reviewer, log_in, propose, send, wait_for, shop
+    connect, reviewer, propose, shop
 ):
     client = connect(branch="main")
     log_in(client, reviewer)
@@ -161,7 +161,7 @@ def test_the_main_branch_is_written_to_where_the_server_is_told_so(
     wait_for(client, "/brains/shop", TITLE)
 
 
-def test_without_a_repository_the_page_says_what_is_missing(connect, roots, log_in, send, tokens):
+def test_without_a_repository_the_page_says_what_is_missing(connect, roots, tokens):
     with Brain.open(roots["vault"]) as brain:
         name = brain.drafts.propose("Something of mine that went wrong").id
     token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")
@@ -177,7 +177,7 @@ def test_without_a_repository_the_page_says_what_is_missing(connect, roots, log_
     assert send(client, f"/brains/vault/inbox/{name}", do="discard").status_code == 200
 
 
-@pytest.mark.parametrize("path", ["/inbox/no-such", "/inbox/no-such/edit", "/nothing"])
-def test_what_is_not_there(rita, path):
-    answer = rita.get(f"/brains/shop{path}")
-    assert (answer.status_code, "There is no such page." in answer.text) == (404, True)
+def test_what_is_not_there(rita):
+    for path in ("/inbox/no-such", "/inbox/no-such/edit", "/nothing"):
+        answer = rita.get(f"/brains/shop{path}")
+        assert (answer.status_code, "There is no such page." in answer.text) == (404, True), path

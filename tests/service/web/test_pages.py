@@ -3,19 +3,17 @@
 import html
 import pathlib
 import re
+import time
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store.settings import remove_token
+from tests.service.web.conftest import HERE, OWN, TITLE, field, log_in, send, wait_for
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
-HERE = "http://127.0.0.1:8766"
-OWN = {"sec-fetch-site": "same-origin", "origin": HERE}
 CARD = "lessons/telegram-allowlist.md"
-EVIL = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
-TITLE = "Charged a customer twice because the form was sent twice"
 
 
 def test_nobody_sees_a_page_before_logging_in(connect, tokens):
@@ -28,7 +26,7 @@ def test_nobody_sees_a_page_before_logging_in(connect, tokens):
     assert client.get("/style.css").headers["content-type"].startswith("text/css")
 
 
-def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens, log_in):
+def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens):
     client = connect()
     done = log_in(client, f" {tokens['shop']}\n")
     cookie = done.headers["set-cookie"]
@@ -40,20 +38,16 @@ def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens,
     assert "Telegram remote execution must require an allowlist" in page.text
 
 
-def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens, log_in):
-    cookie = log_in(connect(secure=True), tokens["shop"]).headers["set-cookie"]
-    assert cookie.startswith("__Host-lessons=")
-    assert "Secure" in cookie
-
-
-def test_a_wrong_token_is_told_so(connect, tokens, log_in):
-    client = connect()
+def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens):
+    client = connect(secure=True)
+    cookie = log_in(client, tokens["shop"]).headers["set-cookie"]
+    assert (cookie.startswith("__Host-lessons="), "Secure" in cookie) == (True, True)
     done = log_in(client, "lsn_wrong")
     assert (done.status_code, "none of the server" in done.text) == (403, True)
     assert "set-cookie" not in done.headers
 
 
-def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens, field):
+def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens):
     client = connect()
     address = f"/brains/shop/cards/{CARD}"
     assert field(client.get(address).text, "next") == address
@@ -68,9 +62,7 @@ def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, t
         assert done.headers["location"] == leads
 
 
-def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
-    connect, tokens, monkeypatch, log_in, field
-):
+def test_a_login_ends_by_logging_out_by_its_token_and_by_time(connect, tokens, monkeypatch):
     client = connect()
     log_in(client, tokens["shop"])
     cookie = {"cookie": f"lessons={client.cookies['lessons']}"}
@@ -86,13 +78,15 @@ def test_a_login_ends_by_logging_out_by_its_token_and_by_time(
     assert client.get("/brains/shop").url.path == "/login"
     log_in(client, tokens["vault"])
     assert client.get("/brains/vault").url.path == "/brains/vault"
-    now = __import__("time").time()
+    cookie = {"cookie": f"lessons={client.cookies['lessons']}"}
+    client.cookies.clear()  # the browser's own, which forgets it too
+    assert client.get("/brains/vault", headers=cookie).url.path == "/brains/vault"
+    now = time.time()
     monkeypatch.setattr("time.time", lambda: now + 13 * 3_600)
-    client = connect()
     assert client.get("/brains/vault", headers=cookie).url.path == "/login"
 
 
-def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in):
+def test_a_login_that_was_made_up_opens_nothing(connect, tokens):
     client = connect()
     log_in(client, tokens["shop"])
     name, until, nonce, signature = client.cookies["lessons"].split(":")
@@ -111,7 +105,7 @@ def test_a_login_that_was_made_up_opens_nothing(connect, tokens, log_in):
         assert client.get("/brains/shop", headers=headers).url.path == "/login", made_up
 
 
-def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, send):
+def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens):
     client = connect()
     log_in(client, tokens["shop"])
     for rest in ("", "/cards/lessons/zebrafish.md", "/why", "/report", "/inbox", "/inbox/x"):
@@ -129,7 +123,7 @@ def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens, log_in, 
     assert "Vaduz" not in sent.text
 
 
-def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, field):
+def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose):
     name = propose()
     client = connect()
     log_in(client, tokens["shop"])
@@ -143,7 +137,7 @@ def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose, log_in, fi
     assert client.post(f"/brains/shop/inbox/{name}", data=done, headers=OWN).status_code == 403
 
 
-def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose, send):
+def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose):
     name = propose()
     client = connect()
     assert "Telegram remote" in client.get("/brains/shop").text
@@ -151,21 +145,17 @@ def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, pr
     assert send(client, "/brains/shop/why", prompt="a Telegram bot that runs scripts").is_success
 
 
-def test_a_form_counts_only_from_a_page_of_this_server(
-    rita, propose, connect, tokens, log_in, field
-):
+def test_a_form_counts_only_from_a_page_of_this_server(rita, propose, connect, tokens):
     name = propose()
     path = f"/brains/shop/inbox/{name}"
     page = rita.get(path).text
     given = {"do": "discard", "mark": field(page, "mark"), "seen": field(page, "seen")}
+    origins = ("https://evil.example", "null", "http://127.0.0.1:9999")
+    sites = ("cross-site", "same-site", "none")
     for headers in (
         {},
-        {"origin": "https://evil.example"},
-        {"origin": "null"},
-        {"origin": "http://127.0.0.1:9999"},
-        {**OWN, "sec-fetch-site": "cross-site"},
-        {**OWN, "sec-fetch-site": "same-site"},
-        {**OWN, "sec-fetch-site": "none"},
+        *({"origin": one} for one in origins),
+        *({**OWN, "sec-fetch-site": one} for one in sites),
     ):
         refused = rita.post(path, data=given, headers=headers)
         assert (refused.status_code, "not sent by a page" in refused.text) == (403, True)
@@ -183,19 +173,13 @@ def test_a_form_counts_only_from_a_page_of_this_server(
 
 def test_every_page_forbids_the_browser_everything_else(rita, propose):
     name = propose()
-    pages = ["/login", "/", "/brains/shop", f"/brains/shop/cards/{CARD}", "/brains/shop/why"]
-    pages += [
-        "/brains/shop/inbox",
-        f"/brains/shop/inbox/{name}",
-        "/brains/nowhere",
-        "/brains/shop/x",
-    ]
+    parts = ("", f"/cards/{CARD}", "/why", "/inbox", f"/inbox/{name}", "/x")
+    pages = ["/login", "/", "/brains/nowhere", *(f"/brains/shop{part}" for part in parts)]
     for path in [*pages, "/brains/shop/report"]:
         answer = rita.get(path)
         policy = answer.headers["content-security-policy"]
-        assert policy.startswith(
-            "default-src 'none'; style-src 'se" if path in pages else "default"
-        )
+        own = "default-src 'none'; style-src 'se" if path in pages else "default"
+        assert policy.startswith(own)
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -228,42 +212,38 @@ def test_cards_are_found_listed_and_filtered(rita, shop):
         assert rita.get(f"/brains/shop{odd}").status_code == 200
 
 
-def test_a_card_of_a_project_is_found_without_naming_it(rita, shop, wait_for):
-    (pathlib.Path(shop) / "lessons/quagga.md").write_text(
-        "---\ntype: lesson\nproject: savanna\ntitle: The quagga index was rebuilt at noon\n---\n\n"
-        "## Prevention Checklist\n\n- Rebuild the quagga index at night\n"
+def test_a_long_list_has_pages_and_a_card_of_a_project_is_found_without_naming_it(rita, write):
+    body = "## Prevention Checklist\n\n- Rebuild the quagga index at night\n"
+    header = (
+        "---\ntype: lesson\nproject: savanna\ntitle: The quagga index was rebuilt at noon\n---\n"
     )
-    wait_for(rita, "/brains/shop?q=quagga+index", "The quagga index was rebuilt at noon")
-
-
-def test_a_long_list_has_pages(rita, shop, wait_for):
-    for number in range(60):
-        (pathlib.Path(shop) / f"lessons/n{number}.md").write_text(
-            f"# Mistake {number}\n\n## Fix\n\n- Do\n"
-        )
+    write("lessons/quagga.md", f"{header}\n{body}")
+    for number in range(59):
+        write(f"lessons/n{number}.md", f"# Mistake {number}\n\n## Fix\n\n- Do\n")
     first = wait_for(rita, "/brains/shop", "80 cards, 1 to 50, most recent first")
-    older = html.unescape(re.search(r'href="([^"]+)" rel="next"', first)[1])  # type: ignore[index]
-    second = rita.get(older).text
-    assert "51 to " in second
-    assert 'rel="prev"' in second
-    assert 'rel="next"' not in second
+    older = re.search(r'href="([^"]+)" rel="next"', first)
+    assert older
+    second = rita.get(html.unescape(older[1])).text
+    assert ["51 to " in second, 'rel="prev"' in second, 'rel="next"' in second] == [1, 1, 0]
+    wait_for(rita, "/brains/shop?q=quagga+index", "The quagga index was rebuilt at noon")
 
 
 def test_a_card_is_rendered(rita):
     page = rita.get(f"/brains/shop/cards/{CARD}").text
-    assert "<h1>Telegram remote execution must require an allowlist</h1>" in page
-    assert "<h2>Root Cause</h2>" in page
-    assert "☐ Reject every chat id that is not on the allowlist" in page
-    assert '<code class="language-python">' in page
-    assert "5 times, last on 2026-09-18" in page
-    assert rita.get("/brains/shop/cards/no-such").status_code == 404
-    assert rita.get("/brains/shop/cards/../../vault/lessons/zebrafish.md").status_code == 404
-    assert (
-        rita.get("/brains/shop/cards/..%2F..%2Fvault%2Flessons%2Fzebrafish.md").status_code == 404
-    )
+    for shown in (
+        "<h1>Telegram remote execution must require an allowlist</h1>",
+        "<h2>Root Cause</h2>",
+        "☐ Reject every chat id that is not on the allowlist",
+        '<code class="language-python">',
+        "5 times, last on 2026-09-18",
+    ):
+        assert shown in page
+    vault = "vault/lessons/zebrafish.md"
+    for name in ("no-such", f"../../{vault}", f"../../{vault}".replace("/", "%2F")):
+        assert rita.get(f"/brains/shop/cards/{name}").status_code == 404
 
 
-def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path, send):
+def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path):
     prompt = "Add a Telegram command that runs a shell script for mister Wolpertinger"
     told = send(rita, "/brains/shop/why", prompt=prompt).text
     assert "1 lesson injected" in told
@@ -276,10 +256,8 @@ def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path, send):
     with Brain.open(shop) as brain:
         assert brain.journal.events() == []
         assert brain.stats.overview().injections == 0
-    state = pathlib.Path(pathlib.Path.home())
-    kept = [
-        one for place in (state, pathlib.Path(shop)) for one in place.rglob("*") if one.is_file()
-    ]
+    places = (pathlib.Path.home(), pathlib.Path(shop))
+    kept = [one for place in places for one in place.rglob("*") if one.is_file()]
     assert kept
     assert not [one for one in kept if b"wolpertinger" in one.read_bytes().lower()]
 
@@ -296,56 +274,22 @@ def test_the_report_leads_to_the_cards(rita):
     assert style[1] in page.text.replace("&#39;", "'")
 
 
-def test_what_others_wrote_is_text_wherever_it_is_shown(rita, shop, propose, send, wait_for):
-    body = (
-        f"# {EVIL}\n\n<script>alert(3)</script>\n\n## {EVIL}\n\n[a](javascript:alert(4)) "
-        f"[b](data:text/html,x) ![c](http://evil.example/p.png) <b onclick=alert(5)>\n\n"
-        f'[c](//evil.example) [d](/logout) [e](?x) [f](https://fine.example/"onclick=alert(6))\n\n'
-        f"```{EVIL}\n{EVIL}\n```\n\n- [ ] {EVIL} <!-- shown-by: x -->\n\n|{EVIL}|\n|---|\n|{EVIL}|\n"
-    )
-    header = (
-        f"---\ntype: lesson\ntitle: '{EVIL}'\nproject: '{EVIL}'\napplies-to: ['{EVIL}']\n---\n\n"
-    )
-    (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
-    wait_for(rita, "/brains/shop", "alert(1)")
-    name = propose(EVIL, by=EVIL, sections={"Root Cause": body}, symptoms=[EVIL, "two"])
-    pages = [
-        rita.get(f"/brains/shop{rest}").text
-        for rest in (
-            "", f"?q={EVIL}", f"?project={EVIL}", "/cards/lessons/evil.md", "/report", "/inbox",
-            f"/inbox/{name}", f"/inbox/{name}/edit", f"/inbox?done={EVIL}",
-        )
-    ]  # fmt: skip
-    pages.append(send(rita, "/brains/shop/why", prompt=EVIL, stage=EVIL, paths=EVIL).text)
-    pages.append(send(rita, f"/brains/shop/inbox/{name}", do="merge", other=EVIL).text)
-    pages.append(rita.get(f"/login?next={EVIL}").text)
-    for page in pages:
-        text = re.sub(r"&lt;.*?&gt;", "", page)
-        assert "<script" not in text
-        assert "<img" not in text
-        assert not re.search(r"<[^>]*\son\w+\s*=", text)
-        assert not re.search(r'href="(?:javascript|data:text|//|/logout|\?x)', text)
-    assert "evil.example/p.png" not in pages[3]
-
-
 def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose):
-    name = propose(
-        sections={"Root Cause": "the \u202eresu\u202c was \u200btrusted, as the form said"}
-    )
+    text = "the \u202eresu\u202c was \u200btrusted, as the form said"
+    name = propose(sections={"Root Cause": text})
     page = rita.get(f"/brains/shop/inbox/{name}").text
     assert "\u202e" not in page
     assert "\\u202e" in page
 
 
-def test_limits_hold_for_pages(connect, tokens, log_in, field):
+def test_limits_hold_for_pages(connect, tokens):
     client = connect(max_body=10_000)
     log_in(client, tokens["shop"])
     mark = field(client.get("/brains/shop/why").text, "mark")
     sent = {"mark": mark, "prompt": "x" * 20_000}
     assert client.post("/brains/shop/why", data=sent, headers=OWN).status_code == 413
-    assert client.post("/login", data={"token": "x" * 5_000}, headers=OWN).status_code in (403, 413)
+    assert log_in(connect(max_body=10_000), "x" * 5_000).status_code == 413
     assert client.request("DELETE", "/brains/shop").status_code == 405
-    assert client.get("/brains/shop", headers={"host": "evil.example"}).status_code == 421
     slow = connect(rate=0.2)
     log_in(slow, tokens["shop"])
     answers = [slow.get("/brains/shop") for _ in range(2)]

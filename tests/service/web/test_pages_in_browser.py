@@ -9,22 +9,18 @@ import os
 import pathlib
 import re
 import threading
-import time
 
 import pytest
 import uvicorn
 
 from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.application import build_app
-from lessons_kb.store.settings import add_token
-from tests.browser import CHROMIUM, IN_BROWSER, TAGS, read_axe
+from tests.browser import IN_BROWSER, find_faults, open_chromium
 from tests.kit import git
+from tests.service.web.conftest import CARD, TITLE, wait_until
 
-playwright = pytest.importorskip("playwright.sync_api", reason="Playwright comes with [dev]")
 pytestmark = IN_BROWSER
 
-CARD = "lessons/telegram-allowlist.md"
-TITLE = "Charged a customer twice because the form was sent twice"
 SLUG = "lessons/charged-a-customer-twice-because-the-form-was-sent-twice.md"
 WIDE_CARD = """\
 ---
@@ -63,10 +59,8 @@ EVIL = "'\"><script>document.title='owned'</script><img src=http://evil.example/
 
 @pytest.fixture(scope="module")
 def chromium():
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with open_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -78,10 +72,7 @@ def url(roots, shop):
         server = uvicorn.Server(config)
         running = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         running.start()
-        until = time.monotonic() + 30
-        while not server.started:
-            assert time.monotonic() < until, "the server does not start"
-            time.sleep(0.02)
+        wait_until(lambda: server.started)
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         server.should_exit = True
         running.join(30)
@@ -107,17 +98,10 @@ def open_page(chromium, url):
                 page.get_by_label("Token").fill(token)
                 page.get_by_role("button", name="Log in").click()
                 page.wait_for_url(re.compile("/brains/"))
-            wait_until_ready(page, url)
+            wait_until(lambda: page.request.get(f"{url}/ready").status == 200)
             return page
 
         yield open_page
-
-
-def wait_until_ready(page, url):
-    until = time.monotonic() + 30
-    while page.request.get(f"{url}/ready").status != 200:
-        assert time.monotonic() < until, "the brains are never ready"
-        time.sleep(0.05)
 
 
 def press(page, name, role="button"):
@@ -166,18 +150,12 @@ def test_a_review_from_draft_to_commit_with_the_keyboard_alone(open_page, review
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1280])
 def test_every_page_is_accessible_and_fits(open_page, url, reviewer, propose, width, scheme):
-    script, found = read_axe(), {}
+    found = {}
     page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     shots = os.environ.get("LESSONS_SHOTS")
 
     def look(name):
-        page.evaluate(script)
-        told = page.evaluate("tags => axe.run({runOnly: tags, resultTypes: ['violations']})", TAGS)
-        assert told["passes"]
-        wrong = [f"{one['id']}: {one['nodes'][0]['html']}" for one in told["violations"]]
-        needed = page.evaluate("document.documentElement.scrollWidth")
-        wrong += [f"{needed} px wide"] if needed > width else []
-        if wrong:
+        if wrong := find_faults(page, width):
             found[name] = wrong
         if shots:
             picture = pathlib.Path(shots) / f"{name}-{width}-{scheme}.png"
@@ -229,9 +207,8 @@ def test_what_others_wrote_does_nothing(open_page, url, reviewer, propose, shop)
     (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
     name = propose(EVIL, by=EVIL, sections={"Root Cause": body}, symptoms=[EVIL, "other"])
     page = open_page(reviewer)
-    until = time.monotonic() + 30
-    while page.goto(f"{url}/brains/shop/cards/lessons/evil.md").status != 200:
-        assert time.monotonic() < until, "the card is never served"
+    evil = f"{url}/brains/shop/cards/lessons/evil.md"
+    wait_until(lambda: page.goto(evil).status == 200)
     page.said.clear()
     for path in (
         "", "?q=script", "/cards/lessons/evil.md", "/report", "/inbox", f"/inbox/{name}",
@@ -240,9 +217,16 @@ def test_what_others_wrote_does_nothing(open_page, url, reviewer, propose, shop)
         page.goto(f"{url}/brains/shop{path}")
         assert "owned" not in page.title().split("script")[0]
         assert page.evaluate("document.scripts.length + document.images.length") == 0, path
+    page.goto(f"{url}/brains/shop/why")
+    page.get_by_label("Prompt").fill(EVIL)
+    page.get_by_role("button", name="Explain").click()
+    page.goto(f"{url}/brains/shop/inbox/{name}")
+    page.locator("#other").fill(EVIL)
+    page.get_by_role("button", name="Merge").click()
+    assert page.evaluate("document.scripts.length + document.images.length") == 0
     page.goto(f"{url}/login?next={EVIL}")
     assert {one.split("/")[2] for one in page.asked if not one.startswith("data:")} == {url[7:]}
-    assert page.said == []
+    assert [one for one in page.said if "422" not in one] == []
 
 
 def test_the_policy_stops_what_would_slip_through(open_page, url, reviewer):
@@ -291,20 +275,3 @@ def test_a_link_from_elsewhere_is_followed_after_one_click(open_page, url, revie
     page.get_by_role("link", name="See").click()
     page.get_by_role("link", name="Open the page").click()
     page.get_by_role("heading", name="Telegram remote execution").wait_for()
-
-
-def test_the_token_of_another_brain_sees_none_of_it(open_page, url, tokens, propose):
-    name = propose()
-    token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")
-    page = open_page(token)
-    assert page.url == f"{url}/brains/vault"
-    told = page.content()
-    for rest in ("", f"/cards/{CARD}", "/why", "/report", "/inbox", f"/inbox/{name}"):
-        assert page.goto(f"{url}/brains/shop{rest}").status == 404
-        told += page.content()
-        theirs = page.content()
-        page.goto(f"{url}/brains/no-such{rest}")
-        assert page.content() == theirs
-    assert "shop" not in told
-    assert "Telegram" not in told
-    assert TITLE not in told

@@ -10,8 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 
 import httpx
 import pytest
@@ -21,10 +19,12 @@ from hypothesis import HealthCheck, given, settings
 
 from lessons_kb import Brain
 from lessons_kb.store.settings import add_token, remove_token
+from tests.service.web.conftest import field, log_in, wait_until
 
 pytestmark = pytest.mark.slow
 
 PROMPT = "the zebrafish ledger lost a row after the vaduz rotation at midnight"
+WORKERS = 2
 SECRETS = ("zebrafish", "vaduz", "vault")
 """Words of the other brain: title, symptoms, file and the brain's own name."""
 BODIES = {
@@ -78,42 +78,89 @@ class Process:
         )
         self.url = f"http://127.0.0.1:{self.port}"
 
-    def client(self, token):
-        return httpx.Client(
-            base_url=self.url, timeout=60, headers={"authorization": f"Bearer {token}"}
-        )
+    def client(self, token="", **how):
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=self.url, **{"timeout": 60, "headers": headers, **how})
 
-    def wait(self):
-        until = time.monotonic() + 60
-        while time.monotonic() < until:
-            with contextlib.suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/ready", timeout=10).status_code == 200:
-                    return
-            assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
-            time.sleep(0.05)
-        raise AssertionError("the server is never ready")
+    def is_ready(self, **how):
+        assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
+        with contextlib.suppress(httpx.HTTPError), self.client(timeout=10, **how) as client:
+            return client.get("/ready").status_code == 200
 
     def stop(self):
         self.process.terminate()
         return self.process.wait(60)
 
+    def pids(self):
+        """Return the workers: its own child beside them tracks resources."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        found = sorted(int(pid) for pid in children.read_text().split())
+        return [pid for pid in found if b"spawn_main" in read_command(pid)]
+
+    @contextlib.contextmanager
+    def only(self, number, token="", **how):
+        """Give a client whose requests one worker answers: the others are halted."""
+        pids = self.pids()
+        others = [pid for pid in pids if pid != pids[number]]
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            with self.client(token, **how) as client:
+                yield client
+        finally:
+            for pid in others:
+                os.kill(pid, signal.SIGCONT)
+
+
+def read_command(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
 
 @pytest.fixture
 def start(roots):
-    running = []
+    with contextlib.ExitStack() as stack:
 
-    def start(*options, code="", only=""):
-        chosen = {only: roots[only]} if only else roots
-        made = Process(chosen, *options, code=code)
-        running.append(made)
-        made.wait()
-        return made
+        def start(*options, code="", only=""):
+            chosen = {only: roots[only]} if only else roots
+            made = Process(chosen, *options, code=code)
+            stack.callback(made.process.communicate)
+            stack.callback(made.process.kill)
+            wait_until(made.is_ready)
+            return made
 
-    yield start
-    for one in running:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.communicate()
+        yield start
+
+
+@pytest.fixture
+def several(start):
+    """Start a server with two workers and wait until each of them answers."""
+
+    def several(*options):
+        def answers(number):
+            with contextlib.suppress(httpx.HTTPError), server.only(number, timeout=2) as client:
+                return client.get("/ready").status_code == 200
+
+        server = start("--workers", str(WORKERS), *options, only="shop")
+        wait_until(lambda: len(server.pids()) == WORKERS)
+        for number in range(WORKERS):
+            wait_until(lambda number=number: answers(number))
+        return server
+
+    return several
+
+
+def search(client, query="telegram"):
+    return client.post("/v1/brains/shop/search", json={"query": query})
+
+
+def add_quokka(roots):
+    """Copy a card of the other brain into the served one; return whether a client finds it."""
+    new = pathlib.Path(roots["shop"]) / "lessons" / "quokka.md"
+    shutil.copy(pathlib.Path(roots["vault"]) / "lessons" / "zebrafish.md", new)
+    return lambda client: "lessons/quokka.md" in search(client, "zebrafish ledger").text
 
 
 def ask(client, route, brain, body):
@@ -181,10 +228,7 @@ def test_told_to_stop_it_finishes_what_it_is_answering(start, tokens, roots):
 
     asking = threading.Thread(target=propose)
     asking.start()
-    until = time.monotonic() + 30
-    while not mark.exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    wait_until(mark.exists)
     assert server.stop() == 0
     asking.join(30)
     assert answers == [200]
@@ -238,196 +282,74 @@ def test_killed_while_a_draft_is_written(start, tokens, roots, name, changed, be
 
 
 def test_a_change_of_a_card_reaches_the_next_answers(start, tokens, roots):
-    server = start()
-    new = pathlib.Path(roots["shop"]) / "lessons" / "quokka.md"
-    shutil.copy(pathlib.Path(roots["vault"]) / "lessons" / "zebrafish.md", new)
-    until = time.monotonic() + 30
-    asked = {"query": "zebrafish ledger"}
-    found = []
+    server, finds = start(), add_quokka(roots)
     with server.client(tokens["shop"]) as client:
-        while "lessons/quokka.md" not in found:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-            hits = client.post("/v1/brains/shop/search", json=asked).json()["hits"]
-            found = [hit["id"] for hit in hits]
-
-
-WORKERS = 2
-
-
-class Several(Process):
-    """`lessons serve` with several worker processes, each of which can be asked alone."""
-
-    def pids(self):
-        """Return the processes that answer: its own child beside them tracks resources."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        found = [int(pid) for pid in children.read_text().split()]
-        return [pid for pid in found if b"spawn_main" in read_command(pid)]
-
-    @contextlib.contextmanager
-    def only(self, number, token="", **how):
-        """Give a client whose requests one worker answers: the others are halted."""
-        others = [pid for pid in sorted(self.pids()) if pid != sorted(self.pids())[number]]
-        headers = {"authorization": f"Bearer {token}"} if token else {}
-        for pid in others:
-            os.kill(pid, signal.SIGSTOP)
-        try:
-            how = {"timeout": 30, "headers": headers, **how}
-            with httpx.Client(base_url=self.url, **how) as client:
-                yield client
-        finally:
-            for pid in others:
-                os.kill(pid, signal.SIGCONT)
-
-
-def read_command(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
-
-
-@pytest.fixture
-def several(roots):
-    running = []
-
-    def several(*options):
-        server = Several({"shop": roots["shop"]}, "--workers", str(WORKERS), *options)
-        running.append(server)
-        server.wait()
-        until = time.monotonic() + 60
-        while len(server.pids()) < WORKERS:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        for number in range(WORKERS):
-            answered = False
-            while not answered:
-                assert time.monotonic() < until
-                with contextlib.suppress(httpx.HTTPError), server.only(number, timeout=2) as client:
-                    answered = client.get("/ready").status_code == 200
-        return server
-
-    yield several
-    for one in running:
-        if one.process.poll() is None:
-            one.process.kill()
-        one.process.communicate()
+        wait_until(lambda: finds(client))
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the workers")
+OWN = {"sec-fetch-site": "same-origin"}
 
 
 @linux
-def test_a_login_at_one_worker_holds_at_the_others_and_so_does_a_logout(
-    several: Callable[..., Several], tokens, log_in, field
-) -> None:
+def test_workers_share_what_they_know(several, tokens, roots):
+    """Logins, logouts and cards; one that is killed is replaced, and all of them stop."""
     server = several()
     with server.only(0) as client:
         sent = log_in(client, tokens["shop"], origin=server.url)
-        assert sent.status_code == 303
         cookie = {"cookie": sent.headers["set-cookie"].partition(";")[0]}
     with server.only(1, headers=cookie) as client:
-        page = client.get("/brains/shop")
-        assert page.status_code == 200
-        own = {**cookie, "origin": server.url, "sec-fetch-site": "same-origin"}
-        mark = {"mark": field(page.text, "mark")}
+        mark = {"mark": field(client.get("/brains/shop").text, "mark")}
+        own = {**cookie, **OWN, "origin": server.url}
         assert client.post("/logout", data=mark, headers=own).status_code == 303
+    finds = add_quokka(roots)
     for number in range(WORKERS):
         with server.only(number, headers=cookie) as client:
             assert client.get("/brains/shop").status_code == 303
-
-
-@linux
-def test_a_form_of_one_worker_is_taken_by_the_others(
-    several: Callable[..., Several], field
-) -> None:
-    server = several()  # without tokens
-    with server.only(0) as client:
-        mark = field(client.get("/brains/shop/why").text, "mark")
-    with server.only(1) as client:
-        sent = {"mark": mark, "prompt": "Add a Telegram command"}
-        own = {"origin": server.url, "sec-fetch-site": "same-origin"}
-        assert client.post("/brains/shop/why", data=sent, headers=own).status_code == 200
-
-
-@linux
-def test_a_server_does_not_become_open_with_a_new_worker(
-    several: Callable[..., Several],
-) -> None:
-    server = several()
-    secret = add_token("alice", brains=["shop"], may=["read"])
-    path = "/v1/brains/shop/search"
-    with server.only(0, secret) as client:
-        assert client.post(path, json={"query": "telegram"}).status_code == 200
-    remove_token("alice")
-    with server.only(1) as client:
-        assert client.post(path, json={"query": "telegram"}).status_code == 401
-
-
-@linux
-def test_a_change_of_a_card_reaches_every_worker(
-    several: Callable[..., Several], tokens, roots
-) -> None:
-    server = several()
-    new = pathlib.Path(roots["shop"]) / "lessons" / "quokka.md"
-    shutil.copy(pathlib.Path(roots["vault"]) / "lessons" / "zebrafish.md", new)
-    for number in range(WORKERS):
-        until = time.monotonic() + 30
-        found = []
-        while "lessons/quokka.md" not in found:
-            assert time.monotonic() < until
-            with server.only(number, tokens["shop"]) as client:
-                hits = client.post("/v1/brains/shop/search", json={"query": "zebrafish ledger"})
-                found = [hit["id"] for hit in hits.json()["hits"]]
-            time.sleep(0.05)
-
-
-@linux
-def test_a_rate_is_counted_and_figures_are_summed_over_all_workers(
-    several: Callable[..., Several], tokens
-) -> None:
-    server = several("--rate", "0.4")  # two at once
-    path = "/v1/brains/shop/search"
-    statuses = []
-    for number in (0, 1, 0, 1):
         with server.only(number, tokens["shop"]) as client:
-            statuses.append(client.post(path, json={"query": "telegram"}).status_code)
-    assert statuses == [200, 200, 429, 429]
-    figures = add_token("prometheus", brains=["shop"], may=["metrics"])
-    with server.only(0, figures) as client:
-        told = client.get("/metrics").text
-    assert 'lessons_requests_total{route="search",status="200"} 2.0' in told
-    assert 'lessons_request_seconds_count{route="search"} 2.0' in told
-
-
-@linux
-def test_a_killed_worker_is_replaced_and_all_of_them_stop(
-    several: Callable[..., Several], tokens
-) -> None:
-    server = several()
-    before = server.pids()
-    os.kill(before[0], signal.SIGKILL)
+            wait_until(lambda client=client: finds(client))
+    before = server.pids()[0]
+    os.kill(before, signal.SIGKILL)
     with server.client(tokens["shop"]) as client:
-        asked = {"query": "telegram"}
-        assert client.post("/v1/brains/shop/search", json=asked).status_code == 200
-    until = time.monotonic() + 30
-    while len(server.pids()) < WORKERS or before[0] in server.pids():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+        assert search(client).status_code == 200
+    wait_until(lambda: len(server.pids()) == WORKERS and before not in server.pids())
     workers = server.pids()
     assert server.stop() == 0
     assert not any(read_command(pid) for pid in workers)
 
 
 @linux
-def test_workers_end_with_a_server_that_is_killed(several: Callable[..., Several]) -> None:
-    server = several()
+def test_workers_take_each_others_forms_and_do_not_become_open_again(several):
+    server = several()  # without tokens
+    with server.only(0) as client:
+        mark = field(client.get("/brains/shop/why").text, "mark")
+    with server.only(1) as client:
+        sent = {"mark": mark, "prompt": "Add a Telegram command"}
+        own = {**OWN, "origin": server.url}
+        assert client.post("/brains/shop/why", data=sent, headers=own).status_code == 200
+    secret = add_token("alice", brains=["shop"], may=["read"])
+    with server.only(0, secret) as client:
+        assert search(client).status_code == 200
+    remove_token("alice")
+    with server.only(1) as client:
+        assert search(client).status_code == 401
     workers = server.pids()
     server.process.kill()
-    until = time.monotonic() + 30
-    while any(read_command(pid) for pid in workers):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: not any(read_command(pid) for pid in workers))
+
+
+@linux
+def test_a_rate_is_counted_and_figures_are_summed_over_all_workers(several, tokens):
+    server = several("--rate", "0.4")  # two at once
+    statuses = []
+    for number in (0, 1, 0, 1):
+        with server.only(number, tokens["shop"]) as client:
+            statuses.append(search(client).status_code)
+    assert statuses == [200, 200, 429, 429]
+    with server.only(0, add_token("p", brains=["shop"], may=["metrics"])) as client:
+        told = client.get("/metrics").text
+    assert 'lessons_requests_total{route="search",status="200"} 2.0' in told
+    assert 'lessons_request_seconds_count{route="search"} 2.0' in told
 
 
 def test_no_request_makes_the_server_fail(start, tokens):

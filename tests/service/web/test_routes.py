@@ -5,36 +5,30 @@ import os
 import pathlib
 import shutil
 import threading
-import time
 
 import pytest
 from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
+from lessons_kb.brain.layers import Layers
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import answer_event
+from tests.service.web.conftest import (
+    CARD,
+    PROMPT,
+    PROPOSAL,
+    ask,
+    ask_mcp,
+    be,
+    is_ready,
+    wait_until,
+)
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
-PROMPT = "Add a Telegram command that runs a shell script"
-CARD = "lessons/telegram-allowlist.md"
-PROPOSAL = {
-    "title": "Retried a payment without an idempotency key",
-    "root_cause": "the client retried on a timeout although the first request had gone through",
-    "prevention": ["Send an idempotency key with each payment"],
-    "symptoms": ["a customer was charged twice", "two invoices for one order"],
-}
-MCP = {"accept": "application/json, text/event-stream"}
-
-
-def ask(client, what, **body):
-    return client.post(f"/v1/brains/shop/{what}", json=body)
-
 
 def call(client, tool, **arguments):
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    asked["params"] = {"name": tool, "arguments": arguments}
-    result = client.post("/v1/brains/shop/mcp", json=asked, headers=MCP).json()["result"]
+    result = ask_mcp(client, "tools/call", name=tool, arguments=arguments).json()["result"]
     text = result["content"][0]["text"] if result["content"] else ""
     return text if result.get("isError") else result.get("structuredContent", text)
 
@@ -53,6 +47,11 @@ def test_preflight_gives_the_block_once_a_session(connect):
     assert ask(client, "preflight", prompt=PROMPT, session="s").json()["block"] == ""
     assert ask(client, "preflight", prompt=PROMPT, session="t").json() == first.json()
     assert ask(client, "preflight", prompt="what is the weather like").json()["block"] == ""
+    assert ask(client, "check", answer="done", session="s").json()["checked"] == 2
+    assert ask(client, "check", answer="done", session="other").json()["checked"] == 0
+    be(client, "carol", "read")
+    assert ask(client, "check", answer="done", session="s").json()["checked"] == 0, "another's"
+    assert ask(client, "preflight", prompt=PROMPT, session="s").json() == first.json()
 
 
 def test_search_check_and_their_mistakes(connect):
@@ -69,13 +68,6 @@ def test_search_check_and_their_mistakes(connect):
         assert client.post("/v1/brains/shop/search", content=body).status_code == 422
 
 
-def test_the_last_preflight_of_a_session_is_checked(connect):
-    client = connect()
-    ask(client, "preflight", prompt=PROMPT, session="s")
-    assert ask(client, "check", answer="done", session="s").json()["checked"] == 2
-    assert ask(client, "check", answer="done", session="other").json()["checked"] == 0
-
-
 def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
     connect, tokens, roots
 ):
@@ -90,27 +82,22 @@ def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
         assert not any(card.title == draft.title for card in brain.cards.all())
 
 
-def test_nobody_writes_over_the_proposal_of_another(connect, tokens, roots):
-    from lessons_kb.store.settings import add_token
-
-    carol = add_token("carol", brains=["shop"], may=["propose"])
+def test_nobody_writes_over_the_proposal_of_another_and_a_full_inbox_takes_none(
+    connect, tokens, roots, monkeypatch
+):
     client = connect(tokens["shop"])
+    alice = client.headers["authorization"]
     mine = ask(client, "propose", **PROPOSAL).json()["id"]
-    client.headers["authorization"] = f"Bearer {carol}"
+    be(client, "carol", "propose")
     hers = ask(client, "propose", **{**PROPOSAL, "root_cause": "a proxy repeated it"}).json()["id"]
-    client.headers["authorization"] = f"Bearer {tokens['shop']}"
+    client.headers["authorization"] = alice
     again = ask(client, "propose", **{**PROPOSAL, "root_cause": "the client repeated it"}).json()
     assert again["id"] == mine != hers
     with Brain.open(roots["shop"]) as brain:
         told = {draft.by: draft.text for draft in brain.drafts.all()}
     assert "a proxy repeated it" in told["carol"]
     assert "the client repeated it" in told["alice"]
-
-
-def test_a_full_inbox_takes_no_more(connect, monkeypatch):
-    monkeypatch.setattr("lessons_kb.service.web.served_brain.MAX_INBOX", 1)
-    client = connect()
-    assert ask(client, "propose", **PROPOSAL).status_code == 200
+    monkeypatch.setattr("lessons_kb.service.web.served_brain.MAX_INBOX", 2)
     full = ask(client, "propose", **{**PROPOSAL, "title": "Something else"})
     assert (full.status_code, "inbox is full" in full.json()["error"]) == (422, True)
 
@@ -144,34 +131,29 @@ def test_a_hook_that_has_nothing_to_say(connect):
 
 
 def test_mcp_serves_what_a_token_allows(connect, tokens):
-    from lessons_kb.store.settings import add_token
-
-    def offered(client):
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-        answer = client.post("/v1/brains/shop/mcp", json=asked, headers=MCP).json()
-        return {tool["name"] for tool in answer["result"]["tools"]}
+    def offered():
+        tools = ask_mcp(client, "tools/list").json()["result"]["tools"]
+        return {tool["name"] for tool in tools}
 
     reading = {"lessons_preflight", "lessons_search", "lessons_get", "lessons_check"}
     client = connect(tokens["shop"])
-    assert offered(client) == reading | {"lessons_propose", "lessons_mark"}
+    assert offered() == reading | {"lessons_propose", "lessons_mark"}
     assert call(client, "lessons_search", query="telegram")["hits"][0]["id"] == CARD
     assert call(client, "lessons_propose", **PROPOSAL)["path"] == ""
     assert call(client, "lessons_mark", id=CARD, mark="helpful")["times"] == 1
     assert "does not offer" in call(client, "lessons_bump", ids=[CARD])
     assert "does not offer" in call(client, "session_history", session_id="s")
     assert "no card named" in call(client, "lessons_get", id="../vault/lessons/zebrafish.md")
-    client.headers["authorization"] = f"Bearer {add_token('eve', brains=['shop'], may=['read'])}"
-    assert offered(client) == reading
+    be(client, "eve", "read")
+    assert offered() == reading
     assert "may not propose" in call(client, "lessons_propose", **PROPOSAL)
     assert ask(client, "propose", **PROPOSAL).status_code == 403
-    client.headers["authorization"] = f"Bearer {add_token('o', brains=['shop'], may=['propose'])}"
-    assert offered(client) == {"lessons_propose", "lessons_mark"}
+    be(client, "o", "propose")
+    assert offered() == {"lessons_propose", "lessons_mark"}
     assert "may not read" in call(client, "lessons_search", query="telegram")
     for what, body in (("search", {"query": "x"}), ("hooks/codex", prompt_event())):
         assert ask(client, what, **body).status_code == 403
-    read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
-    read["params"] = {"uri": f"lesson://{CARD}"}
-    assert "Reject every" not in client.post("/v1/brains/shop/mcp", json=read, headers=MCP).text
+    assert "Reject every" not in ask_mcp(client, "resources/read", uri=f"lesson://{CARD}").text
 
 
 def test_the_description_is_that_of_what_is_answered(connect):
@@ -191,17 +173,23 @@ def test_the_description_is_that_of_what_is_answered(connect):
     check("Error", ask(client, "search").json())
 
 
-def test_health_readiness_and_figures(connect):
+def test_health_readiness_and_figures(connect, roots):
     client = connect()
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/ready").json() == {"ready": True}
     ask(client, "search", query="telegram")
     ask(client, "search")
+    ask(client, "hooks/claude-code", **prompt_event())
     told = client.get("/metrics").text
     assert 'lessons_requests_total{route="search",status="200"} 1.0' in told
     assert 'lessons_requests_total{route="search",status="422"} 1.0' in told
     assert 'lessons_request_seconds_count{route="search"} 2.0' in told
+    assert 'lessons_requests_total{route="hooks",status="200"} 1.0' in told
+    assert "lessons_stale_answers_total 0.0" in told
     assert "shop" not in told
+    shutil.rmtree(roots["shop"])
+    assert "lessons-stale" in ask(client, "search", query="telegram").headers
+    assert "lessons_stale_answers_total 1.0" in client.get("/metrics").text
 
 
 def test_a_brain_that_is_gone_is_silence_with_a_reason(connect, roots):
@@ -229,8 +217,6 @@ def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots):
 
 
 def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypatch):
-    from lessons_kb.brain.layers import Layers
-
     client = connect()
     assert ask(client, "search", query="telegram").json()["hits"]
     go_on = threading.Event()
@@ -248,12 +234,12 @@ def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypa
     go_on.set()
 
 
-def test_an_index_that_was_taken_away_is_built_again(connect, roots, until_ready):
+def test_an_index_that_was_taken_away_is_built_again(connect, roots):
     client = connect()
     before = ask(client, "search", query="telegram").json()
     with Brain.open(roots["shop"]) as brain:
         shutil.rmtree(brain.layers[0].cache)
-    until_ready(client)
+    wait_until(lambda: is_ready(client))
     after = ask(client, "search", query="telegram").json()
     assert [hit["id"] for hit in after["hits"]] == [hit["id"] for hit in before["hits"]]
 
@@ -284,9 +270,7 @@ def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what):
         if what == "tool":
             told = call(client, "lessons_search", query="telegram")
         else:
-            read = {"jsonrpc": "2.0", "id": 1, "method": "resources/read"}
-            read["params"] = {"uri": f"lesson://{CARD}"}
-            told = client.post("/v1/brains/shop/mcp", json=read, headers=MCP).text
+            told = ask_mcp(client, "resources/read", uri=f"lesson://{CARD}").text
     finally:
         ended.set()
     assert "no answer within 0.05 s" in told
@@ -340,10 +324,9 @@ def test_no_field_of_a_card_ends_the_block(connect, roots, end):
     pathlib.Path(roots["shop"], "lessons", "quokka.md").write_text(HOSTILE_CARD.format(end=end))
     client = connect()
     prompt = "the quokka ate the cellar cable, cellar noise"
-    until = time.monotonic() + 30
-    while "quokka" not in (told := ask(client, "search", query=prompt).text):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    told = wait_until(
+        lambda: (told := ask(client, "search", query=prompt).text) * ("quokka" in told)
+    )
     answers = [told, ask(client, "preflight", prompt=prompt, session="p").text]
     answers += [ask(client, "match", prompt=prompt).text]
     answers += [ask(client, "check", answer="closed", cards=["lessons/quokka.md"]).text]

@@ -25,12 +25,15 @@ from lessons_kb.text.sanitize import clean_line
 _MOST_HITS = 50
 _MOST_PROJECTS = 30
 _MAX_QUERY = 4_000
+MAX_PROMPT = 100_000
+"""Characters of a prompt that are looked at."""
 
 
 def show_cards(view: View) -> Response:
     """Show the cards that a search finds, best first, or all of them, most recent first."""
-    asked = view.query.get("q", "").strip()[:_MAX_QUERY]
-    kind, status, project = (view.query.get(name, "") for name in ("kind", "status", "project"))
+    query = view.request.query_params
+    asked = query.get("q", "").strip()[:_MAX_QUERY]
+    kind, status, project = (query.get(name, "") for name in ("kind", "status", "project"))
     kinds = (kind,) if kind in (*KINDS, NOTE) else KINDS
     everything = view.served.find().cards.all(notes=kind == NOTE)
     projects = find_projects(everything)
@@ -38,54 +41,33 @@ def show_cards(view: View) -> Response:
     if asked:
         hits = _search(view, asked, kinds, [project] if project else ["", *projects])
         words = words_by_term(asked)
-        matched = {
-            hit.card.id: ", ".join(dict.fromkeys(words.get(term, term) for term in hit.matched))
-            for hit in hits
-        }
+        for hit in hits:
+            terms = dict.fromkeys(words.get(term, term) for term in hit.matched)
+            matched[hit.card.id] = ", ".join(terms)
         found = [hit.card for hit in hits]
     else:
-        found = [one for one in everything if one.kind in kinds]
-        found = [one for one in found if names(one, project=project or None)]
+        chosen = [one for one in everything if one.kind in kinds]
+        found = [one for one in chosen if names(one, project=project or None)]
         found.sort(key=lambda one: one.id)
         found.sort(key=lambda one: one.last_seen or one.created or "", reverse=True)
     found = [one for one in found if status in ("", one.status)]
-    given = {"q": asked, "kind": kind, "status": status, "project": project}
-    leaf = view.leaf(found, **given)
+    given: dict[str, Any] = {"q": asked, "kind": kind, "project": project}
+    leaf = view.leaf(found, **given, status=status)
     today = dt.datetime.now(tz=dt.UTC).date()
-    rows = [
-        {
-            "title": clean_line(card.title) or card.id,
-            "id": card.id,
-            "about": _about(card, today),
-            "why": card.why,
-            "matched": matched.get(card.id, ""),
-        }
-        for card in leaf.pop("items")
-    ]
-    return view.show(
-        "cards.html",
-        rows=rows,
-        **leaf,
-        kinds=(*KINDS, NOTE),
-        statuses=STATUSES,
-        projects=projects,
-        q=asked,
-        kind=kind,
-        status_chosen=status,
-        project=project,
-    )
+    rows = [(card, _about(card, today), matched.get(card.id, "")) for card in leaf.pop("items")]
+    leaf |= {"kinds": (*KINDS, NOTE), "statuses": STATUSES, "projects": projects}
+    return view.show("cards.html", rows=rows, **leaf, **given, status_chosen=status)
 
 
 def show_card(view: View) -> Response:
     """Show one card."""
-    document = view.served.find().cards.read(view.parameters["card"])[1]
+    document = view.served.find().cards.read(view.request.path_params["card"])[1]
     card = document.card
     if card is None:
         raise CardNotFound("the card cannot be read any more; run `lessons lint`")
     return view.show(
         "card.html",
         card=card,
-        facts=find_facts(card),
         body=render_body(view, card, document.body),
         findings=[f"{one.message}: {one.fix}" for one in document.findings],
     )
@@ -117,45 +99,17 @@ def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
     return Markup(render_html(body, title=card.title, top=top, link=link))  # noqa: S704 tamed there
 
 
-def find_facts(card: Card) -> list[tuple[str, tuple[str, ...]]]:
-    """Return what a card's header says, in words: name → values."""
-    often = "once" if card.occurrences == 1 else f"{card.occurrences:,} times"
-    last = f", last on {card.last_seen[:10]}" if card.last_seen else ""
-    facts: list[tuple[str, tuple[str, ...]]] = [
-        ("Kind", (card.kind,)),
-        ("Severity", (card.severity,)),
-        ("Seen", (f"{often}{last}",)),
-        ("Status", () if card.status == "active" else (card.status,)),
-        ("Project", (card.project,) if card.project else ()),
-        ("Topics", card.topics),
-        ("Stages", card.stages),
-        ("Guards", card.paths),
-        ("Symptoms", card.symptoms),
-        ("Not for", card.not_for),
-        ("Detects", tuple(f"{one.kind}: {one.text}" for one in card.detect)),
-        ("Asks first", ("before a matching change",) if card.gate == "ask" else ()),
-        ("Refuses once", ("a matching change",) if card.gate == "once" else ()),
-        ("Evidence", (card.evidence,) if card.evidence else ()),
-        ("Happened in", card.examples),
-        ("Source", ("auto",) if card.source == "auto" else ()),
-        ("Created", (card.created,) if card.created else ()),
-    ]
-    return [(name, values) for name, values in facts if values]
-
-
 def _about(card: Card, today: dt.date) -> str:
-    parts = [card.kind]
-    parts += [card.severity] if card.severity != "medium" else []
-    parts += [f"seen {card.occurrences:,}×"] if card.occurrences > 1 else []
-    when = card.last_seen or card.created or ""
-    parts += [f"{told} ago"] if (told := age(when, today)) else []
-    parts += [card.project] if card.project else []
-    parts += [card.status] if card.status != "active" else []
-    return " · ".join(parts)
-
-
-MAX_PROMPT = 100_000
-"""Characters of a prompt that are looked at."""
+    past = age(card.last_seen or card.created or "", today)
+    parts = (
+        card.kind,
+        card.severity if card.severity != "medium" else "",
+        f"seen {card.occurrences:,}×" if card.occurrences > 1 else "",
+        f"{past} ago" if past else "",
+        card.project,
+        card.status if card.status != "active" else "",
+    )
+    return " · ".join(filter(None, parts))
 
 
 def explain_prompt(view: View) -> Response:
@@ -164,30 +118,17 @@ def explain_prompt(view: View) -> Response:
     prompt, paths = form.get("prompt", "")[:MAX_PROMPT], form.get("paths", "").split()
     stage, project = (form.get(name, "").strip() for name in ("stage", "project"))
     brain = view.served.find(f"/{project}")
-    asked: dict[str, Any] = {"prompt": prompt, "paths": " ".join(paths), "stage": stage}
-    asked |= {"project": project, "projects": find_projects(brain.cards.all())}
-    if not prompt.strip():
-        problem = "Paste a prompt to explain." if "prompt" in form else ""
-        return view.show("why.html", problem=problem, told=False, **asked)
-    told = verdicts.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
-    words = words_by_term(prompt)
-    given, held = (
-        [
-            {
-                "id": one.id,
-                "title": one.title,
-                "confidence": "" if one.confidence is None else f"{one.confidence:.2f}",
-                "reason": in_words(clean_line(one.reason), words).removeprefix("suppressed: "),
-                "rule": one.rule,
-            }
-            for one in told.verdicts
-            if one.given == was_given
-        ]
-        for was_given in (True, False)
-    )
-    return view.show(
-        "why.html", problem="", told=True, given=given, held=held, tokens=told.tokens, **asked
-    )
+    projects = find_projects(brain.cards.all())
+    shown: dict[str, Any] = {"prompt": prompt, "paths": " ".join(paths), "stage": stage}
+    shown |= {"project": project, "projects": projects, "problem": "", "told": None}
+    if prompt.strip():
+        told = verdicts.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
+        words = words_by_term(prompt)
+        reasons = [in_words(clean_line(one.reason), words) for one in told.verdicts]
+        shown |= {"told": told, "rows": list(zip(told.verdicts, reasons, strict=True))}
+    elif "prompt" in form:
+        shown["problem"] = "Paste a prompt to explain."
+    return view.show("why.html", **shown)
 
 
 def show_report(view: View) -> Response:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import quote
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,17 +20,11 @@ from lessons_kb.errors import (
     LessonsError,
 )
 from lessons_kb.service.web.pages.browse import explain_prompt, show_card, show_cards, show_report
-from lessons_kb.service.web.pages.guard import HOME, STYLE, show_message
 from lessons_kb.service.web.pages.inbox import edit_draft, show_draft, show_inbox, tell_outcome
-from lessons_kb.service.web.pages.view import View, say, send_to, show, show_style
+from lessons_kb.service.web.pages.view import View, send_to, show, show_style
 from lessons_kb.service.web.permissions import Forbidden, require_scope
 from lessons_kb.service.web.served_brain import ServedBrain, explain
 from lessons_kb.store.settings import READ, REVIEW
-
-Run = Callable[[Callable[[], Response]], Awaitable[Response | None]]
-"""Does a page's work where it may take time; None where that takes too long."""
-_UNUSABLE, _DECIDED = 422, 409
-
 
 Page = Callable[[View], Response]
 PAGES: Mapping[str, tuple[str, str, Page]] = {
@@ -44,59 +39,45 @@ PAGES: Mapping[str, tuple[str, str, Page]] = {
 """Address below a brain's → methods, scope and page."""
 
 
-class Site:
-    """The pages over some brains."""
+def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> list[Route]:
+    """Return the addresses of all pages; ``run`` does a page's work where it may take time."""
 
-    def __init__(self, brains: Mapping[str, ServedBrain], *, branch: str, run: Run) -> None:
-        self._brains = brains
-        self._branch = branch
-        self._run = run
+    def route(path: str, methods: str, scope: str, page: Page) -> Route:
+        async def answer(request: Request) -> Response:
+            served, state = brains[request.path_params["brain"]], request.state
+            seen = {"login": state.login, "form": state.form, "branch": branch}
+            view = View(request=request, served=served, **seen)
+            answered: Response = await run(lambda: _work(page, scope, view))
+            return answered
 
-    def routes(self) -> list[Route]:
-        """Return all addresses."""
-        made = [Route(HOME, self._home), Route(STYLE, self._style)]
-        for path, (methods, scope, page) in PAGES.items():
-            answer = partial(self._answer, page, scope)
-            address = f"/brains/{{brain}}{path}"
-            made.append(Route(address, answer, methods=methods.split()))
-        return made
+        return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
-    async def _home(self, request: Request) -> Response:
-        names = request.state.brains
-        if len(names) == 1:
-            return send_to(f"/brains/{quote(names[0])}")
-        return show("home.html", login=request.state.login, brains=names)
+    return [
+        Route("/", _show_home),
+        Route("/style.css", show_style),
+        *(route(path, *row) for path, row in PAGES.items()),
+    ]
 
-    async def _style(self, _request: Request) -> Response:
-        return show_style()
 
-    async def _answer(self, page: Page, scope: str, request: Request) -> Response:
-        login = request.state.login
-        served = self._brains[request.path_params["brain"]]
-        view = View(
-            served=served,
-            login=login,
-            brains=tuple(request.state.brains),
-            branch=self._branch,
-            parameters=request.path_params,
-            query=dict(request.query_params),
-            form=request.state.form,
-        )
+async def _show_home(request: Request) -> Response:
+    names = request.state.brains
+    if len(names) == 1:
+        return send_to(f"/brains/{quote(names[0])}")
+    return show("home.html", login=request.state.login, brains=names)
 
-        def work() -> Response:
-            try:
-                require_scope(READ)
-                require_scope(scope)
-                return page(view)
-            except Forbidden as error:
-                return show_message(403, login, f"{error}.")
-            except (CardNotFound, AmbiguousCard):
-                told = tell_outcome(view)
-                return show_message(_DECIDED if told else 404, login, told)
-            except (InputError, EditRefused, GitError) as error:
-                return show_message(_UNUSABLE, login, say(error, served))
-            except LessonsError as error:
-                served.note_stale(error)
-                return show_message(503, login, f"No answer now: {explain(error)}.")
 
-        return await self._run(work) or show_message(503, login)
+def _work(page: Page, scope: str, view: View) -> Response:
+    try:
+        require_scope(READ)
+        require_scope(scope)
+        return page(view)
+    except Forbidden as error:
+        raise HTTPException(403, f"{error}.") from None
+    except (CardNotFound, AmbiguousCard):
+        told = tell_outcome(view)
+        raise HTTPException(409 if told else 404, told or None) from None
+    except (InputError, EditRefused, GitError) as error:
+        raise HTTPException(422, view.say(error)) from None
+    except LessonsError as error:
+        view.served.note_stale(error)
+        raise HTTPException(503, f"No answer now: {explain(error)}.") from None
