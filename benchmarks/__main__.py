@@ -18,6 +18,7 @@ _WORK = {
     "quality": "ranking beside plain retrieval tools",
     "cluster": "order of the cluster's engine beside the reference",
     "gate": "silence on foreign prompts and recall on own ones",
+    "judgement": "which cards language models open for a prompt, from their recorded choices",
     "replay": "lessons that arrive in a turn: with its prompt or with a change",
     "dedup": "near-duplicates proposed and merged",
     "postcheck": "checklist items that are named, beside labelled cases",
@@ -89,6 +90,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
+        if name == "judgement":
+            command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
+            command.add_argument("--collect", metavar="FOLDER", help="keep what they answered")
         if name == "replay":
             command.add_argument(
                 "folders",

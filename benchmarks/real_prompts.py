@@ -46,6 +46,17 @@ class Given:
     """The right card is among the first three of the ranking."""
     right: bool
     lessons: int
+    in_reach: bool
+    """The right card was given, or its title was offered."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Drawn:
+    """What a prompt about something else drew."""
+
+    lessons: int
+    titles: int
+    tokens: int
 
 
 def run(*, quick: bool) -> dict[str, Any]:
@@ -58,16 +69,19 @@ def run(*, quick: bool) -> dict[str, Any]:
         own = [case for case in written if case["brain"] == name]
         drew, given = _ask(name, prompts, own)
         every += given
-        figures[name] = {"false_real": metrics.mean(drew)} | summarise(given)
-        rows.append([name, f"{metrics.mean(drew):.1%}", *_cells(given)])
+        figures[name] = _summarise_drawn(drew) | summarise(given)
+        rows.append([name, *_cells(drew, given)])
     figures["all"] = summarise(every)
-    rows.append(["all", "-", *_cells(every)])
+    rows.append(["all", *_cells([], every)])
     rng = random.Random(1)
     for size, trials in _TRIALS.items():
         drew, given = _ask_small(size, 1 if quick else trials, prompts, written, rng)
-        figures[f"{size} cards"] = {"false_real": metrics.mean(drew)} | summarise(given)
-        rows.append([f"{size} cards of each", f"{metrics.mean(drew):.1%}", *_cells(given)])
-    headers = ("brain", "false: real", "in real manner", "hit@3", "right card given", "right")
+        figures[f"{size} cards"] = _summarise_drawn(drew) | summarise(given)
+        rows.append([f"{size} cards of each", *_cells(drew, given)])
+    headers = (
+        "brain", "false: real", "a title", "tokens", "in real manner", "hit@3", "right card given",
+        "or offered", "right",
+    )  # fmt: skip
     report.print_table("Prompts that people typed", headers, rows)
     return figures
 
@@ -96,7 +110,17 @@ def summarise(given: Sequence[Given]) -> dict[str, float]:
         "prompts": len(given),
         "hit@3": metrics.mean([float(one.first) for one in given]),
         "right_given": metrics.mean([float(one.right) for one in given]),
+        "in_reach": metrics.mean([float(one.in_reach) for one in given]),
         "right_of_given": sum(one.right for one in given) / lessons if lessons else 1.0,
+    }
+
+
+def _summarise_drawn(drew: Sequence[Drawn]) -> dict[str, float]:
+    """Return what prompts about other things draw, and the tokens that a mean one is given."""
+    return {
+        "false_real": metrics.mean([float(one.lessons > 0) for one in drew]),
+        "false_title": metrics.mean([float(one.titles > 0) for one in drew]),
+        "tokens": metrics.mean([float(one.tokens) for one in drew]),
     }
 
 
@@ -106,9 +130,9 @@ def _ask_small(
     prompts: Sequence[str],
     written: Sequence[dict[str, Any]],
     rng: random.Random,
-) -> tuple[list[float], list[Given]]:
+) -> tuple[list[Drawn], list[Given]]:
     """Ask brains of ``size`` cards drawn from each real one; half of these have a prompt."""
-    drew: list[float] = []
+    drew: list[Drawn] = []
     given: list[Given] = []
     for name in BRAINS:
         own = [case for case in written if case["brain"] == name]
@@ -141,8 +165,8 @@ def _ask(
     own: Sequence[dict[str, Any]],
     *,
     only: Collection[str] | None = None,
-) -> tuple[list[float], list[Given]]:
-    """Return for each recorded prompt 1.0 where it drew a lesson, and what its own prompts drew.
+) -> tuple[list[Drawn], list[Given]]:
+    """Return what each recorded prompt and each of its own prompts drew.
 
     ``only``: the files that the brain is made of; None = all.
     """
@@ -155,14 +179,25 @@ def _ask(
         for file in () if only is None else _cards_of(copy).difference(only):
             (copy / file).unlink()
         with open_indexed(copy) as brain:
-            drew = [float(bool(brain.preflight(text, context=False).lessons)) for text in prompts]
+            blocks = [brain.preflight(text, context=False) for text in prompts]
+            drew = [
+                Drawn(lessons=len(one.lessons), titles=len(one.offered), tokens=one.tokens)
+                for one in blocks
+            ]
             given = []
             for case in own:
                 ranked = [hit.card.id for hit in brain.search(case["prompt"], limit=3)]
-                lessons = brain.preflight(case["prompt"], context=False).lessons
-                right = any(hit.card.id == case["card"] for hit in lessons)
-                first = case["card"] in ranked
-                given.append(Given(first=first, right=right, lessons=len(lessons)))
+                block = brain.preflight(case["prompt"], context=False)
+                lessons = [hit.card.id for hit in block.lessons]
+                offered = [hit.card.id for hit in block.offered]
+                given.append(
+                    Given(
+                        first=case["card"] in ranked,
+                        right=case["card"] in lessons,
+                        lessons=len(lessons),
+                        in_reach=case["card"] in [*lessons, *offered],
+                    )
+                )
     return drew, given
 
 
@@ -176,7 +211,9 @@ def _put(query: str, prompt: str, place: int) -> str:
     return f"{' '.join(words[:half])}\n{query}\n{' '.join(words[half:])}"
 
 
-def _cells(given: Sequence[Given]) -> list[str]:
-    row = summarise(given)
-    shares = [f"{row[name]:.0%}" for name in ("hit@3", "right_given", "right_of_given")]
-    return [str(row["prompts"]), *shares]
+def _cells(drew: Sequence[Drawn], given: Sequence[Given]) -> list[str]:
+    row, wrong = summarise(given), _summarise_drawn(drew)
+    shares = [f"{row[name]:.0%}" for name in ("hit@3", "right_given", "in_reach", "right_of_given")]
+    false = [f"{wrong[name]:.1%}" for name in ("false_real", "false_title")]
+    false.append(f"{wrong['tokens']:.1f}")
+    return [*(false if drew else "---"), str(row["prompts"]), *shares]

@@ -56,6 +56,8 @@ class Gate:
 
     min_confidence: float = 0.5
     """0 lets everything through, 1 nothing."""
+    offer_confidence: float = 0.15
+    """From it on a title is offered: to less than a tenth of the prompts about other things."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,6 +110,8 @@ class HookSettings:
     """Tell the user in one line which lessons were given."""
     catalogue_tokens: int = 1000
     """Tokens that the cards' titles may take at the start of a session; 0 = none are given."""
+    offers: bool = True
+    """Name lessons that may concern a prompt by title, for the agent to open."""
     during_turn: bool = True
     """Give a lesson for what is about to be changed or has failed, too."""
     daemon: bool = True
@@ -204,6 +208,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 RANGES: Mapping[str, tuple[float, float]] = {
     "gate.min_confidence": (0, 1),
+    "gate.offer_confidence": (0, 1),
     "preflight.lesson_share": (0, 1),
     "preflight.weakest": (0, 1),
     "preflight.budget": (0, 1_000_000),

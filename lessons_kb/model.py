@@ -171,6 +171,8 @@ class Preflight:
     """The block, or "" when nothing is worth saying."""
     lessons: tuple[Hit, ...] = ()
     notes: tuple[Hit, ...] = ()
+    offered: tuple[Hit, ...] = ()
+    """Named by title alone, for the agent to open."""
     withheld: tuple[Hit, ...] = ()
     """Found but not given; each ``reason`` says why."""
     tokens: int = 0

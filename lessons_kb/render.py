@@ -35,7 +35,7 @@ _MAX_REFUTED, _MAX_OPEN = 3, 2
 """Items that a line names."""
 _MAX_QUOTE = 80
 """Characters of an item or a quote in a line."""
-_TERMS = re.compile(r"(terms: |matched \()([^()]+)")
+_TERMS = re.compile(r"(terms: |matched \()([^();]+)")
 
 
 def age(date: str, today: dt.date) -> str:
@@ -81,6 +81,7 @@ def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
         "footer": footer([shown_name(hit) for hit in block.lessons], language),
         "lessons": [hit_data(hit) for hit in block.lessons],
         "context": [hit_data(hit) for hit in block.notes],
+        "offered": [hit_data(hit) for hit in block.offered],
         "withheld": [hit_data(hit) for hit in block.withheld],
     }
 

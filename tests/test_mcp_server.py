@@ -117,6 +117,7 @@ def test_preflight_gives_the_block_once_a_session(call):
     assert call("lessons_preflight", prompt=PROMPT, session="s")["block"] == ""
     assert call("lessons_preflight", prompt="what is the weather like", session="t") == {
         "block": "", "tokens": 0, "footer": "", "lessons": [], "context": [],
+        "offered": [],
     }  # fmt: skip
 
 
@@ -222,7 +223,7 @@ def test_a_card_that_was_read_counts_as_given(call, brain, monkeypatch):
     monkeypatch.setenv("LESSONS_SESSION", "s1")
     call("lessons_get", id=CARD)
     asked = {"prompt": "Let people run shell commands from our telegram bot", "session": "s1"}
-    assert call("lessons_preflight", **asked)["block"] == ""
+    assert "ACTIVE LESSONS" not in call("lessons_preflight", **asked)["block"]
     assert CARD in json.dumps(call("lessons_preflight", **asked | {"session": "s2"}))
 
 

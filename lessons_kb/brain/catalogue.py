@@ -22,6 +22,7 @@ _HEAD = (
     "{} of earlier work here, by file. Before you change anything, ask of each title: does it"
     " concern the task, yes or no? Open the file of every yes and keep to it."
 )
+_ALL = "The lessons"
 _SHORTEST = 12
 """Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
@@ -45,20 +46,30 @@ def build_catalogue(
     budget = min(settings.hooks.catalogue_tokens, most)
     if window := settings.preflight.model_context:
         budget = min(budget, window // SMALL_MODEL_PART)
-    here = os.path.realpath(directory)
     titles: dict[str, tuple[Title, int]] = {}
     total = 0
     for layer in brain.layers if budget > 0 else ():
-        if not outside and not f"{layer.root}{os.sep}".startswith(here.rstrip(os.sep) + os.sep):
+        folder = find_folder(layer.root, directory, outside=outside)
+        if folder is None:
             continue
         injected = layer.session_journal.injections.latest(most=budget // _SHORTEST)
         found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
         total += count
-        folder = relative_path(layer.root, here)
         for one in found:
             place = f"{folder}/{one.path}" if folder else one.path
             titles.setdefault(place, (one, injected.get(one.path, 0)))
     return format_catalogue(order_by_use(titles), total=total, budget=budget, counter=counter)
+
+
+def find_folder(root: str, directory: str, *, outside: bool) -> str | None:
+    """Return how an agent in ``directory`` names a brain's folder, "" for its own.
+
+    None for a folder that lies ``outside`` and that it does not read without asking.
+    """
+    here = os.path.realpath(directory)
+    if not outside and not f"{root}{os.sep}".startswith(here.rstrip(os.sep) + os.sep):
+        return None
+    return relative_path(root, here)
 
 
 def _read_titles(
@@ -107,10 +118,8 @@ def format_catalogue(
     """
 
     def text(lines: Sequence[str]) -> str:
-        if len(lines) < total:
-            what = f"The {len(lines)} most used of {total} lessons"
-        else:
-            what = "The lessons"
+        some = f"The {len(lines)} most used of {total} lessons"
+        what = some if len(lines) < total else _ALL
         return "\n".join((CATALOGUE_OPEN, _HEAD.format(what), *lines, CATALOGUE_CLOSE))
 
     lines: list[str] = []
@@ -124,3 +133,8 @@ def format_catalogue(
     while lines and counter(text(lines)) > budget:
         lines.pop()
     return text(lines) if lines else ""
+
+
+def is_whole(text: str) -> bool:
+    """Tell whether a catalogue names all cards."""
+    return text.startswith(f"{CATALOGUE_OPEN}\n{_ALL} ")

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import StorageError
@@ -118,6 +118,43 @@ MAX_OUTCOME = 8
 """Cards told of a block: those given, then the best of those held back."""
 
 
+OFFER, TAKEN = "offer", "offer taken"
+"""What is counted, once a session, of a card whose title was offered, and then opened or given."""
+_DOUBLED_AFTER = 10
+_TAKEN_WEIGHS = 3
+
+
+def find_held(layer: Layer, session: str | None, hit: Hit, least: float) -> str:
+    """Return why the title of a hit is not offered now, "" where it is.
+
+    Ten sessions in which nobody opened it double the confidence that an offer takes, one in which
+    somebody did makes up for three of them. A card of which the gate is sure is always offered.
+    """
+    outcomes = layer.session_journal.outcomes
+    if session and outcomes.is_noted(session, hit.card.id, OFFER):
+        return "offered already in this session"
+    totals = outcomes.totals([hit.card.id]).get(hit.card.id, {})
+    offered, taken = totals.get(OFFER, 0), totals.get(TAKEN, 0)
+    ignored = max(offered - (1 + _TAKEN_WEIGHS) * taken, 0)
+    takes = least * (1 + ignored / _DOUBLED_AFTER)
+    if hit.passed or hit.confidence >= takes:
+        return ""
+    return f"offered in {offered} sessions, taken in {taken}: an offer takes {takes:.2f} by now"
+
+
+def note_offered(offered: Iterable[tuple[Layer, Hit]], session: str, *, at: float) -> None:
+    """Count that the titles of cards were offered to a session."""
+    for layer, hit in offered:
+        layer.session_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
+
+
+def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
+    """Count that a session opened, or was given, a card whose title it was offered."""
+    outcomes = layer.session_journal.outcomes
+    if session and outcomes.is_noted(session, card, OFFER):
+        outcomes.note(session, card, TAKEN, at=at)
+
+
 class Memory:
     """One prompt's view of the journals; ``session`` None remembers for `last_injected` only.
 
@@ -149,8 +186,11 @@ class Memory:
         }
 
     def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
-        """Journal the lessons of ``block``; its tokens are shared out evenly."""
+        """Journal the lessons of ``block`` and its offers; its tokens are shared out evenly."""
         homes = {shown_name(hit): layer for layer, hit in hits}
+        if self.session:
+            offered = [(homes[shown_name(hit)], hit) for hit in block.offered]
+            note_offered(offered, self.session, at=time.time())
         given: dict[Layer, dict[int, tuple[str, str, int]]] = {}
         for rank, hit in enumerate(block.lessons, 1):
             row = (hit.card.id, card_digest(hit.card), block.tokens // len(block.lessons))
@@ -179,8 +219,8 @@ def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, sc
 
 
 def outcome(block: Preflight) -> list[dict[str, object]]:
-    """Return what a block gave, then what it held back, eight at most, for an event's record."""
-    hits = (*block.lessons, *block.notes, *block.withheld)[:MAX_OUTCOME]
+    """Return what a block gave, offered and held back, eight at most, for an event's record."""
+    hits = (*block.lessons, *block.notes, *block.offered, *block.withheld)[:MAX_OUTCOME]
     given = len(block.lessons) + len(block.notes)
     return [
         {

@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import Self, Unpack
 
 from lessons_kb.brain.discovery import discover, follow, name_roots
-from lessons_kb.brain.injected import Memory, note_preflight
+from lessons_kb.brain.injected import Memory, find_held, note_preflight
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.brain.refresh import Refresh, Refreshing
 from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
 from lessons_kb.check.item_states import REQUEST
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
-from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
 from lessons_kb.process.programs import start_index
 from lessons_kb.store import user_state as locate
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
@@ -171,6 +171,9 @@ class Layers:
         remember: bool = True,
         noted: bool = False,
         served: Callable[[], Sequence[Hit]] | None = None,
+        place: Callable[[Hit], str] = shown_name,
+        titled: bool = False,
+        lasting: bool = True,
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
@@ -182,7 +185,9 @@ class Layers:
         searched as it is, without ``remember`` nothing is journalled. ``noted`` says that the
         caller notes the prompt and what came of it; else that becomes an event of the
         ``session``. ``served`` gives the lessons of a server, which are merged with those found
-        here; it is called last.
+        here; it is called last. ``place`` returns what an agent can open to read a card whose
+        title is offered, "" where it cannot; the titles of all cards may be in its view already
+        (``titled``). A title is offered once in a session, if what this was told is ``lasting``.
         """
         if fresh:
             self.refresh_soon()
@@ -199,6 +204,15 @@ class Layers:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
         memory = Memory(self.layers, session, counting=remember)
         homes = {hit.card.id: layer for layer, hit in reversed(hits)}
+        offers, heard = NO_OFFERS, session if lasting else None
+        if nearest.hooks.offers:
+            least = nearest.gate.offer_confidence
+            offers = Offers(
+                least=least,
+                place=place,
+                titled=titled,
+                held=lambda hit: find_held(homes[hit.card.id], heard, hit, least),
+            )
         block = pack(
             [hit for _layer, hit in hits],
             [(hit, layer.read_body(hit.card.id) if hit.passed else "") for layer, hit in notes],
@@ -212,6 +226,7 @@ class Layers:
             closings=REQUEST if nearest.check.closings else "",
             alone=bool(context) if alone is None else alone,
             sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
+            offers=offers,
         )
         if remember:
             memory.record(hits, block)

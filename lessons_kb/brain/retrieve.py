@@ -116,10 +116,12 @@ def find(layer: Layer, query: Query) -> Retrieved:
     judged = judge(hits, evidence, settings.gate)
     if nearness is not None:
         judged = nearness.judge(judged, numbers, settings.gate)
-    reasons = find_harmful(layer, [hit.card for hit in judged if hit.passed])
-    reasons |= {hit.card.id: STILL_TEMPLATE for hit in judged if hit.card.template}
+    least = min(settings.gate.min_confidence, settings.gate.offer_confidence)
+    likely = [hit.card for hit in judged if hit.confidence >= least]
+    reasons = find_harmful(layer, likely)
+    reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
     for place, hit in enumerate(judged):
-        if hit.passed and hit.card.id in reasons:
+        if hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
     return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
 

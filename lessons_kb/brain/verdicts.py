@@ -16,7 +16,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.errors import LessonsError
 from lessons_kb.model import NOTE, Card, Event, Preflight
-from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, shown_name
+from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
 _SOON_SECONDS = 3
@@ -26,6 +26,7 @@ _LOOKED_AT = 200
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", "gate.min_confidence"),
+    ("offered ", "gate.offer_confidence"),
     ("far weaker", "preflight.weakest"),
     ("beyond max_lessons", "preflight.max_lessons"),
     ("beyond max_notes", "preflight.max_notes"),
@@ -58,6 +59,11 @@ class Verdict:
     confidence: float | None = None
     changed: bool = False
     """The card reads differently today."""
+
+    @property
+    def offered(self) -> bool:
+        """Whether its title was offered."""
+        return self.reason.startswith(OFFERED)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +101,8 @@ def explain_prompt(
     block = brain.preflight(
         prompt, session=session, paths=paths, stage=stage, context=False, remember=False
     )
-    hits = [*((hit, True) for hit in block.lessons), *((hit, False) for hit in block.withheld)]
+    held = (*block.offered, *block.withheld)
+    hits = [*((hit, True) for hit in block.lessons), *((hit, False) for hit in held)]
     verdicts = (
         Verdict(
             id=shown_name(hit),
@@ -199,6 +206,8 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
 
 def find_rule(reason: str) -> str:
     """Return the setting that a reason for holding back goes by, "" when none does."""
+    if reason.startswith(OFFERED):
+        return find_rule(reason.removeprefix(OFFERED)) or _GATE
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 

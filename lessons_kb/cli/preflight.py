@@ -91,7 +91,7 @@ def preflight(
 def _explain(brain: Brain, block: Preflight, text: str) -> None:
     """Say why of what was given and, of what was held back, as many as could have been given."""
     shown = block.withheld[: max(brain.layers[0].settings.preflight.max_lessons, 1)]
-    for hit in (*block.lessons, *block.notes, *shown):
+    for hit in (*block.lessons, *block.notes, *block.offered, *shown):
         tell(f"{hit.card.title} ({hit.card.id})")
         tell(render.explain_hit(hit, text))
     if others := len(block.withheld) - len(shown):

@@ -33,7 +33,7 @@ from lessons_kb.cli.output import (
 from lessons_kb.errors import InputError
 from lessons_kb.learn.lesson_effect import MARKS, Effect
 from lessons_kb.model import SERVED, as_data
-from lessons_kb.preflight.block import footer
+from lessons_kb.preflight.block import OFFERED, footer
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
@@ -129,10 +129,16 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     if given:
         yield footer([one.id for one in given], language)
     yield ""
-    yield f"Injected ({counted(why.tokens, 'token')}):" if given and why.tokens else "Injected:"
+    offered = [one for one in why.verdicts if one.offered]
+    cost = f" ({counted(why.tokens, 'token')}{', offers included' if offered else ''})"
+    yield f"Injected{cost if given and why.tokens else ''}:"
     yield from _list_verdicts(given, "✓", words)
+    if offered:
+        yield "Offered by title:"
+        yield from _list_verdicts(offered, "?", words)
     yield "Suppressed:"
-    yield from _list_verdicts([one for one in why.verdicts if not one.given], "✗", words)
+    suppressed = [one for one in why.verdicts if not (one.given or one.offered)]
+    yield from _list_verdicts(suppressed, "✗", words)
     for title, verdicts in (
         ("Injected later:", why.later),
         ("Already in the context:", why.earlier),
@@ -157,7 +163,8 @@ def _list_verdicts(
             yield f"    {', '.join(facts)}"
         else:
             yield f"  {mark} {', '.join(facts)}"
-        reason = render.in_words(clean_line(one.reason), words).removeprefix("suppressed: ")
+        reason = render.in_words(clean_line(one.reason), words)
+        reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
         if reason:
             yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
     if not verdicts:

@@ -7,7 +7,7 @@ any counter, however odd.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 from lessons_kb.config import PreflightSettings
@@ -15,11 +15,13 @@ from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.search.ranking import guards_file
-from lessons_kb.text.sanitize import clean_line, defang_line
+from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
+OFFER_OPEN = "[LESSON_OFFER]"
+OFFER_CLOSE = "[/LESSON_OFFER]"
 CONTEXT_OPEN = "[CONTEXT]"
 CONTEXT_CLOSE = "[/CONTEXT]"
 
@@ -34,6 +36,19 @@ AGENT_FILES = frozenset(
 """Names of files that agents read by themselves."""
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
+OFFERED = "offered: "
+"""How the reason of a hit begins whose title is offered."""
+
+_TITLES = "Does each concern the task, yes or no? Open every yes before you change anything."
+_FILES = (
+    "Does each of these concern the task, yes or no? Open every yes before you change anything:"
+)
+_MAX_OFFERS = 3
+_MAX_TITLE = 160
+_ON_PURPOSE = (
+    "suppressed by", "suppressed: nearly one of", "suppressed: it is still", IN_CONTEXT, "does not"
+)  # fmt: skip
+"""How the reasons begin for which not even a title is shown."""
 
 _MAX_ITEMS = 100
 """Items of one card that may be shown; further ones are only counted."""
@@ -44,6 +59,28 @@ _EXCERPT_STEPS = 128
 WORDS = read_mapping("user_phrases.txt")
 """Language → name → words for the user."""
 _safe = lru_cache(maxsize=2048)(defang_line)
+
+
+def shown_name(hit: Hit) -> str:
+    """Return the name a block gives a card: its id, the brain's alias in front where it has one."""
+    return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Offers:
+    """Which cards a block may offer by their titles, for the agent to open."""
+
+    least: float
+    """Confidence from which a card that has no place in the block is offered."""
+    place: Callable[[Hit], str] = shown_name
+    """Returns the file for the agent to open, "" where it cannot."""
+    held: Callable[[Hit], str] = lambda _hit: ""
+    """Returns why a card is not offered now, "" where it is."""
+    titled: bool = False
+    """The titles of all cards are in view: their files are enough."""
+
+
+NO_OFFERS = Offers(least=2.0)
 
 
 def pack(
@@ -60,6 +97,7 @@ def pack(
     closings: str = "",
     alone: bool = True,
     sources: Callable[[Hit], Collection[str]] = lambda _hit: (),
+    offers: Offers = NO_OFFERS,
 ) -> Preflight:
     """Write the lessons and notes that passed the gate into one block within the budget.
 
@@ -82,19 +120,16 @@ def pack(
     ):  # without a note to give, lessons need not leave room
         block.share = block.budget
     block.add_lessons(hits, in_context)
+    block.add_offers(offers)
     block.add_notes(notes, in_context, alone=alone, sources=sources)
     return Preflight(
         text="\n".join(block.lines),
         lessons=tuple(block.lessons),
         notes=tuple(block.notes),
+        offered=tuple(block.offered),
         withheld=tuple(block.withheld),
         tokens=block.tokens(),
     )
-
-
-def shown_name(hit: Hit) -> str:
-    """Return the name a block gives a card: its id, the brain's alias in front where it has one."""
-    return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
 
 
 def footer(names: Sequence[str], language: str = "en") -> str:
@@ -126,6 +161,7 @@ class _Block:
         self.lines: list[str] = []
         self.lessons: list[Hit] = []
         self.notes: list[Hit] = []
+        self.offered: list[Hit] = []
         self.withheld: list[Hit] = []
 
     def withhold(self, hit: Hit, reason: str) -> None:
@@ -157,6 +193,27 @@ class _Block:
                 places -= 1
             else:
                 self.withhold(hit, self._too_large(f"a budget of {self.share} tokens for lessons"))
+
+    def add_offers(self, offers: Offers) -> None:
+        """Offer the best of what has no place among the lessons, by title and file."""
+        before = [*self.lines, ""] if self.lines else []
+        shown: list[str] = []
+        kept: list[Hit] = []
+        for hit in self.withheld:
+            possible = hit.confidence >= offers.least and not hit.reason.startswith(_ON_PURPOSE)
+            place = _safe(offers.place(hit)) if possible and len(shown) < _MAX_OFFERS else ""
+            title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
+            text = _format_offer([*shown, f"{place}{title}"], titled=offers.titled)
+            if place and (held := offers.held(hit)):
+                kept.append(replace(hit, reason=held))
+            elif place and self._fits([*before, *text], self.budget):
+                self.lines = [*before, *text]
+                shown.append(f"{place}{title}")
+                reason = hit.reason.removeprefix("suppressed: ")
+                self.offered.append(replace(hit, reason=f"{OFFERED}{reason}"))
+            else:
+                kept.append(hit)
+        self.withheld = kept
 
     def add_notes(
         self,
@@ -247,6 +304,12 @@ class _Block:
         if fitted:
             self.notes.append(hit)
         return fitted
+
+
+def _format_offer(lines: Sequence[str], *, titled: bool) -> list[str]:
+    if titled:
+        return [f"{OFFER_OPEN} {_FILES} {', '.join(lines)} {OFFER_CLOSE}"]
+    return [OFFER_OPEN, _TITLES, *lines, OFFER_CLOSE]
 
 
 class _Form:

@@ -7,8 +7,9 @@ them stands what chance brings: the more terms a prompt has and the more cards a
 the best match of a prompt about something else (as in the E-value of a sequence search: Karlin and
 Altschul, PNAS 87, 1990). The constants are those that keep the most right cards of retrieval sets
 in English and Korean (rules, weaknesses, bug reports, lessons; brains of 3 to 12,000 cards) while
-no brain of real lessons speaks at more than 3.4 % of the prompts that people typed about something
-else. Judged by constants that were fitted without it, each of those brains speaks at 2.8 % at most.
+no brain of real lessons speaks at more than 2.1 % of the prompts that people typed about something
+else. What is common is judged against the world and against the brain: the words that its cards
+share tell that a prompt is about this brain at all, the others which card of it.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _log_odds(confidence: float) -> float:
 
 
 # The log odds of a card are the sum of these times what each names.
-_BIAS = -5.5
+_BIAS = -6.5
 _LIMIT = 9.0
 """Log odds go no further: nothing here is surer than 1 in 8,000."""
 _ANSWERED = 2.5
@@ -87,6 +88,13 @@ _SURPRISE = 0.57
 _ENOUGH = 8.0
 _LACKING = -0.5
 """Nats that the shared words lack in any text: common ones convince little in a short card too."""
+_DOMAIN = 0.2
+_BELIEF = 2.0
+"""Nats by which the terms of the prompt are commoner in other cards of the brain than in the texts
+and prompts of the world, faded: the prompt is about what the brain is about. A brain is believed to
+be like the world until it has more than _BELIEF cards; from one to six it makes no difference."""
+_SHARED = 0.35
+"""Part of these nats that says nothing of one card: others have the term, too."""
 _PHRASES = 2.2
 """ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
 _RARITY = 0.35
@@ -111,6 +119,8 @@ _EVERYDAY = 2.2
 """Nats of words that stand in one of nine texts: a card that shares no other is not about it."""
 _TELLING = 4.0
 """Nats from which a word is called rare when a verdict is put into words (one text in 55)."""
+_OWN = 2.0
+"""Nats from which a word is called the brain's own: seven times as common in its cards."""
 _ONLY_FILES = 0.75
 """Least confidence in a card that guards a file at hand: its author named the file."""
 _ALIKE = 0.75
@@ -202,6 +212,8 @@ class _Query:
         self.surprises: dict[str, float] = {}
         self.weights: dict[str, float] = {}
         self.information: dict[str, float] = {}
+        self.domain: dict[str, float] = {}
+        """Term → nats by which it tells the brain's cards from what the world writes."""
         sharing = 0
         for term, weight in evidence.terms.items():
             share = guessed.get(term) or share_of(term)
@@ -211,6 +223,11 @@ class _Query:
             self.weights[term] = weight * idf(frequency, evidence.size)
             self.information[term] = weight * self.surprises[term]
             sharing += frequency
+            if frequency > 1:
+                world = exp(-min(self.surprises[term], measure_rarity(term)))
+                here = (frequency - 1 + _BELIEF * world) / (evidence.size - 1 + _BELIEF)
+                self.domain[term] = max(log(here / world), 0.0)
+        self.belonging = fade(self.domain.values())
         self.asked = sum(self.information.values()) or 1.0
         # A card that shares no word, for it is in another language, is no rival.
         rivals = max(min(evidence.rivals or evidence.size, sharing), _FEW)
@@ -250,6 +267,7 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, guards: bool) -> 
         # A term that stands in the share p of passages of PASSAGE terms stands in this card with
         # probability 1 - (1 - p) ** passages, were words strewn evenly.
         chance = -log(-expm1(query.absences[term] * passages))
+        chance -= _SHARED * min(query.domain.get(term, 0.0), chance)
         rarity = measure_rarity(term)
         # Few background prompts are in another language than English: of their words the share
         # tells more.
@@ -279,6 +297,7 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, guards: bool) -> 
         _BIAS
         + best
         + _RIVALS * query.rivals
+        + _DOMAIN * query.belonging
         + _PHRASES * log1p(evidence.phrases.get(card, 0))
         + _BACKGROUND * evidence.background.get(card, UNKNOWN)
         + _LENGTH * query.length
@@ -303,5 +322,9 @@ def _put_into_words(matched: Sequence[str], query: _Query, *, passed: bool) -> s
     if not rare and not passed:
         return f"only common words matched ({names})"
     covered = sum(map(query.information.__getitem__, matched)) / query.asked
+    own = sorted(query.domain, key=query.domain.__getitem__, reverse=True)[:_SHOWN]
+    own = [term for term in own if query.domain[term] >= _OWN]
+    domain = f"; this brain's own terms: {', '.join(own)}" if own else ""
     share = f"{'' if passed else 'only '}{covered:.0%} of the prompt's information"
-    return f"covers {share}; " + (f"rare terms: {', '.join(rare)}" if rare else f"terms: {names}")
+    telling = f"rare terms: {', '.join(rare)}" if rare else f"terms: {names}"
+    return f"covers {share}; {telling}{domain}"

@@ -49,7 +49,7 @@ def answer(hook: Hook) -> Answer:
         if block.text:  # what waits of the compaction before is in it
             state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
-        texts += state.offer(titles)
+        texts += state.take_titles(titles)
         context = state.deliver(texts, can)
     return hook.say(brain, context=context, block=block)
 

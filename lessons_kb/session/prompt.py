@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from lessons_kb.brain.injected import OUTCOME, outcome
+from lessons_kb.brain.injected import OUTCOME, note_offered, outcome
 from lessons_kb.brain.layers import freshen
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
@@ -24,7 +24,7 @@ from lessons_kb.session.state import (
     Hook,
     TurnState,
 )
-from lessons_kb.session.turn_lessons import find_homes, find_titles, note_given
+from lessons_kb.session.turn_lessons import find_homes, find_place, find_titles, note_given
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
@@ -52,8 +52,11 @@ def answer(hook: Hook) -> Answer:
         fresh=False,
         remember=False,
         served=asking.collect if asking is not None else None,
+        place=lambda hit: find_place(hook, brain, hit),
+        titled=hook.state.whole,
+        lasting=can.lasting and not event.again,
     )
-    given = find_homes(brain, block.lessons)
+    given, offered = find_homes(brain, block.lessons), find_homes(brain, block.offered)
     # A subagent whose start no event tells of, or whose first prompt comes with it.
     titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
     prompt = replace(prompt, record=prepare_record({OUTCOME: outcome(block)}))
@@ -63,13 +66,14 @@ def answer(hook: Hook) -> Answer:
         for layer in brain.layers:
             layer.session_journal.next_turn(event.context)
         state.cards = note_given(hook, given, block.tokens)
+        note_offered(offered, event.context, at=hook.now)
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
-            for hit in block.withheld
+            for hit in (*block.offered, *block.withheld)
             if hit.confidence >= NEAR
         ]
         _remember_served(state, asking, block)
-        context = state.deliver([(BLOCK, block.text), *state.offer(titles)], can)
+        context = state.deliver([(BLOCK, block.text), *state.take_titles(titles)], can)
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:

@@ -37,7 +37,7 @@ def answer(hook: Hook) -> Answer:
         if copied:
             state.shown, state.asked = state.shown or known.shown, state.asked or known.asked
         state.unattended = event.unattended
-        context = state.deliver(state.offer(titles), hook.can)
+        context = state.deliver(state.take_titles(titles), hook.can)
         if count and not state.offered:
             state.drafted, state.offered = count, True
         lines = state.tell_drafted(hook.can)

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 from zlib import crc32
 
+from lessons_kb.brain.catalogue import is_whole
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -315,6 +316,8 @@ class TurnState:
     """[shown name, confidence] of the lessons that the prompt nearly drew."""
     titled: bool = False
     """The titles of the cards were given, or wait."""
+    whole: bool = False
+    """They were those of all cards."""
     late: int = 0
     """How many lessons a change or an error has brought in this turn."""
     shown: list[list[Any]] = field(default_factory=list)
@@ -419,11 +422,11 @@ class TurnState:
         self.asked = [pair for pair in self.asked if pair[0] != event.id]
         return replace(event, record={**event.record, "asked": keys})
 
-    def offer(self, titles: str) -> list[tuple[str, str]]:
+    def take_titles(self, titles: str) -> list[tuple[str, str]]:
         """Return titles as a text to ``deliver``, in the place of those that wait."""
         if not titles:
             return []
-        self.titled = True
+        self.titled, self.whole = True, is_whole(titles)
         self.waiting = [pair for pair in self.waiting if pair[0] != TITLES]
         return [(TITLES, titles)]
 

@@ -30,4 +30,4 @@ def answer(hook: Hook) -> Answer:
     if not titles:
         return NOTHING
     with hook.transaction() as state:
-        return Answer(context=state.deliver(state.offer(titles), hook.can))
+        return Answer(context=state.deliver(state.take_titles(titles), hook.can))

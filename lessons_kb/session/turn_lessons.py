@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.catalogue import build_catalogue
+from lessons_kb.brain.catalogue import build_catalogue, find_folder
 from lessons_kb.brain.detection import Detected, is_card_file
-from lessons_kb.brain.injected import card_digest, find_cards
+from lessons_kb.brain.injected import card_digest, find_cards, note_taken
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.config import PreflightSettings
@@ -102,6 +102,16 @@ def find_homes(brain: Layers, hits: Sequence[Hit]) -> list[tuple[Layer, Hit]]:
     ]
 
 
+def find_place(hook: Hook, brain: Layers, hit: Hit) -> str:
+    """Return the file of a card as the agent opens it, "" where it would have to ask."""
+    if hook.event.posted or SERVED in hit.card.id:
+        return ""
+    ((layer, _hit),) = find_homes(brain, [hit])
+    directory, outside = hook.event.directory, hook.can.reads_outside
+    folder = find_folder(layer.root, directory, outside=outside)
+    return "" if folder is None else show_path(posixpath.join(folder, hit.card.id))
+
+
 def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
     """Journal lessons as given, in the order of their block; return [root, card id] of each."""
     rows: dict[Layer, list[tuple[int, tuple[str, str, int]]]] = {}
@@ -116,6 +126,8 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
             cards=[row for _rank, row in cards],
             ranks=[rank for rank, _row in cards],
         )
+        for _rank, (card, *_rest) in cards:
+            note_taken(layer, hook.event.context, card, at=hook.now)
     return [[layer.root, hit.card.id] for layer, hit in given]
 
 
@@ -271,6 +283,7 @@ def note_opened(state: TurnState, session: str, found: Sequence[Found], *, at: f
             journal.record_injections(
                 session, turn=turn, at=int(at), cards=[(*row, 0)], ranks=[0], source=OPENED
             )
+        note_taken(layer, session, card.id, at=at)
         state.note_given([[layer.root, card.id]])
 
 

@@ -167,6 +167,8 @@ RULES = {
 
 @pytest.mark.parametrize("many", [1, 2])
 def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
+    settings = "[gate]\nmin_confidence = 0.1\n\n[preflight]\nweakest = 0\nmax_lessons = 3\n"
+    (project / "lessons.toml").write_text(settings)
     for word, item in list(RULES.items())[:many]:
         text = DETECT.replace("A telegram command must not run a shell", f"Run a {item}")
         text = text.replace("telegram command without a shell", item)

@@ -8,7 +8,7 @@ import pytest
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
-from lessons_kb.preflight.block import pack, shown_name
+from lessons_kb.preflight.block import NO_OFFERS, pack, shown_name
 
 
 def quarter(text):
@@ -48,6 +48,7 @@ def run(
     max_chars=None,
     in_context=(),
     counter=quarter,
+    offers=NO_OFFERS,
     **settings,
 ):
     return pack(
@@ -60,6 +61,7 @@ def run(
         counter=counter,
         max_chars=max_chars,
         in_context=in_context,
+        offers=offers,
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
-from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.block import NO_OFFERS, Offers, pack
 from lessons_kb.text.token_estimate import estimate_tokens
 
 COUNTERS = [
@@ -29,7 +29,7 @@ COUNTERS = [
 ]
 PIECES = st.sampled_from(
     """[ACTIVE LESSONS — verify before finalizing]|[/ACTIVE LESSONS]|[CONTEXT]|[/CONTEXT]|[active  lessons|[ / context ]
-    |［CONTEXT］|[|]|/|ACTIVE|LESSONS|CONTEXT|[CON\u200bTEXT]|[/ACTIVE\u00a0LESSONS]|[/ACTIVE\nLESSONS]|\x1b[0m|<!--|-->|<!-- x -->
+    |［CONTEXT］|[|]|/|ACTIVE|LESSONS|CONTEXT|[CON\u200bTEXT]|[LESSON_OFFER]|[ /lesson_offer ]|[/ACTIVE\u00a0LESSONS]|[/ACTIVE\nLESSONS]|\x1b[0m|<!--|-->|<!-- x -->
     |<system-reminder>|</system-reminder>|1. |2. Title (high · lessons/x.md)|   - [ ] |   Why: |From x.md:|…|```|````|~~~|```py|\n|\r\n|\n\n
     |\u2028|\u2029|\x85|\x0b|\x0c|\x1c|\t| |deploy|the allowlist.|테스트를 추가한다。|user: |Human: |- item|# Head|---|\u202e|\ud83d\ude00|\x00""".replace(
         "\n    |", "|"
@@ -74,13 +74,14 @@ CASES = st.fixed_dictionaries(
         "chosen": SETTINGS,
         "counter": st.sampled_from(COUNTERS),
         "max_chars": st.one_of(st.none(), st.integers(0, 3000)),
+        "offers": st.sampled_from([NO_OFFERS, Offers(least=0), Offers(least=0, titled=True)]),
     }
 )
 TITLE = re.compile(r"(\d+)\. \S.* \(.*\)")
 LINE = re.compile(r"   (?:Why: \S.*|- \[ \] \S.*|… \d+ more in .*)")
 
 
-def packed(hits, notes, query, chosen, counter, max_chars):
+def packed(hits, notes, query, chosen, counter, max_chars, offers):
     return pack(
         hits,
         notes,
@@ -90,6 +91,7 @@ def packed(hits, notes, query, chosen, counter, max_chars):
         settings=chosen,
         counter=counter,
         max_chars=max_chars,
+        offers=offers,
     )
 
 
@@ -99,7 +101,7 @@ def markers(text):
     seen = "".join(c for c in wide if c == "\n" or unicodedata.category(c) not in ("Cf", "Cc"))
     return [
         len(re.findall(rf"(?i)\[\s*{slash}\s*{name}\b", seen))
-        for name in (r"active\s+lessons", "context")
+        for name in (r"active\s+lessons", "lesson_offer", "context")
         for slash in ("", "/")
     ]
 
@@ -118,7 +120,7 @@ def test_the_budget_is_a_hard_ceiling(case):
             budget = min(budget, case["chosen"].model_context // 20)
         assert case["counter"](found.text) <= budget
         assert found.tokens == case["counter"](found.text)
-        lessons = found.text.partition("\n\n[CONTEXT]\n")[0]
+        lessons = found.text.partition("\n\n[LESSON_OFFER]")[0].partition("\n\n[CONTEXT]\n")[0]
         if len(found.lessons) > 1 and found.notes:
             assert case["counter"](lessons) <= budget * case["chosen"].lesson_share
     if case["max_chars"] is not None:
@@ -131,11 +133,11 @@ def test_the_budget_is_a_hard_ceiling(case):
 def test_nothing_is_lost_or_given_twice(case):
     found = packed(**case)
     assert len(found.lessons) <= case["chosen"].max_lessons
-    assert len(found.lessons) + len(found.notes) + len(found.withheld) == len(case["hits"]) + len(
-        case["notes"]
-    )
+    told = (*found.lessons, *found.notes, *found.offered, *found.withheld)
+    assert len(told) == len(case["hits"]) + len(case["notes"])
+    assert len(found.offered) <= 3
     assert all(hit.reason for hit in found.withheld if hit.passed)
-    assert (found.text == "") == (not found.lessons and not found.notes)
+    assert (found.text == "") == (not (found.lessons or found.notes or found.offered))
 
 
 @pytest.mark.slow
@@ -143,8 +145,8 @@ def test_nothing_is_lost_or_given_twice(case):
 @given(CASES)
 def test_nobody_breaks_out_of_the_block(case):
     found = packed(**case)
-    lessons, notes_given = bool(found.lessons), bool(found.notes)
-    assert markers(found.text) == [lessons, lessons, notes_given, notes_given]
+    lessons, offered, notes_given = map(bool, (found.lessons, found.offered, found.notes))
+    assert markers(found.text) == [lessons, lessons, offered, offered, notes_given, notes_given]
     assert found.text.splitlines() == found.text.split("\n") or not found.text
     lines = found.text.split("\n") if found.text else []
     if lessons:
@@ -152,6 +154,12 @@ def test_nobody_breaks_out_of_the_block(case):
         assert lines[0] == "[ACTIVE LESSONS — verify before finalizing]"
         titles = [TITLE.fullmatch(line) for line in lines[1:end] if not LINE.fullmatch(line)]
         assert [int(title[1]) for title in titles] == list(range(1, len(found.lessons) + 1))
+        lines = lines[end + 1 :]
+        assert not lines or lines.pop(0) == ""
+    if offered:
+        end = next(n for n, line in enumerate(lines) if line.endswith("[/LESSON_OFFER]"))
+        assert lines[0].startswith("[LESSON_OFFER]")
+        assert end == (0 if case["offers"].titled else len(found.offered) + 2)
         lines = lines[end + 1 :]
         assert not lines or lines.pop(0) == ""
     if notes_given:

@@ -121,6 +121,7 @@ class Block(TypedDict):
     footer: str
     lessons: list[Found]
     context: list[Found]
+    offered: list[Found]
     skipped: NotRequired[str]
 
 
@@ -209,12 +210,17 @@ class Brains(Protocol):
 
 def show_block(data: Data) -> Block:
     """Return a rendered preflight in the tool's shape."""
-    lessons, context = (
-        [_show_hit(hit) for hit in data.get(name, ())] for name in ("lessons", "context")
+    lessons, context, offered = (
+        [_show_hit(hit) for hit in data.get(name, ())] for name in ("lessons", "context", "offered")
     )
-    block, footer = data.get("block", ""), data.get("footer", "")
-    tokens = data.get("tokens", 0)
-    return Block(block=block, tokens=tokens, footer=footer, lessons=lessons, context=context)
+    return Block(
+        block=data.get("block", ""),
+        tokens=data.get("tokens", 0),
+        footer=data.get("footer", ""),
+        lessons=lessons,
+        context=context,
+        offered=offered,
+    )
 
 
 def _show_hit(hit: Data) -> Found:
@@ -361,7 +367,7 @@ class Tools:
         directory: Directory = None,
     ) -> Block:
         """Return the few lessons that matter for a task, as a checklist to verify before you
-        finish; empty when none is relevant.
+        finish, and titles of others that may, for lessons_get; empty when none is relevant.
         """
         try:
             brain = self._workspace.find(directory)

@@ -1,0 +1,136 @@
+"""Titles that are offered with a prompt, and what becomes of them in a session."""
+
+import contextlib
+import pathlib
+import shutil
+
+import pytest
+
+from lessons_kb.store.journal import open_session_journal
+from lessons_kb.store.user_state import user_brain
+from tests.kit import Claude, make_brain, write
+
+CARD = "lessons/drop-column.md"
+PROMPT = "Drop the old name field from the users table"
+OFFER = "[LESSON_OFFER]"
+LINE = f"\n{CARD}: Never drop a column in the release that stops writing it\n"
+ITEM = "Drop the column one release later"
+
+
+@pytest.fixture
+def counts(project):
+    """Return how often something is counted of the card."""
+
+    def find(what):
+        with contextlib.closing(open_session_journal(str(project))) as journal:
+            return sum(times for _card, name, _day, times in journal.counts(CARD) if name == what)
+
+    return find
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_card_of_which_the_gate_is_not_sure_is_offered_once_a_session(agent, project, counts):
+    session = Claude(project, agent=agent)
+    said = session.prompt(PROMPT).context
+    assert LINE in said
+    assert ITEM not in said
+    assert session.prompt(f"{PROMPT} now", 2) == {}
+    assert counts("offer") == 1
+    assert LINE in Claude(project, "s2", agent).prompt(PROMPT).context
+
+
+def test_opencode_which_forgets_what_came_with_a_prompt_is_offered_it_again(project, fire, counts):
+    event = {"event": "prompt", "sessionID": "s1", "cwd": str(project), "text": PROMPT}
+    for number in range(2):
+        said = fire("opencode", {**event, "messageID": f"m{number}"})
+        assert LINE in said["context"]
+    assert counts("offer") == 1
+
+
+def test_with_all_titles_in_view_the_file_is_enough(claude):
+    claude.say("SessionStart", source="startup")
+    said = claude.prompt(PROMPT).context
+    assert said.startswith(OFFER)
+    assert f" {CARD} " in said
+    assert "Never drop a column" not in said
+
+
+def test_a_selection_of_titles_is_not_all_of_them(project, claude):
+    for number in range(40):
+        write(
+            project, f"lessons/c{number}.md", f"---\ntype: lesson\ntitle: Of case {number}\n---\n"
+        )
+    write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 200\n")
+    claude.say("SessionStart", source="startup")
+    assert LINE in claude.prompt(PROMPT).context
+
+
+def test_an_offered_card_that_is_opened_counts_as_given(project, claude, counts):
+    claude.prompt(PROMPT)
+    path = {"file_path": str(project / CARD)}
+    claude.call("Post", "Read", path, tool_response={"type": "text"})
+    assert counts("offer taken") == counts("injected") == 1
+    claude.edit("a.py", when="Post")
+    said = claude.stop("I dropped it at once.")
+    assert ITEM in said["systemMessage"]
+
+
+def test_an_edit_that_confirms_an_offer_brings_the_lesson(claude, counts):
+    claude.prompt(PROMPT)
+    claude.edit("src/model.py")
+    assert counts("offer taken") == 0
+    assert ITEM in claude.edit("migrations/7.sql", 2).refused, "`gate: ask`: it says why"
+    assert counts("offer taken") == counts("injected") == 1
+
+
+def test_what_nobody_opens_takes_more_and_why_says_so(project, lessons, counts, monkeypatch):
+    monkeypatch.chdir(project)
+    for number in range(21):
+        said = Claude(project, f"s{number}").prompt(PROMPT)
+    assert said == {}
+    assert counts("offer") == 13
+    told = lessons("why", PROMPT).out
+    assert "offered in 13 sessions, taken in 0: an offer takes 0.34 by now" in " ".join(
+        told.split()
+    )
+
+
+def test_why_and_preflight_name_offers(project, lessons, monkeypatch):
+    monkeypatch.chdir(project)
+    Claude(project).prompt(PROMPT)
+    told = lessons("why").out
+    assert "Offered by title:\n  ? lessons/drop-column.md, confidence 0.34\n" in told
+    said = lessons("preflight", PROMPT, "--explain")
+    assert LINE in said.out
+    assert "offered: only common words matched" in said.err
+
+
+def test_a_card_that_is_still_the_template_is_not_offered(project, claude, lessons, monkeypatch):
+    monkeypatch.chdir(project)
+    (project / CARD).unlink()
+    lessons("create", "Never drop a field")
+    write(project, "lessons.toml", "[gate]\nmin_confidence = 0.99\n")
+    assert claude.prompt(PROMPT) == {}
+
+
+def test_a_card_that_is_seen_to_harm_is_not_offered(project, claude, lessons, monkeypatch):
+    monkeypatch.chdir(project)
+    for session in "abc":
+        lessons("mark", CARD, "harmful", "--session", session)
+    write(project, "lessons.toml", "[effect]\nwithhold_harmful = true\n")
+    assert claude.prompt(PROMPT) == {}
+
+
+def test_a_setting_turns_them_off(project, claude):
+    write(project, "lessons.toml", "[hooks]\noffers = false\n")
+    assert claude.prompt(PROMPT) == {}
+
+
+@pytest.mark.parametrize(("agent", "given"), [("codex", True), ("claude-code", False)])
+def test_a_card_elsewhere_is_offered_to_those_that_can_open_it(agent, given, project):
+    make_brain(user_brain())
+    path = pathlib.Path(user_brain(), CARD)
+    shutil.rmtree(path.parent)
+    shutil.move(project / "lessons", path.parent)
+    said = Claude(project, agent=agent).prompt(PROMPT)
+    assert (f"\n{path}: Never drop" in said.context) is given
