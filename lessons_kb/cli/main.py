@@ -62,6 +62,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
         "stats": ("reports:stats", "Show what was injected, what came back, and what helps."),
         "report": ("reports:report", "Write an HTML report on which lessons come up and help."),
+        "trial": ("trial:trial", "Let an agent do the same tasks with and without lessons."),
         "eval": (
             "reports:evaluate",
             "Measure retrieval on labelled prompts; name what went wrong.",
