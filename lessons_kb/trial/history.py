@@ -33,6 +33,8 @@ from lessons_kb.trial.tasks import Task, make_name
 
 FILES = "{files}"
 TRIES = 3
+_FIRST = 8
+_AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
 _MOST_COMMITS = 2_000
 _RUNNERS = (
     ("pytest.ini", f"python -m pytest -q {FILES}"),
@@ -49,13 +51,14 @@ _SOLUTION = re.compile(
     r"so that|thus|therefore|mak\w+|set\w*|pass\w*|return\w*|remov\w+|renam\w+|refactor\w*)\b",
     re.IGNORECASE,
 )
-_TRAILER = re.compile(
-    r"(?:[a-z][\w-]+-by|fixes|closes|refs?|change-id|pr-url|see)\b", re.IGNORECASE
-)
+_TRAILER = re.compile(r"[a-z]+(?:-[a-z]+)+: |(?:fixes|closes|refs?|see)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:\w+(?:\([^)]*\))?!?:\s+)?(?:fix(?:es|ed)?\b[:,]?\s+)?", re.IGNORECASE)
 _FIXES = re.compile(
     r"\b(?:fix|bug|crash|regress|wrong|broken|incorrect|fail|error|leak|race|deadlock)",
     re.IGNORECASE,
+)
+_ADDS = re.compile(
+    r"(?:\w+(?:\([^)]*\))?!?: )?(?:add|feat|implement|introduce|support|unify)", re.IGNORECASE
 )
 _NAMES = ("diff-tree", "-r", "-z", "--name-only", "--no-commit-id")
 _NUMBER = re.compile(r"\s*\(?(?:#|GH-?)\d+\)?")
@@ -84,11 +87,15 @@ def make_prompt(subject: str, body: str) -> str:
     Sentences that tell how it was put right are left out, and so are numbers and trailers.
     """
     title = _NUMBER.sub("", _PREFIX.sub("", clean_line(subject), count=1)).rstrip(".")
-    lines = [line for line in body.splitlines() if not _TRAILER.match(line.strip())]
-    text = clean_line(" ".join(lines))
-    sentences = [one for one in re.split(r"(?<=[.!?])\s+", text) if one]
-    told = " ".join(_NUMBER.sub("", one) for one in sentences if not _SOLUTION.search(one))
-    return f"Fix this: {title}." + (f"\n\n{told}" if told else "")
+    parts = [f"Fix this: {title}."]
+    for paragraph in re.split(r"\n\s*\n", body.strip()):
+        lines = [line for line in paragraph.splitlines() if not _TRAILER.match(line.strip())]
+        if any(line.startswith((" ", "\t", ">")) for line in lines):  # code, or what was printed
+            parts.append("\n".join(lines))
+            continue
+        sentences = re.split(r"(?<=[.!?:])\s+", clean_line(" ".join(lines)))
+        parts.append(" ".join(_NUMBER.sub("", s) for s in sentences if not _SOLUTION.search(s)))
+    return "\n\n".join(filter(None, parts))
 
 
 def find_tasks(
@@ -132,6 +139,11 @@ def find_tasks(
         say(f"{facts.id[:9]} {subject}: {reason or 'kept'}")
         if reason:
             dropped.append(Dropped(commit=facts.id, subject=subject, reason=reason))
+            if not tasks and len(dropped) == _FIRST and all(_AT_FIX in d.reason for d in dropped):
+                raise InputError(
+                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; have "
+                    "--setup install what they need, or give --check"
+                )
         else:
             tasks.append(task)
     return tasks, dropped
@@ -149,7 +161,8 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
     )
     ranked = sorted(zip(score(history), history, strict=True), key=lambda pair: -pair[0])
     for _points, facts in ranked:
-        if facts.tests and facts.removed and _FIXES.search(f"{facts.subject}\n{facts.body}"):
+        fixes = _FIXES.search(f"{facts.subject}\n{facts.body}") and not _ADDS.match(facts.subject)
+        if fixes and facts.tests and facts.removed:
             names = ask_git(top, *_NAMES, facts.id).split(b"\0")
             yield facts, [path for path in map(decode, names) if path and is_test(path)]
 
@@ -175,8 +188,5 @@ def _find_fault(repository: str, task: Task, environment: Mapping[str, str] | No
             if len(passed) > 1:
                 return "its tests are flaky"
             if passed != {wanted}:
-                where = "at the fix" if wanted else "at its parent"
-                return f"its tests {'fail' if wanted else 'pass'} {where}" + (
-                    f": {last_line(read_output(output))}" if wanted else ""
-                )
+                return f"{_AT_FIX}: {last_line(read_output(output))}" if wanted else _AT_PARENT
     return ""
