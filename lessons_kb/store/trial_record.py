@@ -19,7 +19,7 @@ from lessons_kb.store.user_state import read_private, state_home, write_private
 
 TRIAL_VARIABLE = "LESSONS_TRIAL"
 WITHOUT, WITH, PLACEBO = ARMS = ("without", "with", "placebo")
-"""No lessons; lessons as always; as many other cards of the same length in their place."""
+"""No lessons; lessons as always; cards of the same length that give general advice."""
 _RECORD, _EVENTS = "trial.json", "trial.events"
 
 

@@ -29,8 +29,10 @@ from lessons_kb.model import as_data
 from lessons_kb.process.git import Repository, ask_git, read_diff, run_git
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import write_unsynced
+from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.trial_record import (
     ARMS,
+    PLACEBO,
     TRIAL_VARIABLE,
     WITHOUT,
     append_result,
@@ -43,6 +45,7 @@ from lessons_kb.store.trial_record import (
 from lessons_kb.store.user_state import STATE_HOME_VARIABLE, make_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
+from lessons_kb.trial.placebo import make_placebo
 from lessons_kb.trial.tasks import Task
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
@@ -361,7 +364,10 @@ def _bring_cards(plan: Plan, root: str, arm: str, environment: Mapping[str, str]
             os.rmdir(os.path.dirname(full))
         if arm != WITHOUT:
             os.makedirs(os.path.dirname(full), exist_ok=True)
-            shutil.copyfile(os.path.join(plan.brain, path), full)
+            card = read_output(os.path.join(plan.brain, path))
+            is_card = path.endswith(SUFFIXES)
+            text = make_placebo(card) if arm == PLACEBO and is_card else card
+            write_unsynced(full, text.encode("utf-8", "replace"))
     if arm != WITHOUT:
         command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "trust", root]
         with tempfile.TemporaryDirectory() as folder:

@@ -138,6 +138,14 @@ def test_what_was_printed_and_changed_is_kept(trial, tmp_path):
     assert json.loads((other / "agent.txt").read_text())["looked"] is False
 
 
+def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):
+    data = json.loads(trial(TASKS, "--arms", "without,placebo").out)
+    rows = {row["task"]: row for row in data["tasks"]}
+    assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
+    assert rows["retry"]["arms"]["placebo"] == ["wrong"]
+    assert data["comparisons"][0]["difference"] == 0
+
+
 def test_trials_leave_no_trace_in_the_journal(trial, lessons):
     assert trial(TASKS).code == 0
     assert json.loads(lessons("stats", "--json").out)["injections"] == 0
