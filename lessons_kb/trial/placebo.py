@@ -23,7 +23,7 @@ _ADVICE = (
     "Good software is written in small steps, each of which can be understood by itself",
     "It is easier to change code when every part of it has one purpose that its name tells",
     "Mistakes are made most often where people are in a hurry, so take the time that work needs",
-    "Of several ways to the goal choose the one that the next reader understands without a question",
+    "Of several ways choose the one that the next reader understands without a question",
 )
 _LINE = re.compile(r"^([\s>#*+\-\d.]*(?:\[[ xX]\]\s*)?)(.*)$")
 _TITLE = re.compile(r"^title:.*$", re.MULTILINE)
