@@ -54,6 +54,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "detect": ("findings", "Find the mistakes that cards describe by patterns (`detect`)."),
         "stats": ("reports", "Show what was injected, what came back, and what helps."),
         "report": ("reports", "Write an HTML report on which lessons come up and help."),
+        "trial": ("trial", "Let an agent do the same tasks with and without lessons."),
         "eval": ("reports", "Measure retrieval on labelled prompts; name what went wrong."),
         "ignore": ("card_commands", "Stop injecting cards; `restore` undoes it."),
         "archive": ("card_commands", "Retire cards; `restore` undoes it."),

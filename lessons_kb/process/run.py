@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -444,3 +444,43 @@ def run_filter(command: str, text: str, *, seconds: float) -> str:
     if len(output) > MAX_OUTPUT:
         raise InputError(f"{name}: more than {MAX_OUTPUT:,} bytes of output; print JSON alone")
     return output.decode("utf-8", "replace")
+
+
+def run_bounded(
+    command: Sequence[str],
+    *,
+    cwd: str,
+    output: str,
+    seconds: float,
+    env: Mapping[str, str] | None = None,
+    text: str = "",
+    stop: threading.Event | None = None,
+) -> int | None:
+    """Run a command with ``text`` on stdin and all it prints in the file ``output``.
+
+    Returns its exit code as a shell would report it (126 and 127 where it cannot be started), None
+    where it was not done after ``seconds`` or ``stop`` was set: then all it started is ended.
+    """
+    with tempfile.TemporaryFile() as given, open(output, "wb") as printed:
+        given.write(text.encode("utf-8", "replace"))
+        given.seek(0)
+        streams: dict[str, Any] = {"stdin": given, "stdout": printed, "stderr": subprocess.STDOUT}
+        try:
+            child = start_session(list(command), cwd=cwd, env=env, **streams)
+        except OSError as error:
+            missing = isinstance(error, FileNotFoundError)
+            printed.write(f"{command[0]}: {error.strerror or error}\n".encode())
+            return NOT_FOUND if missing else NOT_STARTED
+        until = time.monotonic() + seconds
+        try:
+            while not (stop and stop.is_set()) and time.monotonic() < until:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    code: int = child.wait(min(_LOOK_SECONDS, max(until - time.monotonic(), 0.01)))
+                    return code if code >= 0 else 128 - code
+            return None
+        finally:
+            signal_session(child.pid, KILL)
+            child.wait()
+
+
+_LOOK_SECONDS = 0.2

@@ -24,6 +24,7 @@ from lessons_kb.hook_client import (
 )
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import NOTHING, Capabilities, HookEvent
+from lessons_kb.store.trial_record import WITHOUT, note_event, read_arm
 from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
 
 _LATE_SECONDS = 3.0
@@ -61,6 +62,10 @@ def answer_event(
         event = _read_event(row, name, payload, environment, cwd, posted_by)
         if event is None:
             return row.silence, ""
+        if arm := read_arm(environment):
+            note_event()
+            if arm == WITHOUT:
+                return row.silence, ""
         session = f"{row.name} {event.session}"
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""

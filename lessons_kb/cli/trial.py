@@ -1,0 +1,165 @@
+"""``lessons trial``: the same tasks with and without lessons, in pairs."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.brain.mine_project import is_inside
+from lessons_kb.cli.options import open_brain, read_file, split_list
+from lessons_kb.cli.output import print_answer, say
+from lessons_kb.errors import InputError
+from lessons_kb.model import NOTE, as_data
+from lessons_kb.process.git import Repository
+from lessons_kb.process.programs import find_program
+from lessons_kb.store.files import write_export
+from lessons_kb.store.scan import IGNORE_NAME
+from lessons_kb.store.trial_record import ARMS, WITHOUT
+from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, write_private
+from lessons_kb.text.sanitize import counted, shell_word
+from lessons_kb.trial.history import find_check, find_tasks
+from lessons_kb.trial.runs import (
+    Budget,
+    Plan,
+    find_dead,
+    parse_budget,
+    read_results,
+    run_trial,
+    split_command,
+)
+from lessons_kb.trial.summary import show_summary, summarize
+from lessons_kb.trial.tasks import read_tasks, write_tasks
+
+_HEADING = (
+    "Tasks from this repository's past. Read each prompt: it may give the solution away, or miss",
+    "what somebody would say. Then run `lessons trial FILE --agent 'COMMAND {prompt}'`.",
+)
+
+
+def trial(
+    file: str,
+    agent: str = "",
+    arms: str = ",".join(ARMS[:2]),
+    runs: Annotated[int, Option(min=1)] = 1,
+    jobs: Annotated[int, Option(min=1)] = 1,
+    budget: str = "",
+    seconds: Annotated[float, Option(min=1)] = 900.0,
+    out: str = "",
+    resume: bool = False,
+    from_history: Annotated[int, Option(min=0)] = 0,
+    check: str = "",
+    setup: str = "",
+) -> None:
+    """Let an agent do the same tasks with and without lessons, and compare.
+
+    Each run gets a folder with the files of the task's commit; the task's check, run afterwards,
+    says whether it is right. Nothing in your repository is changed.
+
+    Example: lessons trial tasks.toml --agent 'claude -p {prompt} --output-format json'
+
+    TASKS             TOML or JSON lines; see docs/trial.md.
+    --agent COMMAND   The agent's command; {prompt} is put in, else given on stdin.
+    --arms LIST       Arms to compare: without, with, placebo.
+    --runs N          Runs of each task in each arm.
+    --jobs N          Runs at the same time.
+    --budget AMOUNT   Stop at $5, or at 300k tokens.
+    --seconds N       Deadline of the agent, for each run.
+    --out DIR         Keep results here, not in our state.
+    --resume          Go on with what has no result yet.
+    --from-history N  Write TASKS: N tasks from past fixes and their tests.
+    --check COMMAND   With --from-history: how the tests in {files} are run.
+    --setup COMMAND   With --from-history: what is run first in each folder.
+    """
+    repository = Repository(os.getcwd()).top
+    if from_history:
+        _write_tasks(file, repository, from_history, check, setup)
+        return
+    if not agent:
+        raise InputError(
+            "--agent is missing; give the agent's command, such as 'claude -p {prompt}'"
+        )
+    words = split_command(agent)
+    if find_program(words[0]) is None and not os.path.isabs(words[0]):
+        raise InputError(f"--agent: {words[0]} is not on the PATH; install it, or give its path")
+    chosen = split_list(arms)
+    if unknown := [arm for arm in chosen if arm not in ARMS]:
+        raise InputError(f"--arms: {unknown[0]!r} is none of {', '.join(ARMS)}")
+    if WITHOUT not in chosen or len(set(chosen)) < 2:  # noqa: PLR2004 (a comparison)
+        raise InputError(f"--arms: name {WITHOUT} and at least one other arm to compare with it")
+    text = read_file(file)
+    tasks = read_tasks(text, os.path.basename(file))
+    brain = open_brain()
+    brain.refresh()
+    layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
+    folder = out or os.path.join(state_dir(layer.root), "trials", _stem(file))
+    folder = os.path.abspath(folder)
+    make_private(folder)
+    _check_folder(folder, text, resume=resume)
+    every = layer.read(lambda one: one.catalogue.all_cards())
+    names = (CONFIG_NAME, IGNORE_NAME, *(card.id for card in every if card.kind != NOTE))
+    plan = Plan(
+        tasks=tasks,
+        repository=repository,
+        brain=layer.root,
+        cards=[name for name in names if os.path.isfile(os.path.join(layer.root, name))],
+        agent=agent,
+        folder=folder,
+        arms=chosen,
+        runs=runs,
+        jobs=jobs,
+        seconds=seconds,
+        budget=parse_budget(budget) if budget else Budget(),
+    )
+    dead = find_dead(folder, read_results(folder))
+    for run in dead:
+        say(f"{run} died; it is run again")
+    try:
+        end = run_trial(plan, say=say)
+    except KeyboardInterrupt:
+        end = "interrupted"
+    results = read_results(folder)
+    data = summarize(tasks, results, find_dead(folder, results))
+    print_answer({**data, "folder": folder}, *show_summary(data), f"raw results: {folder}")
+    if end:
+        again = f"`lessons trial {shell_word(file)} … --resume`"
+        raise InputError(f"{end}; {counted(len(results), 'run')} kept, go on with {again}")
+
+
+def _stem(file: str) -> str:
+    return os.path.splitext(os.path.basename(file))[0]
+
+
+def _check_folder(folder: str, text: str, *, resume: bool) -> None:
+    """Raise InputError where a folder holds another trial, or this one and is not to go on."""
+    path = os.path.join(folder, "tasks")
+    if os.path.exists(path):
+        if not resume:
+            raise InputError(
+                f"{folder} holds a trial already; go on with --resume, or choose a folder by --out"
+            )
+        if read_file(path) != text:
+            raise InputError(f"the tasks differ from those in {folder}; choose a folder by --out")
+    else:
+        write_private(path, text.encode())
+
+
+def _write_tasks(file: str, repository: str, count: int, check: str, setup: str) -> None:
+    if os.path.lexists(file):
+        raise InputError(f"{file} is there already; name a new file for the tasks")
+    tasks, dropped = find_tasks(
+        repository, count, check=check or find_check(repository), setup=setup, say=say
+    )
+    if not tasks:
+        raise InputError(
+            f"no task: {counted(len(dropped), 'fix', 'fixes')} tried, none whose tests fail before "
+            "and pass after it; see the reasons above, and --setup and --check"
+        )
+    write_export(file, write_tasks(tasks, heading=_HEADING).splitlines())
+    tried = counted(len(tasks) + len(dropped), "fix", "fixes")
+    print_answer(
+        {"file": file, "tasks": [task.name for task in tasks], "dropped": as_data(dropped)},
+        f"{file}: {counted(len(tasks), 'task')} from {tried}; read the prompts, then "
+        f"`lessons trial {shell_word(file)} --agent 'COMMAND {{prompt}}'`",
+    )

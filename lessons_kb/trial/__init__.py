@@ -1,0 +1,1 @@
+"""The same tasks with and without lessons: tasks, arms, pairs."""

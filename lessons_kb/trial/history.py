@@ -1,0 +1,192 @@
+"""Make tasks from a repository's own past: commits that fix something and bring its test.
+
+The work begins at the commit's parent, the prompt is its message without the solution, and the
+check is the commit's own tests. A task is kept if the check fails at the parent and passes at the
+fix, each time that it is tried.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.learn.mining import CommitFacts, choose, is_test, read_facts, score
+from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
+from lessons_kb.process.run import run_bounded
+from lessons_kb.store.trial_record import read_output
+from lessons_kb.text.sanitize import clean_line
+from lessons_kb.trial.runs import (
+    CHECK_SECONDS,
+    SETUP_SECONDS,
+    bring_check,
+    check_out,
+    last_line,
+    shell,
+)
+from lessons_kb.trial.tasks import Task, make_name
+
+FILES = "{files}"
+TRIES = 3
+_FIRST = 8
+_AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
+_MOST_COMMITS = 2_000
+_RUNNERS = (
+    ("pytest.ini", f"python -m pytest -q {FILES}"),
+    ("conftest.py", f"python -m pytest -q {FILES}"),
+    ("pyproject.toml", f"python -m pytest -q {FILES}"),
+    ("setup.cfg", f"python -m pytest -q {FILES}"),
+    ("package.json", f"npm test -- {FILES}"),
+    ("go.mod", "go test ./..."),
+    ("Cargo.toml", "cargo test -q"),
+)
+"""File at a repository's top → how its tests are usually run, the first that is there."""
+_SOLUTION = re.compile(
+    r"\b(?:by|instead|now|use[sd]?|using|replac\w+|switch\w*|mov\w+|add\w*|call\w*|chang\w+|"
+    r"so that|thus|therefore|mak\w+|set\w*|pass\w*|return\w*|remov\w+|renam\w+|refactor\w*)\b",
+    re.IGNORECASE,
+)
+_TRAILER = re.compile(r"[a-z]+(?:-[a-z]+)+: |(?:fixes|closes|refs?|see)\b", re.IGNORECASE)
+_PREFIX = re.compile(r"^(?:\w+(?:\([^)]*\))?!?:\s+)?(?:fix(?:es|ed)?\b[:,]?\s+)?", re.IGNORECASE)
+_FIXES = re.compile(
+    r"\b(?:fix|bug|crash|regress|wrong|broken|incorrect|fail|error|leak|race|deadlock)",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(
+    r"(?:\w+(?:\([^)]*\))?!?: )?(?:add|feat|implement|introduce|support|unify)", re.IGNORECASE
+)
+_NAMES = ("diff-tree", "-r", "-z", "--name-only", "--no-commit-id")
+_NUMBER = re.compile(r"\s*\(?(?:#|GH-?)\d+\)?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dropped:
+    """A commit of which no task was made, and why."""
+
+    commit: str
+    subject: str
+    reason: str
+
+
+def find_check(top: str) -> str:
+    """Return how a repository's tests are run; InputError where nothing tells."""
+    for name, command in _RUNNERS:
+        if os.path.exists(os.path.join(top, name)):
+            return command
+    raise InputError("nothing here tells how the tests are run; give --check 'COMMAND {files}'")
+
+
+def make_prompt(subject: str, body: str) -> str:
+    """Return what somebody who has met the mistake would write: a commit's message as a task.
+
+    Sentences that tell how it was put right are left out, and so are numbers and trailers.
+    """
+    title = _NUMBER.sub("", _PREFIX.sub("", clean_line(subject), count=1)).rstrip(".")
+    parts = [f"Fix this: {title}."]
+    for paragraph in re.split(r"\n\s*\n", body.strip()):
+        lines = [line for line in paragraph.splitlines() if not _TRAILER.match(line.strip())]
+        if any(line.startswith((" ", "\t", ">")) for line in lines):  # code, or what was printed
+            parts.append("\n".join(lines))
+            continue
+        sentences = re.split(r"(?<=[.!?:])\s+", clean_line(" ".join(lines)))
+        parts.append(" ".join(_NUMBER.sub("", s) for s in sentences if not _SOLUTION.search(s)))
+    return "\n\n".join(filter(None, parts))
+
+
+def find_tasks(
+    repository: str,
+    count: int,
+    *,
+    check: str,
+    setup: str = "",
+    learnt: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> tuple[list[Task], list[Dropped]]:
+    """Return up to ``count`` tasks from a repository's history, and what was dropped on the way.
+
+    ``check`` runs tests, {files} stands for the commit's. ``learnt`` is commit → card that was
+    learnt from it. ``say`` is told of each commit that is tried. Raises GitError.
+    """
+    tasks: list[Task] = []
+    dropped: list[Dropped] = []
+    for facts, files in _find_fixes(repository):
+        if len(tasks) == count:
+            break
+        subject = clean_line(facts.subject)
+        card = (learnt or {}).get(facts.id, "")
+        task = Task(
+            name=make_name(subject, facts.id),
+            prompt=make_prompt(facts.subject, facts.body),
+            commit=f"{facts.id}^",
+            check=check.replace(FILES, shlex.join(facts.tests)),
+            setup=setup,
+            check_from=facts.id,
+            check_files=tuple(files),
+            source=facts.id,
+            lesson=card,
+            own=bool(card),
+        )
+        try:
+            reason = _find_fault(repository, task, environment)
+        except LessonsError as error:
+            reason = str(error)
+        say(f"{facts.id[:9]} {subject}: {reason or 'kept'}")
+        if reason:
+            dropped.append(Dropped(commit=facts.id, subject=subject, reason=reason))
+            if not tasks and len(dropped) == _FIRST and all(_AT_FIX in d.reason for d in dropped):
+                raise InputError(
+                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; have "
+                    "--setup install what they need, or give --check"
+                )
+        else:
+            tasks.append(task)
+    return tasks, dropped
+
+
+def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
+    """Yield commits that fix something and bring a test, the likeliest first.
+
+    With all files that belong to its tests.
+    """
+    top = Repository(repository).top
+    commits = list_commits(top)[:_MOST_COMMITS]
+    history = choose(
+        read_facts(one.id, one.at, one.message, one.patch) for one in read_patches(top, commits)
+    )
+    ranked = sorted(zip(score(history), history, strict=True), key=lambda pair: -pair[0])
+    for _points, facts in ranked:
+        fixes = _FIXES.search(f"{facts.subject}\n{facts.body}") and not _ADDS.match(facts.subject)
+        if fixes and facts.tests and facts.removed:
+            names = ask_git(top, *_NAMES, facts.id).split(b"\0")
+            yield facts, [path for path in map(decode, names) if path and is_test(path)]
+
+
+def _find_fault(repository: str, task: Task, environment: Mapping[str, str] | None) -> str:
+    """Return why a task tells nothing, "" if it does: its check three times before and after."""
+    for commit, wanted in ((task.commit, False), (task.check_from, True)):
+        with tempfile.TemporaryDirectory(prefix="work-") as place:
+            work = os.path.join(place, os.path.basename(repository))
+            os.mkdir(work)
+            check_out(repository, commit, work)
+            bring_check(repository, task, work)
+            output = os.path.join(place, "output")
+            run = partial(run_bounded, cwd=work, env=environment, output=output)
+            if task.setup and run(shell(task.setup), seconds=SETUP_SECONDS):
+                return f"setup fails: {last_line(read_output(output))}"
+            codes = []
+            for _ in range(TRIES):
+                codes.append(run(shell(task.check), seconds=CHECK_SECONDS))
+                if (codes[-1] == 0) != wanted:
+                    break
+            passed = {code == 0 for code in codes}
+            if len(passed) > 1:
+                return "its tests are flaky"
+            if passed != {wanted}:
+                return f"{_AT_FIX}: {last_line(read_output(output))}" if wanted else _AT_PARENT
+    return ""

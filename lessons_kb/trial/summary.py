@@ -1,0 +1,135 @@
+"""What a trial shows: by task and arm, compared in pairs, in words that can be quoted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any
+
+from lessons_kb.model import as_data
+from lessons_kb.store.trial_record import WITH, WITHOUT
+from lessons_kb.text.sanitize import counted
+from lessons_kb.trial.runs import FAULT, RIGHT, Result
+from lessons_kb.trial.statistics import Comparison, compare
+from lessons_kb.trial.tasks import Task
+
+
+def compare_arms(results: Sequence[Result], first: str, second: str) -> Comparison:
+    """Compare two arms by the runs of a task that both have; faults are no runs."""
+    right = {one.key: one.outcome == RIGHT for one in results if one.outcome != FAULT}
+    others = ((task, second, run) for task, arm, run in right if arm == first)
+    return compare(
+        (right[task, first, run], right[task, arm, run])
+        for task, arm, run in others
+        if (task, arm, run) in right
+    )
+
+
+def summarize(
+    tasks: Sequence[Task], results: Sequence[Result], dead: Sequence[str]
+) -> dict[str, Any]:
+    """Return all figures of a trial as JSON data."""
+    arms = list(dict.fromkeys(one.arm for one in results))
+    own = {task.name for task in tasks if task.own}
+    good = [one for one in results if one.outcome != FAULT]
+    groups = {"": [one for one in good if one.task not in own]}
+    if own:
+        groups["on the fix that the lesson came from"] = [one for one in good if one.task in own]
+    rows: dict[str, dict[str, list[str]]] = {task.name: {arm: [] for arm in arms} for task in tasks}
+    lessons: dict[str, set[str]] = {task.name: set() for task in tasks}
+    for one in results:
+        rows[one.task][one.arm].append(one.outcome)
+        lessons[one.task] |= {given["id"] for given in one.lessons}
+    return {
+        "arms": {arm: _measure([one for one in good if one.arm == arm]) for arm in arms},
+        "tasks": [
+            {"task": task.name, "lesson": task.lesson, "arms": rows[task.name]}
+            | {"lessons": sorted(lessons[task.name])}
+            for task in tasks
+        ],
+        "comparisons": [
+            {"of": group, "first": WITHOUT, "second": arm}
+            | _describe(compare_arms(of, WITHOUT, arm), arm)
+            for group, of in groups.items()
+            for arm in arms
+            if WITHOUT in arms and arm != WITHOUT
+        ],
+        "faults": [{"run": one.key, "why": one.note} for one in results if one.outcome == FAULT],
+        "died": list(dead),
+        "results": [as_data(one) for one in results],
+    }
+
+
+def _measure(results: Sequence[Result]) -> dict[str, Any]:
+    def mean(values: Iterable[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return round(fmean(known), 2) if known else None
+
+    return {
+        "runs": len(results),
+        "right": sum(one.outcome == RIGHT for one in results),
+        "seconds": mean(one.seconds for one in results),
+        "tokens": mean(one.tokens for one in results),
+        "dollars": mean(one.dollars for one in results),
+        "lessons": mean(len(one.lessons) for one in results),
+    }
+
+
+def _describe(comparison: Comparison, arm: str) -> dict[str, Any]:
+    low, high = comparison.interval
+    return {
+        **as_data(comparison),
+        "pairs": comparison.pairs,
+        "difference": round(comparison.difference, 3),
+        "interval": [round(low, 3), round(high, 3)],
+        "p": round(comparison.p, 4),
+        "says": say(comparison, arm),
+    }
+
+
+def say(comparison: Comparison, arm: str = WITH) -> str:
+    """Return what a comparison with the arm without lessons shows, as a sentence."""
+    one = comparison
+    if not one.pairs:
+        return "nothing to compare yet"
+    with_, without = one.both_right + one.repaired, one.both_right + one.broken
+    what = "lessons" if arm == WITH else f"the arm {arm}"
+    shares = f"{with_} of {one.pairs} right with {what}, {without} of {one.pairs} without"
+    changed = f"{one.repaired} repaired, {one.broken} broken"
+    low, high = (f"{100 * bound:+.0f}" for bound in one.interval)
+    interval = f"difference {100 * one.difference:+.0f} points, 95 % interval {low} to {high}"
+    if one.settled:
+        verdict = "this is more than chance" if one.difference > 0 else "lessons do harm here"
+        return f"{shares}: {changed}; {interval}, p = {one.p:.2g}: {verdict}"
+    more = max(one.needed - one.pairs, 1)
+    return (
+        f"{shares}: {changed}; {interval}: too few to tell, "
+        f"about {counted(one.needed, 'pair')} are needed ({more:,} more)"
+    )
+
+
+_FORMS = {"seconds": "{:.0f} s", "tokens": "{:,.0f} tokens", "dollars": "${:.2f}"}
+
+
+def show_summary(data: dict[str, Any]) -> list[str]:
+    """Return a trial's figures as lines: tasks, arms, comparisons, faults."""
+    arms = list(data["arms"])
+    lines = []
+    for row in data["tasks"]:
+        cells = (f"{arm} {row['arms'][arm].count(RIGHT)}/{len(row['arms'][arm])}" for arm in arms)
+        given = f"  ({', '.join(row['lessons'])})" if row["lessons"] else ""
+        lines.append(f"{row['task']}: {', '.join(cells)}{given}")
+    lines.append("")
+    for arm, one in data["arms"].items():
+        known = [f"{one['right']} of {counted(one['runs'], 'run')} right"]
+        known += [form.format(one[key]) for key, form in _FORMS.items() if one[key] is not None]
+        lines.append(f"{arm}: {', '.join(known)}, {one['lessons'] or 0:.1f} lessons a run")
+    lines.append("")
+    for one in data["comparisons"]:
+        head = f"{one['second']} against {one['first']}"
+        lines.append(f"{head}{', ' + one['of'] if one['of'] else ''}: {one['says']}.")
+    lines += [f"fault: {' '.join(map(str, one['run']))}: {one['why']}" for one in data["faults"]]
+    lines += [
+        f"died: {run}; it counts for nothing, and --resume repeats it" for run in data["died"]
+    ]
+    return lines

@@ -1,0 +1,122 @@
+"""A file of tasks: TOML with ``[[task]]`` tables, or JSON lines."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from lessons_kb.errors import InputError
+from lessons_kb.text.sanitize import clean_line
+
+_NAME = re.compile(r"[\w.-]{1,80}")
+_REQUIRED = ("prompt", "commit", "check")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Task:
+    """What an agent is asked to do, where, and how to tell whether it did."""
+
+    name: str
+    prompt: str
+    commit: str
+    """The commit at which the work begins."""
+    check: str
+    """A shell command, run afterwards in the work's folder; exit code 0 says that it is right."""
+    setup: str = ""
+    """A shell command that is run first, such as an installation."""
+    check_from: str = ""
+    """A commit from which ``check_files`` are put in place before the check, and not earlier."""
+    check_files: tuple[str, ...] = ()
+    lesson: str = ""
+    """Id of the card that the task is about, "" for none in particular."""
+    source: str = ""
+    """The fix that the task was made from, by its hash."""
+    own: bool = False
+    """Whether ``lesson`` was learnt from ``source`` itself: reported apart."""
+
+
+def read_tasks(text: str, name: str) -> tuple[Task, ...]:
+    """Return the tasks of a file's ``text``; ``name`` (the file's) tells its format.
+
+    Raises InputError, one line that names the place and says what to do.
+    """
+    tables: list[tuple[str, Any]]
+    if name.endswith((".jsonl", ".json", ".ndjson")):
+        tables = []
+        for number, line in enumerate(text.splitlines(), 1):
+            if line.strip():
+                try:
+                    tables.append((f"{name}:{number}", json.loads(line)))
+                except ValueError as error:
+                    raise InputError(f"{name}:{number}: {error}; write one object a line") from None
+    else:
+        try:
+            found = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{name}: {error}; fix or remove the line") from None
+        listed = found.get("task", [])
+        if not isinstance(listed, list) or set(found) - {"task"}:
+            raise InputError(f"{name}: write each task as a table [[task]], and nothing else")
+        tables = [(f"{name}: task {number}", table) for number, table in enumerate(listed, 1)]
+    if not tables:
+        raise InputError(f"{name}: no task; write [[task]] with prompt, commit and check")
+    tasks = [_read_task(table, place, number) for number, (place, table) in enumerate(tables, 1)]
+    seen: dict[str, str] = {}
+    for task, (place, _table) in zip(tasks, tables, strict=True):
+        if task.name in seen:
+            raise InputError(f"{place}: {task.name!r} is the name of {seen[task.name]} too; rename")
+        seen[task.name] = place
+    return tuple(tasks)
+
+
+def _read_task(table: object, place: str, number: int) -> Task:
+    if not isinstance(table, dict):
+        raise InputError(f"{place}: not a table; write prompt, commit and check")
+    known = {field.name: field for field in fields(Task)}
+    for key, value in table.items():
+        if key not in known:
+            raise InputError(f"{place}: {key!r} is unknown; use one of {', '.join(known)}")
+        kind: type = {"check_files": list, "own": bool}.get(key, str)
+        if not isinstance(value, kind):
+            raise InputError(f"{place}: {key} must be a {kind.__name__}, not {value!r}")
+    for key in _REQUIRED:
+        if not table.get(key, "").strip():
+            raise InputError(f"{place}: {key} is missing; a task needs {', '.join(_REQUIRED)}")
+    name = table.get("name", f"task-{number}")
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{place}: name {name!r} must be letters, digits, '.', '-' and '_'")
+    files = tuple(map(str, table.get("check_files", ())))
+    if bool(files) != bool(table.get("check_from")):
+        raise InputError(f"{place}: check_from (a commit) and check_files belong together")
+    return Task(**{**table, "name": name, "check_files": files})
+
+
+def write_tasks(tasks: Sequence[Task], *, heading: Sequence[str] = ()) -> str:
+    """Return the TOML of tasks, ready to be edited; ``heading`` stands above as comments."""
+    lines = [f"# {line}".rstrip() for line in heading]
+    for task in tasks:
+        lines += ["", "[[task]]"]
+        for field in fields(Task):
+            value = getattr(task, field.name)
+            if value:
+                lines.append(f"{field.name} = {_dump(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def _dump(value: object) -> str:
+    """Return a TOML value; a text of several lines stays readable."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_dump, value))}]"
+    if isinstance(value, str) and "\n" in value:
+        return '"""\n' + "\n".join(_dump(line)[1:-1] for line in value.split("\n")) + '"""'
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def make_name(subject: str, commit: str) -> str:
+    """Return a short name for a task made from a commit."""
+    words = re.findall(r"[a-z0-9]+", clean_line(subject).lower())
+    return f"{'-'.join(words)[:40].strip('-')}-{commit[:7]}".strip("-")

@@ -1,0 +1,305 @@
+"""`lessons trial` with a scripted agent, which makes a mistake unless it is told of it."""
+
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.kit import commit, git, write
+
+AGENT = """\
+import json, os, pathlib, subprocess, sys, time
+hook = {hook!r}
+prompt = sys.argv[1]
+pathlib.Path({log!r}).open("a").write(os.getcwd() + "\\n")
+event = {{
+    "session_id": "one", "hook_event_name": "UserPromptSubmit", "cwd": os.getcwd(),
+    "transcript_path": "", "prompt": prompt,
+}}
+done = subprocess.run([sys.executable, "-I", "-S", hook, "claude-code"],
+                      input=json.dumps(event), capture_output=True, text=True)
+if "hang" in prompt:
+    time.sleep(60)
+told = "idempotency key" in done.stdout
+looked = pathlib.Path("lessons").is_dir()
+if told or "easy" in prompt:
+    pathlib.Path("pay.py").write_text("send(key=1)\\n")
+else:
+    pathlib.Path("pay.py").write_text("send()\\n")
+print(json.dumps({{"type": "result", "session_id": "one", "total_cost_usd": 0.5,
+                  "usage": {{"input_tokens": 90, "output_tokens": 10}}, "told": told,
+                  "looked": looked}}))
+"""
+CARD = """\
+---
+type: lesson
+title: Retried payments without an idempotency key
+symptoms: [retry a failed payment, a customer was charged twice]
+created: 2026-01-01
+---
+
+## Root Cause
+
+The gateway takes each request without an idempotency key for a new charge.
+
+## Prevention Checklist
+
+- [ ] Send the same idempotency key on every retry of a payment
+"""
+TASKS = """
+[[task]]
+name = "retry"
+prompt = "retry a failed payment when the gateway times out"
+commit = "HEAD"
+check = "grep -q key pay.py"
+
+[[task]]
+name = "easy"
+prompt = "easy: the currency is lost when prices are summed up"
+commit = "HEAD"
+check = "grep -q key pay.py"
+
+[[task]]
+name = "hopeless"
+prompt = "write the numbers of invoices without gaps"
+commit = "HEAD"
+check = "grep -q key pay.py"
+"""
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch, lessons):
+    root = tmp_path / "shop"
+    write(root, "lessons/idempotency.md", CARD)
+    commit(root, **{"pay.py": "pass\n", "lessons.toml": ""})
+    monkeypatch.chdir(root)
+    assert lessons("trust", ".").code == 0
+    return root
+
+
+@pytest.fixture
+def agent(tmp_path):
+    import lessons_kb.hook_client as client
+
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT.format(hook=client.__file__, log=str(tmp_path / "seen")))
+    return f"{sys.executable} {script} {{prompt}}"
+
+
+@pytest.fixture
+def trial(lessons, shop, agent, tmp_path):
+    """Run a trial: ``trial(tasks, *options)``."""
+
+    def run(tasks, *options, agent=agent):
+        (tmp_path / "tasks.toml").write_text(tasks)
+        out = ("--out", tmp_path / "out")
+        return lessons("--json", "trial", tmp_path / "tasks.toml", "--agent", agent, *out, *options)
+
+    return run
+
+
+@pytest.mark.slow
+def test_rates_are_those_of_the_agent(trial, shop, tmp_path):
+    done = trial(TASKS, "--runs", "2", "--jobs", "2")
+    assert done.code == 0, done.err
+    data = json.loads(done.out)
+    assert {arm: (one["right"], one["runs"]) for arm, one in data["arms"].items()} == {
+        "without": (2, 6),
+        "with": (4, 6),
+    }
+    assert data["arms"]["with"]["tokens"] == 100
+    assert data["arms"]["with"]["dollars"] == 0.5
+    (compared,) = data["comparisons"]
+    shown = ("both_right", "repaired", "broken", "both_wrong")
+    assert [compared[name] for name in shown] == [2, 2, 0, 2]
+    assert "4 of 6 right with lessons, 2 of 6 without" in compared["says"]
+    assert "too few to tell" in compared["says"]
+    rows = {row["task"]: row for row in data["tasks"]}
+    assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
+    assert rows["hopeless"]["lessons"] == []
+    assert data["faults"] == data["died"] == []
+    places = (tmp_path / "seen").read_text().split()
+    assert len(set(places)) == 12
+    assert not any(pathlib.Path(place).exists() for place in places)
+    assert git(shop, "status", "--porcelain") == ""
+
+
+def test_what_was_printed_and_changed_is_kept(trial, tmp_path):
+    assert trial(TASKS).code == 0
+    kept = tmp_path / "out" / "runs" / "retry.with.1"
+    assert "+send(key=1)" in (kept / "diff.patch").read_text()
+    assert json.loads((kept / "agent.txt").read_text())["looked"] is True
+    other = tmp_path / "out" / "runs" / "retry.without.1"
+    assert json.loads((other / "agent.txt").read_text())["looked"] is False
+
+
+def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):
+    data = json.loads(trial(TASKS, "--arms", "without,placebo").out)
+    rows = {row["task"]: row for row in data["tasks"]}
+    assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
+    assert rows["retry"]["arms"]["placebo"] == ["wrong"]
+    assert data["comparisons"][0]["difference"] == 0
+
+
+def test_trials_leave_no_trace_in_the_journal(trial, lessons):
+    assert trial(TASKS).code == 0
+    assert json.loads(lessons("stats", "--json").out)["injections"] == 0
+
+
+def test_the_variable_alone_switches_nothing_off(shop, agent, tmp_path, monkeypatch):
+    monkeypatch.setenv("LESSONS_TRIAL", "abc")
+    words = agent.replace("{prompt}", "").split()
+    done = subprocess.run(
+        [*words, "retry a failed payment when the gateway times out"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["told"] is True
+
+
+@pytest.mark.slow
+def test_a_trial_goes_on_where_it_was_killed(shop, agent, tmp_path):
+    tasks = tmp_path / "tasks.toml"
+    tasks.write_text(TASKS.replace('"retry a', '"hang: retry a'))
+    command = [sys.executable, "-m", "lessons_kb.cli.main", "--json", "trial", str(tasks)]
+    command += ["--agent", agent, "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, cwd=shop, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    runs = tmp_path / "out" / "runs"
+    while time.monotonic() < until and not list(runs.glob("retry.*/agent.txt")):
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    subprocess.run(["pkill", "-f", str(tmp_path / "agent.py")])
+    again = subprocess.run(
+        [*command, "--resume", "--seconds", "2"], cwd=shop, capture_output=True, text=True
+    )
+    assert re.search(r"retry\.\w+\.1 died; it is run again", again.stderr)
+    data = json.loads(again.stdout)
+    assert {one["run"][0] for one in data["faults"]} == {"retry"}
+    assert "ended after 2 seconds" in data["faults"][0]["why"]
+    assert data["arms"]["with"]["runs"] == 2
+
+
+@pytest.mark.slow
+def test_a_second_trial_needs_a_word(trial):
+    assert trial(TASKS).code == 0
+    again = trial(TASKS)
+    assert (again.code, "--resume" in again.err) == (2, True)
+    assert trial(TASKS, "--resume").code == 0
+    other = trial(TASKS.replace("gaps", "holes"), "--resume")
+    assert (other.code, "tasks differ" in other.err) == (2, True)
+
+
+@pytest.mark.slow
+def test_a_budget_ends_it(trial):
+    done = trial(TASKS, "--budget", "$1.2")
+    assert done.code == 2
+    assert "the budget of $1.2 is used up; 3 runs kept, go on with `lessons trial" in done.err
+    assert len(json.loads(done.out)["results"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("nosuchagent {prompt}", "nosuchagent is not on the PATH; install it"),
+        (
+            "sh -c 'echo no login; exit 3'",
+            "the agent did nothing and ended with 3: no login",
+        ),
+        ("sh -c 'echo x > new'", "the agent called no hook of ours, so no arm differs; connect it"),
+        ("'", "not a command line"),
+    ],
+)
+def test_an_agent_that_cannot_work_is_named(trial, agent, said):
+    done = trial(TASKS, agent=agent)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_a_check_without_its_tool_is_a_fault(trial):
+    done = trial(TASKS.replace('"grep -q key pay.py"', '"nosuchtool pay.py"', 1))
+    faults = json.loads(done.out)["faults"]
+    assert len(faults) == 2
+    assert all(
+        "the check cannot run: " in one["why"] and "nosuchtool" in one["why"] for one in faults
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no task; write [[task]]"),
+        ('[[task]]\nprompt = "a"\ncheck = "b"\n', "task 1: commit is missing"),
+        ('[[task]]\nprompt = "a"\ncommit = "b"\ncheck = 3\n', "check must be a str, not 3"),
+        ("[[task]\n", "fix or remove the line"),
+        ('[[task]]\npromt = "a"\n', "'promt' is unknown; use one of name, prompt"),
+        (TASKS + TASKS, "'retry' is the name of tasks.toml: task 1 too; rename"),
+    ],
+)
+def test_what_is_wrong_with_tasks_is_said(trial, text, said):
+    done = trial(text)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_an_unknown_commit_is_said_before_anything_runs(trial, tmp_path):
+    done = trial(TASKS.replace('"HEAD"', '"f00"'))
+    assert done.code == 2
+    assert "task retry: 'f00' is no commit of " in done.err
+    assert not (tmp_path / "seen").exists()
+
+
+def test_a_check_brings_its_files_only_afterwards(trial, shop, tmp_path):
+    start = git(shop, "rev-parse", "HEAD").strip()
+    fix = commit(shop, **{"tests/test_pay.sh": "grep -q key pay.py\n"})
+    tasks = f"""
+[[task]]
+name = "retry"
+prompt = "retry a failed payment when the gateway times out"
+commit = "{start}"
+check = "sh tests/test_pay.sh"
+check_from = "{fix}"
+check_files = ["tests/test_pay.sh"]
+"""
+    data = json.loads(trial(tasks).out)
+    assert data["tasks"][0]["arms"] == {"without": ["wrong"], "with": ["right"]} or data["tasks"][
+        0
+    ]["arms"] == {"with": ["right"], "without": ["wrong"]}
+    diff = (tmp_path / "out" / "runs" / "retry.with.1" / "diff.patch").read_text()
+    assert "test_pay" not in diff
+
+
+def test_tasks_are_made_from_fixes_and_their_tests(shop, lessons, trial, tmp_path):
+    commit(shop, "Add sum", **{"sums.py": "def total(a):\n    return 3\n"})
+    test = "from sums import total\nassert total([1, 2]) == 3 and total([4]) == 4\n"
+    body = "\n\nThe total of a cart was wrong (#12).\nThis is fixed by summing up the items.\n"
+    commit(
+        shop,
+        "fix(cart): the total ignored all items" + body,
+        **{"sums.py": "def total(a):\n    return sum(a)\n", "tests/test_sums.py": test},
+    )
+    commit(
+        shop,
+        "Fix nothing: wrong words",
+        **{"sums.py": "def total(b):\n    return sum(b)\n", "tests/test_more.py": "pass\n"},
+    )
+    file = tmp_path / "made.toml"
+    check = "PYTHONPATH=. python3 {files}"
+    done = lessons("trial", file, "--from-history", "5", "--check", check)
+    assert done.code == 0, done.err
+    assert "Fix nothing: wrong words: its tests pass at its parent" in done.err
+    text = file.read_text()
+    assert text.startswith("# Tasks from this repository's past.")
+    assert "Fix this: the total ignored all items.\n\nThe total of a cart was wrong." in text
+    assert "summing" not in text
+    assert lessons("trial", file, "--from-history", "5").code == 2
+    assert "1 task from 2 fixes" in done.out
+    data = json.loads(trial(text).out)
+    assert data["tasks"][0]["arms"]["with"] == ["wrong"]
