@@ -52,7 +52,7 @@ def build_catalogue(
         folder = find_folder(layer.root, directory, outside=outside)
         if folder is None:
             continue
-        injected = layer.session_journal.injections.latest(most=budget // _SHORTEST)
+        injected = layer.hook_journal.injections.latest(most=budget // _SHORTEST)
         found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
         total += count
         for one in found:

@@ -60,7 +60,7 @@ def find_given(layers: Sequence[Layer], session: str | None = None) -> list[Card
     except (sqlite3.Error, StorageError):
         chosen = None
     if chosen is None:
-        chosen = {layer: set(layer.session_journal.last_injected(session)) for layer in layers}
+        chosen = {layer: set(layer.hook_journal.last_injected(session)) for layer in layers}
     return [
         card
         for layer, ids in chosen.items()
@@ -130,7 +130,7 @@ def find_held(layer: Layer, session: str | None, hit: Hit, least: float) -> str:
     Ten sessions in which nobody opened it double the confidence that an offer takes, one in which
     somebody did makes up for three of them. A card of which the gate is sure is always offered.
     """
-    outcomes = layer.session_journal.outcomes
+    outcomes = layer.hook_journal.outcomes
     if session and outcomes.is_noted(session, hit.card.id, OFFER):
         return "offered already in this session"
     totals = outcomes.totals([hit.card.id]).get(hit.card.id, {})
@@ -145,12 +145,12 @@ def find_held(layer: Layer, session: str | None, hit: Hit, least: float) -> str:
 def note_offered(offered: Iterable[tuple[Layer, Hit]], session: str, *, at: float) -> None:
     """Count that the titles of cards were offered to a session."""
     for layer, hit in offered:
-        layer.session_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
+        layer.hook_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
 
 
 def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
     """Count that a session opened, or was given, a card whose title it was offered."""
-    outcomes = layer.session_journal.outcomes
+    outcomes = layer.hook_journal.outcomes
     if session and outcomes.is_noted(session, card, OFFER):
         outcomes.note(session, card, TAKEN, at=at)
 
@@ -167,7 +167,7 @@ class Memory:
         self.session = session
         self.turns: dict[Layer, int] = {}
         for layer in layers if session else ():
-            journal = layer.session_journal
+            journal = layer.hook_journal
             if counting:
                 self.turns[layer] = journal.next_turn(session or "")
             else:
@@ -178,7 +178,7 @@ class Memory:
         given: dict[Layer, set[tuple[str, str]]] = {}
         for layer, turn in self.turns.items():
             since = turn - reinject_after
-            given[layer] = layer.session_journal.in_context(self.session or "", since_turn=since)
+            given[layer] = layer.hook_journal.in_context(self.session or "", since_turn=since)
         return {
             shown_name(hit)
             for layer, hit in hits
@@ -196,7 +196,7 @@ class Memory:
             row = (hit.card.id, card_digest(hit.card), block.tokens // len(block.lessons))
             given.setdefault(homes[shown_name(hit)], {})[rank] = row
         for layer, cards in given.items():
-            layer.session_journal.record_injections(
+            layer.hook_journal.record_injections(
                 self.session or "",
                 turn=self.turns.get(layer, 0),
                 at=int(time.time()),
@@ -215,7 +215,7 @@ def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, sc
         text=prompt,
         record={OUTCOME: outcome(block)},
     )
-    layer.session_journal.events.append(event)
+    layer.hook_journal.events.append(event)
 
 
 def outcome(block: Preflight) -> list[dict[str, object]]:

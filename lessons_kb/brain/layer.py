@@ -21,7 +21,7 @@ from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import CatalogueEntry, is_network
 from lessons_kb.store.file_watcher import RESCAN, Changes, FolderWatch, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
-from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_session_journal
+from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_hook_journal
 from lessons_kb.store.scan import cache_dir, count_files, find_signature, scan_brain, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
@@ -53,7 +53,7 @@ class Layer(SearchIndex):
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
         self._journal: Journal | None = None
-        self._session_journal: Journal | None = None
+        self._hook_journal: Journal | None = None
         self._meaning: Meaning | None = None
         self._touched = 0
         """Files that this process has written since the last refresh."""
@@ -83,20 +83,20 @@ class Layer(SearchIndex):
         return self._journal
 
     @property
-    def session_journal(self) -> Journal:
+    def hook_journal(self) -> Journal:
         """The journal for whoever answers an agent: one that cannot be used raises nothing."""
-        if self._session_journal is None:
-            self._session_journal = open_session_journal(self.root)
-        return self._session_journal
+        if self._hook_journal is None:
+            self._hook_journal = open_hook_journal(self.root)
+        return self._hook_journal
 
-    def use_session_journal(self, journal: Journal) -> None:
+    def use_hook_journal(self, journal: Journal) -> None:
         """Take over a journal that was opened before the brain was needed."""
-        self._session_journal = journal
+        self._hook_journal = journal
 
     @property
     def journal_trouble(self) -> str:
         """Why nothing is remembered of the session that is answered, "" while it is."""
-        return self._session_journal.trouble if self._session_journal else ""
+        return self._hook_journal.trouble if self._hook_journal else ""
 
     @property
     def meaning(self) -> Meaning | None:
@@ -272,10 +272,10 @@ class Layer(SearchIndex):
         """Release the files."""
         with self.lock:
             self._let_go()
-            for journal in (self._journal, self._session_journal):
+            for journal in (self._journal, self._hook_journal):
                 if journal is not None:
                     journal.close()
-            self._journal = self._session_journal = None
+            self._journal = self._hook_journal = None
 
     def encode(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Encode every file that has no vectors yet; ``progress`` is told (files done, to do).

@@ -42,10 +42,10 @@ def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float)
     """Count for each card how many of its items were visible in the answer, and how many not."""
     for layer, card in given:
         shown = [item.state == SHOWN for item in check.items if item.card is card]
-        with layer.session_journal.transaction():
+        with layer.hook_journal.transaction():
             for what, is_shown in ((UNADDRESSED, False), (ADDRESSED, True)):
                 if times := shown.count(is_shown):
-                    layer.session_journal.count(card.id, what, at=at, times=times)
+                    layer.hook_journal.count(card.id, what, at=at, times=times)
 
 
 def count_check(layers: Sequence[Layer], check: Check, *, at: float) -> None:

@@ -175,7 +175,7 @@ def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     every = list(cards)
     if not every or not layer.settings.effect.withhold_harmful:
         return {}
-    totals = layer.session_journal.outcomes.totals([card.id for card in every])
+    totals = layer.hook_journal.outcomes.totals([card.id for card in every])
     suspect = (card for card in every if may_harm(totals.get(card.id, {})))
     effects = (weigh(card, totals[card.id]) for card in suspect)
     where = f"{SUPPRESSED} by [effect] withhold_harmful"

@@ -244,7 +244,7 @@ class _Daemon:
         if brain not in self._warm:
             for layer in brain.layers:
                 layer.prepare()
-                _ = layer.session_journal  # opens it
+                _ = layer.hook_journal  # opens it
             brain.preflight(_SAMPLE, fresh=False, remember=False)
             self._warm.add(brain)
 

@@ -12,7 +12,7 @@ from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.learn.signs import error_excerpt
 from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
-from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, TurnState
+from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
     find_opened,
     find_sure,
@@ -105,7 +105,7 @@ def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     return find_sure(hook.brain, error_excerpt(ended.output), hook.state)
 
 
-def _note_stop(state: TurnState, ended: Event, signals: Sequence[Signal], *, part: str) -> None:
+def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:
     """Note that the next call ends the turn once failures went on; a success takes that back."""
     loud = [signal for signal in signals if signal.level == "escalate"]
     if ended.outcome in DONE:
@@ -115,7 +115,7 @@ def _note_stop(state: TurnState, ended: Event, signals: Sequence[Signal], *, par
 
 
 def _take_made(
-    hook: Hook, state: TurnState, wrote: Sequence[Detected], *, done: bool
+    hook: Hook, state: SessionMemory, wrote: Sequence[Detected], *, done: bool
 ) -> list[list[str]]:
     """Return the mistakes found before the call or in the files that it wrote, if it was done."""
     call = hook.event.call
@@ -133,5 +133,5 @@ def _note_recurrences(hook: Hook, made: Sequence[Sequence[str]]) -> None:
     for layer in hook.brain.layers if made else ():
         for _call, alias, card, _text in made:
             if alias == layer.alias:
-                outcomes = layer.session_journal.outcomes
+                outcomes = layer.hook_journal.outcomes
                 outcomes.note(hook.event.session, card, RECURRED, at=hook.now)

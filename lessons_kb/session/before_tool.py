@@ -43,8 +43,8 @@ from lessons_kb.session.state import (
     Answer,
     Capabilities,
     Hook,
-    TurnState,
-    turn_state,
+    SessionMemory,
+    lend_memory,
 )
 from lessons_kb.session.turn_lessons import (
     MOST,
@@ -118,7 +118,7 @@ def answer(hook: Hook) -> Answer:
         return Answer(stop=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
         spawned = [event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED)]
-        with turn_state(hook.journal, event.session) as state:
+        with lend_memory(hook.journal, event.session) as state:
             state.spawned.append(spawned)
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
@@ -158,7 +158,7 @@ def _hold_or_tell(
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
-                layer.session_journal.forget_context(event.context, unsaid)
+                layer.hook_journal.forget_context(event.context, unsaid)
         refusal, lines = _refuse(state, event.id, can, gates, told_from)
         texts = [(GUARD, refusal)] if refusal else []
         if refusal:  # the call is not made: nobody is asked, and nothing is expected of it
@@ -213,7 +213,7 @@ def _take_stop(hook: Hook) -> str:
 
 
 def _refuse(
-    state: TurnState, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
+    state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
 ) -> tuple[str, tuple[str, ...]]:
     """Return why a call is refused, and lines for the user; no card and file twice in a session.
 
@@ -234,7 +234,7 @@ def _refuse(
     return f"{_REFUSED} {question} {_PASSES}" if question else "", ()
 
 
-def _note_asked(state: TurnState, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
+def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
     """Return what a human is to be asked about, and was not asked about in this session."""
     asked = {key for _call, key in state.asked}
     asking: list[_Concern] = []
@@ -270,13 +270,13 @@ def _files(asking: Iterable[_Concern]) -> list[str]:
 
 
 def _note_shown(
-    hook: Hook, state: TurnState, concerns: Sequence[_Concern]
+    hook: Hook, state: SessionMemory, concerns: Sequence[_Concern]
 ) -> tuple[dict[Found, bool], list[Detected]]:
     """Return the cards and the lines that were not shown in this session, or long ago.
 
     Each card comes with whether it is worth saying again, where the session has it.
     """
-    prompt = hook.brain.layers[0].session_journal.injections.turn(hook.event.context)
+    prompt = hook.brain.layers[0].hook_journal.injections.turn(hook.event.context)
     shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
     keys: dict[str, None] = {}
     new: dict[Found, bool] = {}
@@ -299,7 +299,7 @@ def _note_shown(
 
 def _tell(
     hook: Hook,
-    state: TurnState,
+    state: SessionMemory,
     limits: LessonLimits,
     cards: Mapping[Found, bool],
     seen: Sequence[Detected],

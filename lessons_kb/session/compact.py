@@ -42,7 +42,7 @@ def answer(hook: Hook) -> Answer:
         if hook.journal.events.last_number() == before:
             return NOTHING
         for layer in brain.layers:
-            layer.session_journal.forget_context(event.context)
+            layer.hook_journal.forget_context(event.context)
         state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)

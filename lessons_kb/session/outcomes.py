@@ -13,7 +13,7 @@ from lessons_kb.brain.stats import read_signs
 from lessons_kb.learn.lesson_effect import RECURRED, find_marks
 from lessons_kb.learn.signs import is_about, phrases_of
 from lessons_kb.process.programs import start_drafts
-from lessons_kb.session.state import Hook, turn_state
+from lessons_kb.session.state import Hook, lend_memory
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import log_trouble
@@ -28,7 +28,7 @@ def note_effects(hook: Hook, *, after: int) -> None:
     """
     session = hook.event.session
     layers = hook.brain.layers
-    given = {layer: layer.session_journal.outcomes.given(session) for layer in layers}
+    given = {layer: layer.hook_journal.outcomes.given(session) for layer in layers}
     if not session or not any(given.values()):
         return
     for name, mark in find_marks(hook.event.text):
@@ -38,13 +38,13 @@ def note_effects(hook: Hook, *, after: int) -> None:
             named = [(x, card) for x in given for card in given[x] if _is_called(card, name)]
         if len(named) == 1:  # whoever could mean two lessons means none
             layer, card_id = named[0]
-            layer.session_journal.outcomes.note(session, card_id, mark, at=hook.now)
+            layer.hook_journal.outcomes.note(session, card_id, mark, at=hook.now)
     _note_signs(hook, given, after)
 
 
 def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
     """Note that a card's mistake was seen again, if the session was given the card before."""
-    outcomes = layer.session_journal.outcomes
+    outcomes = layer.hook_journal.outcomes
     if session and card in outcomes.given(session):
         outcomes.note(session, card, RECURRED, at=at)
 
@@ -54,7 +54,7 @@ def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[L
 
     Each brain counts turns from when it was first asked: how many came since is comparable.
     """
-    rows = [(x, *row) for x in layers for row in x.session_journal.injections.ranked(session)]
+    rows = [(x, *row) for x in layers for row in x.hook_journal.injections.ranked(session)]
     latest = min((since for _layer, since, _rank, _card in rows), default=0)
     ranked: dict[int, list[tuple[Layer, str]]] = {}
     for layer, since, rank, card in rows:
@@ -85,7 +85,7 @@ def _note_signs(hook: Hook, given: Mapping[Layer, Mapping[str, float]], after: i
             since = firsts[card.id]
             for sign in signs:
                 if sign.at >= since + sign.spoken and is_about(sign, phrases):
-                    layer.session_journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
+                    layer.hook_journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
                     break
 
 
@@ -105,7 +105,7 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
                 if draft.card:
                     note_return(layer, session, draft.card, at=draft.at)
             if fresh := sum(draft.id not in known for draft in made):
-                with turn_state(layer.session_journal, session) as state:
+                with lend_memory(layer.hook_journal, session) as state:
                     state.drafted += fresh
     except Exception as error:  # nobody watches this process
         log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")

@@ -22,7 +22,7 @@ from lessons_kb.session.state import (
     OUTLIVE_A_PROMPT,
     Answer,
     Hook,
-    TurnState,
+    SessionMemory,
 )
 from lessons_kb.session.turn_lessons import find_homes, find_place, find_titles, note_given
 from lessons_kb.store.journal import prepare, prepare_record
@@ -64,7 +64,7 @@ def answer(hook: Hook) -> Answer:
         if state is None:
             return NOTHING
         for layer in brain.layers:
-            layer.session_journal.next_turn(event.context)
+            layer.hook_journal.next_turn(event.context)
         state.cards = note_given(hook, given, block.tokens)
         note_offered(offered, event.context, at=hook.now)
         state.near = [
@@ -85,7 +85,7 @@ def answer(hook: Hook) -> Answer:
 
 
 @contextmanager
-def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[TurnState | None]:
+def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemory | None]:
     """Journal a prompt and begin its turn; None if it was journalled before, and answered."""
     event = hook.event
     with hook.transaction() as state:
@@ -123,7 +123,7 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
     unheard = {card for _root, card in state.cards} if waits or noted else set()
     for layer in hook.brain.layers:
         cards = unheard if hook.can.lasting else None
-        layer.session_journal.forget_context(event.context, cards, opened=False)
+        layer.hook_journal.forget_context(event.context, cards, opened=False)
 
 
 def _ask(hook: Hook, prompt: str) -> Asking | None:
@@ -162,7 +162,7 @@ def _answer_alone(
     return Answer(context=context, block=block, trouble=f"{type(error).__name__}: {error}")
 
 
-def _remember_served(state: TurnState, asking: Asking | None, block: Preflight) -> None:
+def _remember_served(state: SessionMemory, asking: Asking | None, block: Preflight) -> None:
     """Remember the server's lessons that were given: no file here holds them."""
     told = {one["id"]: one for one in asking.told} if asking is not None else {}
     given = [told[hit.card.id] for hit in block.lessons if hit.card.id in told]

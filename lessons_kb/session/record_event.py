@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from lessons_kb.guards.session_guards import Watch
 from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.model import Event, Signal
-from lessons_kb.session.state import Hook, HookEvent, TurnState, read_state
+from lessons_kb.session.state import Hook, HookEvent, SessionMemory, read_memory
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.transcripts.codex_rollouts import read_number, read_origin
@@ -47,7 +47,7 @@ class Missed:
     steps: Mapping[str, str] = field(default_factory=dict)
     """Call → what the calls of one message have in common, the latest last."""
 
-    def note(self, state: TurnState) -> None:
+    def note(self, state: SessionMemory) -> None:
         """Let the next hook begin where this reading ended.
 
         A hook that read less at the same time may set it back: what is read twice is journalled
@@ -130,7 +130,7 @@ def find_origin(hook: Hook) -> str:
     origin, end = ("", 0) if start else read_origin(data.partition(b"\n")[0])
     if not origin:
         return ""
-    record = read_state(hook.journal, origin).transcript
+    record = read_memory(hook.journal, origin).transcript
     copied, _start = read_tail(record, 0, limit=LOOK_BACK_BYTES)
     last = read_number(copied.rstrip().rpartition(b"\n")[2])
     return origin if last is not None and last < end else ""
@@ -168,7 +168,7 @@ def prepared(events: Iterable[Event], part: str) -> list[Seen]:
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
-def see(hook: Hook, state: TurnState, events: Sequence[Seen]) -> list[Signal]:
+def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal]:
     """Journal events in order and return what the guards say about those that are new.
 
     Called within a transaction: no other hook sees or changes the guards meanwhile.

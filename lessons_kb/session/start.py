@@ -8,7 +8,7 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
 from lessons_kb.session.outcomes import count_drafts
 from lessons_kb.session.record_event import Missed, find_origin, skip_record
-from lessons_kb.session.state import NOTHING, Answer, Hook, read_state
+from lessons_kb.session.state import NOTHING, Answer, Hook, read_memory
 from lessons_kb.session.turn_lessons import find_titles
 
 _ANSWERS = 2_000
@@ -27,11 +27,11 @@ def answer(hook: Hook) -> Answer:
         return prompt.answer(hook)
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
     copied = (find_origin(hook) or _find_answering(hook)) if event.forked else ""
-    known = read_state(journal, copied)
+    known = read_memory(journal, copied)
     count = count_drafts(hook)
     titles = find_titles(hook) if event.takes_context else ""
     for layer in hook.brain.layers if copied else ():  # a copy has the lessons of the other
-        layer.session_journal.copy_context(copied, event.context)
+        layer.hook_journal.copy_context(copied, event.context)
     with hook.transaction() as state:
         record.note(state)
         if copied:

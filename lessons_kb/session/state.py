@@ -20,7 +20,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
-from lessons_kb.store.journal import SESSION_PATIENCE, SESSION_STATE, Journal, open_session_journal
+from lessons_kb.store.journal import SESSION_PATIENCE, SESSION_STATE, Journal, open_hook_journal
 from lessons_kb.store.scan import cache_dir
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
@@ -193,7 +193,7 @@ class Hook:
         self._find = find
         self._brain: Layers | None = None
         self._journal: Journal | None = None
-        self._state: TurnState | None = None
+        self._state: SessionMemory | None = None
 
     @property
     def brain(self) -> Layers:
@@ -203,7 +203,7 @@ class Hook:
         elif self._brain is None:
             self._brain = Layers.open(*self._roots, directory=self.event.directory)
             if self._journal is not None:
-                self._brain.layers[0].use_session_journal(self._journal)
+                self._brain.layers[0].use_hook_journal(self._journal)
                 self._journal = None
         return self._brain
 
@@ -211,10 +211,10 @@ class Hook:
     def journal(self) -> Journal:
         """The journal of the nearest trusted brain, opened without opening that brain."""
         if self._brain is not None or self._find is not None:
-            return self.brain.layers[0].session_journal
+            return self.brain.layers[0].hook_journal
         if self._journal is None:
             patience = _PATIENCE.get(self.event.what, SESSION_PATIENCE)
-            self._journal = open_session_journal(self._roots[0], patience=patience)
+            self._journal = open_hook_journal(self._roots[0], patience=patience)
         return self._journal
 
     @cached_property
@@ -249,16 +249,16 @@ class Hook:
         return Event(**{"kind": kind, "scope": self.scope, **said, **more})
 
     @property
-    def state(self) -> TurnState:
+    def state(self) -> SessionMemory:
         """The session's memory as it was last read: to look at, not to change."""
         if self._state is None:
-            self._state = read_state(self.journal, self.event.context)
+            self._state = read_memory(self.journal, self.event.context)
         return self._state
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[TurnState]:
-        """Lend the session's memory as it is now, to change it; see ``turn_state``."""
-        with turn_state(self.journal, self.event.context) as state:
+    def transaction(self) -> Iterator[SessionMemory]:
+        """Lend the session's memory as it is now, to change it; see ``lend_memory``."""
+        with lend_memory(self.journal, self.event.context) as state:
             self._state = state
             yield state
 
@@ -301,7 +301,7 @@ OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
 
 
 @dataclass(kw_only=True, slots=True)
-class TurnState:
+class SessionMemory:
     """The memory of a session between its hooks. Change it within ``Hook.transaction`` only."""
 
     after: int = 0
@@ -358,7 +358,7 @@ class TurnState:
     offset: int = 0
 
     @classmethod
-    def from_json(cls, kept: str) -> TurnState:
+    def from_json(cls, kept: str) -> SessionMemory:
         """Return what ``to_json`` wrote; what is of another kind is left out."""
         state = cls()
         try:
@@ -476,14 +476,14 @@ def _mark(text: str) -> str:
     return f"after {crc32(text.encode()):08x}"
 
 
-_MOST = {one.name: 500 for one in fields(TurnState)}
+_MOST = {one.name: 500 for one in fields(SessionMemory)}
 _MOST |= {"served": 16, "brought": 64, "steps": 32}
 _MOST |= dict.fromkeys(("matched", "held", "spawned", "waiting", "named"), 8)
 """Field → how many of its entries are remembered, if it has any."""
 
 
 @contextlib.contextmanager
-def turn_state(journal: Journal, session: str) -> Iterator[TurnState]:
+def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
     """Lend the session's state within one immediate transaction and keep what became of it.
 
     All other hooks of the brain wait meanwhile: see ``Database.transaction`` for what may not be
@@ -491,13 +491,13 @@ def turn_state(journal: Journal, session: str) -> Iterator[TurnState]:
     """
     with journal.transaction():
         kept = journal.guard_state(session, SESSION_STATE)
-        state = TurnState.from_json(kept)
+        state = SessionMemory.from_json(kept)
         yield state
         after = state.to_json()
         if after != kept:
             journal.keep_guard_state(session, after, SESSION_STATE)
 
 
-def read_state(journal: Journal, session: str) -> TurnState:
+def read_memory(journal: Journal, session: str) -> SessionMemory:
     """Return the session's state as it is now: to look at, not to change."""
-    return TurnState.from_json(journal.guard_state(session, SESSION_STATE))
+    return SessionMemory.from_json(journal.guard_state(session, SESSION_STATE))

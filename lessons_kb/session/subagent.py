@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lessons_kb.session import prompt
-from lessons_kb.session.state import NOTHING, Answer, Hook, turn_state
+from lessons_kb.session.state import NOTHING, Answer, Hook, lend_memory
 from lessons_kb.session.turn_lessons import find_titles
 
 
@@ -19,7 +19,7 @@ def answer(hook: Hook) -> Answer:
     event = hook.event
     if not event.part:
         return NOTHING
-    with turn_state(hook.journal, event.session) as state:
+    with lend_memory(hook.journal, event.session) as state:
         asked = next((pair for pair in state.spawned if pair[0] == event.tool), None)
         if asked is not None:
             state.spawned.remove(asked)

@@ -20,7 +20,7 @@ from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_sure
-from lessons_kb.session.state import Hook, TurnState, turn_state
+from lessons_kb.session.state import Hook, SessionMemory, lend_memory
 from lessons_kb.store.journal import OPENED
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.redact import redact
@@ -45,7 +45,7 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
     return text[:_MAX_TEXT]
 
 
-def find_sure(brain: Layers, text: str, state: TurnState) -> list[Found]:
+def find_sure(brain: Layers, text: str, state: SessionMemory) -> list[Found]:
     """Return the lesson that a text brings, if any, for a turn in which few were given so."""
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return []
@@ -72,7 +72,7 @@ class LessonLimits:
 def read_limits(brain: Layers) -> LessonLimits:
     """Return the limits of the brains, and open their journals."""
     for layer in brain.layers:
-        _ = layer.session_journal
+        _ = layer.hook_journal
     settings = {layer: layer.settings.preflight for layer in brain.layers}
     after = {layer: one.reinject_after for layer, one in settings.items()}
     return LessonLimits(packing=settings[brain.layers[0]], reinject_after=after)
@@ -82,9 +82,9 @@ def find_known(hook: Hook, limits: LessonLimits) -> dict[Layer, set[tuple[str, s
     """Return (card id, digest) of the lessons that the session still has, by their brain."""
     known = {}
     for layer, after in limits.reinject_after.items():
-        turn = layer.session_journal.injections.turn(hook.event.context)
+        turn = layer.hook_journal.injections.turn(hook.event.context)
         since = turn - after
-        known[layer] = layer.session_journal.in_context(hook.event.context, since_turn=since)
+        known[layer] = layer.hook_journal.in_context(hook.event.context, since_turn=since)
     return known
 
 
@@ -119,9 +119,9 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
         row = (hit.card.id, card_digest(hit.card), tokens // len(given))
         rows.setdefault(layer, []).append((rank, row))
     for layer, cards in rows.items():
-        layer.session_journal.record_injections(
+        layer.hook_journal.record_injections(
             hook.event.context,
-            turn=layer.session_journal.injections.turn(hook.event.context),
+            turn=layer.hook_journal.injections.turn(hook.event.context),
             at=int(hook.now),
             cards=[row for _rank, row in cards],
             ranks=[rank for rank, _row in cards],
@@ -269,7 +269,7 @@ def _names(path: str) -> tuple[str, ...]:
     return path, posixpath.splitext(path)[0], file, posixpath.splitext(file)[0]
 
 
-def note_opened(state: TurnState, session: str, found: Sequence[Found], *, at: float) -> None:
+def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, at: float) -> None:
     """Note that a session has read cards: they count as given in this turn.
 
     Those that may not be given are passed over.
@@ -277,7 +277,7 @@ def note_opened(state: TurnState, session: str, found: Sequence[Found], *, at: f
     for layer, card in found:
         if not card.is_injectable:
             continue
-        journal, row = layer.session_journal, (card.id, card_digest(card))
+        journal, row = layer.hook_journal, (card.id, card_digest(card))
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
             journal.record_injections(
@@ -289,5 +289,5 @@ def note_opened(state: TurnState, session: str, found: Sequence[Found], *, at: f
 
 def note_shown(brain: Layers, session: str, found: Found, *, at: float) -> None:
     """Note that a command or tool of ours has shown a session a card."""
-    with turn_state(brain.layers[0].session_journal, session) as state:
+    with lend_memory(brain.layers[0].hook_journal, session) as state:
         note_opened(state, session, [found], at=at)

@@ -813,7 +813,7 @@ _RECALLED = (
 """What memory takes over from a file that can be read and not written."""
 
 
-def open_session_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
+def open_hook_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
     """Return the journal of the brain at ``root`` as what an agent waits for uses it.
 
     Nothing is raised for a file that cannot be used, see ``Journal.trouble``.

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from lessons_kb.store.journal import open_session_journal
+from lessons_kb.store.journal import open_hook_journal
 from lessons_kb.store.user_state import user_brain
 from tests.kit import Claude, make_brain, write
 
@@ -22,7 +22,7 @@ def counts(project):
     """Return how often something is counted of the card."""
 
     def find(what):
-        with contextlib.closing(open_session_journal(str(project))) as journal:
+        with contextlib.closing(open_hook_journal(str(project))) as journal:
             return sum(times for _card, name, _day, times in journal.counts(CARD) if name == what)
 
     return find

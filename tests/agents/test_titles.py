@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from lessons_kb.store.journal import open_session_journal
+from lessons_kb.store.journal import open_hook_journal
 from lessons_kb.store.user_state import user_brain
 from tests.agents.conftest import context_of
 from tests.kit import make_brain, write
@@ -122,7 +122,7 @@ def test_a_selection_says_that_it_is_one(claude, project):
         card = f"---\ntype: lesson\ntitle: The lesson of case {number}\n---\n\nText.\n"
         write(project, f"lessons/case-{number}.md", card)
     write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\n")
-    with contextlib.closing(open_session_journal(str(project))) as journal:
+    with contextlib.closing(open_hook_journal(str(project))) as journal:
         given = [("lessons/case-7.md", "", 0)]
         for _time in range(9):
             journal.record_injections("s0", turn=1, at=1, cards=given)
@@ -165,7 +165,7 @@ SHELL = {"gemini-cli": "run_shell_command", "copilot-cli": "bash", "opencode": "
 
 
 def injections(project):
-    with contextlib.closing(open_session_journal(str(project))) as journal:
+    with contextlib.closing(open_hook_journal(str(project))) as journal:
         return journal.injections.of("s1")
 
 

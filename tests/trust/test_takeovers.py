@@ -249,8 +249,8 @@ def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(tmp_path: pat
     repo = repository(tmp_path / "repo", GOOD)
     trust(str(repo), made=True)
     workspace = Workspace(os.sep)
-    journal = workspace.find(str(repo)).layers[0].session_journal
-    assert workspace.find(str(repo)).layers[0].session_journal is journal
+    journal = workspace.find(str(repo)).layers[0].hook_journal
+    assert workspace.find(str(repo)).layers[0].hook_journal is journal
     old = state_dir(str(repo))
     while repo.exists():  # the watcher of the brain may be writing its index
         shutil.rmtree(repo, ignore_errors=True)
@@ -264,7 +264,7 @@ def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(tmp_path: pat
     event |= {"prompt": PROMPT, "prompt_id": "p"}
     output, _ = answer_event("claude-code", json.dumps(event), {}, find=find)
     assert SAID in output
-    told = workspace.find(str(repo)).layers[0].session_journal
+    told = workspace.find(str(repo)).layers[0].hook_journal
     assert told is not journal
     assert os.path.isfile(os.path.join(state_dir(str(repo)), "journal.db"))
     workspace.close()
