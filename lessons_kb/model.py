@@ -13,6 +13,7 @@ SEVERITIES = ("low", "medium", "high")
 SOURCES = ("curated", "auto")
 STATUSES = ("active", "ignored", "archived")
 GATES = ("none", "ask", "once")
+NO_GATE, ASK_GATE, ONCE_GATE = GATES
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
@@ -67,7 +68,9 @@ class Card:
     """ISO date."""
     examples: tuple[str, ...] = ()
     """Tasks in which the mistake happened, oldest first, at most five."""
-    gate: str = "none"
+    gate: str = NO_GATE
+    """One of GATES. Before a call that the card is about: ASK_GATE, of high severity, has the user
+    asked; ONCE_GATE refuses it, and it passes when it is proposed again."""
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None

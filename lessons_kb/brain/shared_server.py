@@ -25,7 +25,7 @@ from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.detect.matcher import Change, Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError
-from lessons_kb.model import GATES, KINDS, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
+from lessons_kb.model import GATES, KINDS, NO_GATE, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
 from lessons_kb.store.settings import (
     ServerSettings,
     note_failure,
@@ -68,7 +68,7 @@ def take_card(lesson: Mapping[str, Any], *, name: str, gate: bool, detect: bool)
     except InputError:
         gate = False
     if not gate:
-        told.update(gate="none", paths=[])
+        told.update(gate=NO_GATE, paths=[])
     if detect:
         told["detect"] = [data for data, _pattern in _patterns(lesson.get("detect"))]
     return {key: told[key] for key in _USED}
@@ -90,7 +90,7 @@ def read_card(told: Told) -> Card:
         shown_by=shown_by if usable else (),
         conditional=told.get("conditional") is True,
         paths=_lines(told.get("paths", ())),
-        gate=told["gate"] if told.get("gate") in GATES else "none",
+        gate=told["gate"] if told.get("gate") in GATES else NO_GATE,
         detect=tuple(pattern for _data, pattern in _patterns(told.get("detect", ()))),
     )
 
@@ -135,7 +135,7 @@ def find_in_call(
 
     ``files`` are relative to the project root; each card comes with its files, or its matches.
     """
-    globs = [(card, compile_globs(card.paths)) for card in cards if card.gate != "none"]
+    globs = [(card, compile_globs(card.paths)) for card in cards if card.gate != NO_GATE]
     guarded = [
         (card, found)
         for card, compiled in globs

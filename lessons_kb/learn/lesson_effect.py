@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import exp, lgamma, log, log1p
 
 from lessons_kb.data import read_patterns
-from lessons_kb.model import Card
+from lessons_kb.model import NO_GATE, Card
 from lessons_kb.text.sentences import split_sentences
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "never used")
@@ -335,7 +335,7 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     if verdict != "helps" and effect.after.times >= MIN_RETURNS:
         if card.severity != "high":
             return "promote", "it keeps coming back; raise its severity"
-        if card.gate == "none" and card.paths:
+        if card.gate == NO_GATE and card.paths:
             return "promote", "it keeps coming back; require permission for its files (gate: ask)"
         return "edit", "it keeps coming back; improve its checklist"
     if idle and verdict == "never used":

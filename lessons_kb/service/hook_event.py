@@ -149,8 +149,9 @@ def _read_event(
     project = next((p for p in projects if os.path.isabs(p) and os.path.isdir(p)), "")
     directory = project or named or cwd
     event.cwd = event.cwd or here or directory
-    pin = f"{row.name} {event.session}"
-    event.directory = project or pin_directory(pin, directory, look=not user)
+    # Pinned even where the agent names its project: the pin also tells when the session began.
+    pinned = pin_directory(f"{row.name} {event.session}", directory, look=not user)
+    event.directory = project or pinned
     return event
 
 

@@ -33,7 +33,7 @@ from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.tool_calls import find_changes, find_documents, find_folder, parse_call
-from lessons_kb.model import SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.state import (
     BLOCK,
@@ -98,7 +98,7 @@ class _Concern:
     @property
     def asks(self) -> bool:
         """Whether a human is asked before the call."""
-        return self.card.gate == "ask" and self.card.severity == "high"
+        return self.card.gate == ASK_GATE and self.card.severity == "high"
 
     @property
     def marks(self) -> list[str]:
@@ -224,7 +224,7 @@ def _refuse(
     for one in gates if can.refuse else ():
         unexplained = can.ask and not can.explains and one.asks
         new = set(one.files.values()) - refused
-        if new and (one.card.gate == "once" or unexplained):
+        if new and (one.card.gate == ONCE_GATE or unexplained):
             state.refused += [[call, key] for key in new]
             held.append(one)
     question = _question(held, directory)
@@ -397,7 +397,7 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Layers, list[_Concern]]:
     if any(_is_stale(one.layer, one.card) for one in concerns):
         brain = freshen(brain)[0]
         concerns = _find_local(brain, call)
-    served = (one for one in hook.state.served if one.get("gate") == "ask" or one.get("detect"))
+    served = (one for one in hook.state.served if one.get("gate") != NO_GATE or one.get("detect"))
     if cards := [read_card(one) for one in served]:
         guarded, matches = find_in_call(cards, call.changed, call.placed(), call.commands)
         layer = brain.layers[0]

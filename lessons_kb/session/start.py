@@ -36,6 +36,7 @@ def answer(hook: Hook) -> Answer:
         record.note(state)
         if copied:
             state.shown, state.asked = state.shown or known.shown, state.asked or known.asked
+            state.refused = state.refused or known.refused
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles), hook.can)
         if count and not state.offered:

@@ -556,6 +556,7 @@ _FORGET_EVERY = 64
 def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     """Return the directory that was pinned at the session's first event, ``directory`` if now.
 
+    Of a session without a pin ``is_silenced`` cannot tell when it began.
     A pin that cannot be written or that names no folder any more leaves ``directory`` as it is;
     unless we may ``look``, whatever it names is taken for a folder of another machine.
     """

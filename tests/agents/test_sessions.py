@@ -207,8 +207,8 @@ def test_a_whole_session(script, enter):
     assert [bool(context_of(output)) for _, output, _ in outputs] == resumed
 
 
-@pytest.mark.parametrize("scope", ["user", "project"])
-def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire):
+@pytest.mark.parametrize(("scope", "named"), [("user", False), ("project", False), ("user", True)])
+def test_uninstall_silences_the_sessions_that_run(script, scope, named, project, fire):
     """An agent goes on with the hooks that it read when it started, and is not to be told."""
     request = Request(
         agent=script.agent,
@@ -219,11 +219,13 @@ def test_uninstall_silences_the_sessions_that_run(script, scope, project, fire):
     happens = [script.start("startup"), script.asked(PROMPT, 1), script.edited(1)]
     happens += [script.failed(number) for number in (1, 2, 3)] + [script.stopped()]
 
+    environment = dict.fromkeys(AGENTS[script.agent].project if named else (), str(project))
+
     def said():
-        return [output for payload in happens if (output := fire(script.agent, payload))]
+        return [one for payload in happens if (one := fire(script.agent, payload, environment))]
 
     install(request)
-    fire(script.agent, script.start("startup"))
+    fire(script.agent, script.start("startup"), environment)
     uninstall(replace(request, scope="user" if scope == "project" else "project"))  # nothing there
     uninstall(request)
     assert said() == []

@@ -332,6 +332,14 @@ def test_what_it_may_ask_and_look_for_is_the_users_to_allow(
     assert ("`retry(payment)`" in said.context and SERVED in said.context) == (allowed == "detect")
 
 
+def test_it_may_refuse_once_without_a_pattern(prompt, settings, claude, server):
+    settings(gate="true")
+    server.lessons = [{**GUARDING, "gate": "once", "detect": []}]
+    prompt("retry the payment with an idempotency key")
+    assert SERVED in claude.edit("payments/a.py").refused
+    assert not claude.edit("payments/a.py", 2).refused
+
+
 READ = {"cursor": {"tool_output": "{}"}, "vscode": {"tool_response": "x"}}
 """Agents that take no context with a prompt: it comes with the next event that can carry it."""
 
