@@ -1,7 +1,7 @@
 """``lessons-hook AGENT``: hand one event to the daemon and print its answer; always exit with 0.
 
-Without an answer, a fresh Python answers by the same code. Agents start this file for every event
-under ``python -I -S``: it imports only what is built in, and ``_socket``.
+Without an answer, a fresh Python answers by the same code; service/daemon.py tells the protocol.
+Agents start this file under ``python -I -S``: it imports only what is built in, and ``_socket``.
 """
 
 import sys

@@ -104,24 +104,22 @@ def pack(
     ``hits`` and ``notes`` (hit, text of its file) come ranked and judged, best first.
     ``frequencies`` (document frequency of the query's terms) and ``size`` (documents in the brain)
     weigh what a shortened card or an excerpt keeps. ``max_chars`` is a second ceiling, in
-    characters. ``in_context`` names what the session has been given, as `shown_name` does; it
+    characters. ``in_context`` names the lessons that the session has, as `shown_name` does; each
     still takes its place among the ``max_lessons``, or a repeated prompt would bring up ever
     weaker ones. ``closings`` is the request that the agent close each item; with it, items have
-    numbers: ``L1.2`` is the second of the first lesson's checklist. Without ``alone`` notes are
-    given only beside a lesson. ``sources`` names the files that a lesson was imported from: they
-    would say the same once more.
+    numbers: ``L1.2`` is the second of the first lesson's checklist. A note is given as often as it
+    fits, for each prompt has its own excerpt; without ``alone`` only beside a lesson. ``sources``
+    names the files that a lesson was imported from: they would say the same once more.
     """
     weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten nothing
     block = _Block(settings, counter, max_chars, weigh, closings)
     if not (
-        settings.context
-        and settings.max_notes > 0
-        and any(hit.passed and shown_name(hit) not in in_context for hit, _ in notes)
+        settings.context and settings.max_notes > 0 and any(hit.passed for hit, _ in notes)
     ):  # without a note to give, lessons need not leave room
         block.share = block.budget
     block.add_lessons(hits, in_context)
     block.add_offers(offers)
-    block.add_notes(notes, in_context, alone=alone, sources=sources)
+    block.add_notes(notes, alone=alone, sources=sources)
     return Preflight(
         text="\n".join(block.lines),
         lessons=tuple(block.lessons),
@@ -218,7 +216,6 @@ class _Block:
     def add_notes(
         self,
         notes: Sequence[tuple[Hit, str]],
-        in_context: Collection[str],
         *,
         alone: bool,
         sources: Callable[[Hit], Collection[str]],
@@ -237,8 +234,6 @@ class _Block:
                 self.withhold(hit, NEVER_ALONE)
             elif hit.card.id.rpartition("/")[2] in imported:
                 self.withhold(hit, "a lesson imported from it is in the block")
-            elif shown_name(hit) in in_context:
-                self.withhold(hit, IN_CONTEXT)
             elif len(chosen) >= self.settings.max_notes:
                 self.withhold(hit, f"beyond max_notes = {self.settings.max_notes}")
             else:

@@ -3,6 +3,27 @@
 One per user, installation and state folder. It is started by the first hook that finds none and
 ends by itself: after 15 idle minutes, when a file of this package changes, or when told. Clients
 never depend on it; what goes wrong here is logged, and the client answers in a fresh process.
+
+A client (``hook_client.ask``) connects, sends one message, and shuts down its side. Messages are
+fields, each behind its length in four bytes (``hook_client.pack``):
+
+1. the identity (``hook_client.identity``): who asks whom, by which protocol, in which boot;
+2. until when the daemon may begin, in seconds of the monotonic clock: it is the same for both, as
+   the identity holds the boot;
+3. the agent; or ``STATUS`` or ``STOP``, then nothing follows, and ``BEGUN`` does not come;
+4. the client's working directory;
+5. the event, as the agent sent it;
+6. and all further ones: ``NAME=value`` of each variable that an answer may depend on.
+
+The daemon sends ``BEGUN`` once it has found and prepared the brains, or knows that there are none,
+and before anything is noted: from then on the client waits longer. Then come what is for the agent,
+what is for its log, and "whole". An answer without "whole" is none.
+
+Until ``BEGUN`` the daemon may decline: it closes the connection, for an identity that is not its
+own, another user, too many connections, files of the package that were replaced, a time that is
+over, or a brain that is not to be answered here or has unusable settings. The client declines by
+leaving: ``BEGUN`` cannot be sent then. Either way the client answers in a fresh process, which is
+told (``AGAIN_VARIABLE``) that a daemon may have noted the event without an answer being heard.
 """
 
 from __future__ import annotations

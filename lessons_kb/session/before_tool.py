@@ -1,7 +1,24 @@
 """Before an edit or a command: the cards that guard its files, and those whose mistake it makes.
 
-What the session has already been given is said again here, in short. A call is held, by a question
-to the user or by one refusal, before changes alone: what only reads never is.
+What only reads is never held. For each card and file, or card and line, of a session:
+
+====  =============================  =========================  ============================
+gate  the first call                 a later call               a call that heeds the card
+====  =============================  =========================  ============================
+none  passes                         passes                     passes
+once  is refused, or passes where    passes                     passes; the next one that
+      the agent takes no refusal                                does not is refused
+ask   the user is asked (1)          passes                     passes; the next one that
+                                                                does not is asked about
+====  =============================  =========================  ============================
+
+(1) If the card is of high severity, else as "none". Where the dialog does not show the reason, the
+call is refused and the user is asked about the next one. Where nobody can answer, the model is
+told so and the call passes. A user who declined is asked again.
+
+A call heeds a card if it shows each item (``shown_by``); one that makes the card's mistake never
+does. Whatever becomes of the call, the model is given the card if the session lacks it, else a
+reminder; at a later call nothing, until some prompts have passed.
 """
 
 from __future__ import annotations
@@ -154,7 +171,7 @@ def _hold_or_tell(
     mistakes = [one.mistake for one in concerns if one.mistake]
     afters = [(one, tell_after(one, told_from)) for one in mistakes if call.changes]
     done = _find_done(hook, limits, [*((one.layer, one.card) for one in concerns), *late])
-    context, block = "", None
+    message, block = "", None  # for the model: the reason of a refusal, or context
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
@@ -166,19 +183,19 @@ def _hold_or_tell(
         if before is not None:
             state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
         asking = _note_asked(state, event.id if can.ask else "", gates)
-        new, seen = _note_shown(hook, state, concerns)
+        new, new_mistakes = _note_shown(hook, state, concerns)
         late = state.note_late(event.id, late)
-        if new or seen or late:
+        if new or new_mistakes or late:
             cards = new | dict.fromkeys(late, True)
-            block, said = _tell(hook, state, limits, cards, seen, told_from, done)
+            block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
             texts += said
-        question = _question(asking, told_from)
+        question = _name_reason(asking, told_from)
         if question and not can.ask and can.context:
             texts.append((GUARD, f"{_NOBODY} {question}"))
         if mistakes or new or late or texts:
-            context = state.deliver(texts, can)
-        if context and question and event.id and can.ask:
-            state.held.append([event.id, context])
+            message = state.deliver(texts, can)
+        if message and question and event.id and can.ask:
+            state.held.append([event.id, message])
         # What a human decides, or is told with the result anyway, is not told once more.
         told = (can.ask and question) or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
@@ -188,11 +205,11 @@ def _hold_or_tell(
         is_file = any(not one.mistake for one in asking)
         proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
         ask = f"{_PERMISSION} {question} {proceed}"
-    if not (context or ask or (block is not None and block.lessons)):
+    if not (message or ask or (block is not None and block.lessons)):
         return NOTHING
     if refusal:
-        return hook.say(brain, refuse=context, block=block, lines=lines)
-    return hook.say(brain, context=context, ask=ask, block=block)
+        return hook.say(brain, refuse=message, block=block, lines=lines)
+    return hook.say(brain, context=message, ask=ask, block=block)
 
 
 def _take_stop(hook: Hook) -> str:
@@ -227,11 +244,11 @@ def _refuse(
         if new and (one.card.gate == ONCE_GATE or unexplained):
             state.refused += [[call, key] for key in new]
             held.append(one)
-    question = _question(held, directory)
+    reason = _name_reason(held, directory)
     if any(one.asks for one in held):
-        line = f"{_PERMISSION} {question}"
+        line = f"{_PERMISSION} {reason}"
         return f"{line} {_ASKED_NEXT}", (line,)
-    return f"{_REFUSED} {question} {_PASSES}" if question else "", ()
+    return f"{_REFUSED} {reason} {_PASSES}" if reason else "", ()
 
 
 def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
@@ -251,22 +268,22 @@ def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) 
     return asking
 
 
-def _question(asking: Sequence[_Concern], directory: str) -> str:
-    """Return which lessons want a permission for which files or lines, and where they lie."""
-    mistakes = [one.mistake for one in asking if one.mistake]
+def _name_reason(held: Sequence[_Concern], directory: str) -> str:
+    """Return before what a call is held, by which lessons, and where they lie; "" for none."""
+    mistakes = [one.mistake for one in held if one.mistake]
     places = [f"{name_place(one.matches[0])} is added or run" for one in mistakes[:_MAX_NAMED]]
-    if files := _files(asking):
+    if files := _files(held):
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
-    cards = list(dict.fromkeys((one.layer, one.card) for one in asking))[:_MAX_NAMED]
+    cards = list(dict.fromkeys((one.layer, one.card) for one in held))[:_MAX_NAMED]
     lessons = [name_card(layer, card, directory) for layer, card in cards]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
-def _files(asking: Iterable[_Concern]) -> list[str]:
+def _files(held: Iterable[_Concern]) -> list[str]:
     """Return the guarded files, each once."""
-    return list(dict.fromkeys(file for one in asking if not one.mistake for file in one.files))
+    return list(dict.fromkeys(file for one in held if not one.mistake for file in one.files))
 
 
 def _note_shown(
@@ -280,10 +297,10 @@ def _note_shown(
     shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
     keys: dict[str, None] = {}
     new: dict[Found, bool] = {}
-    seen: list[Detected] = []
+    new_mistakes: list[Detected] = []
     for one in concerns:
         if one.mistake and not shown.issuperset(one.marks):
-            seen.append(one.mistake)
+            new_mistakes.append(one.mistake)
             keys |= dict.fromkeys(one.marks)
         if not shown.issuperset(one.files.values()):
             # Of the many files of a broad pattern the first one is worth saying it again.
@@ -294,7 +311,7 @@ def _note_shown(
             new[found] = new.get(found, False) or not known
             keys |= dict.fromkeys(one.files.values())
     state.shown += [[hook.event.id, key, prompt] for key in keys if key not in shown]
-    return new, seen
+    return new, new_mistakes
 
 
 def _tell(
@@ -302,7 +319,7 @@ def _tell(
     state: SessionMemory,
     limits: LessonLimits,
     cards: Mapping[Found, bool],
-    seen: Sequence[Detected],
+    new_mistakes: Sequence[Detected],
     directory: str,
     done: Container[str],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
@@ -320,7 +337,7 @@ def _tell(
     if not hook.can.lines:
         state.named += map(shown_name, block.lessons)
     named = {hit.card.id for hit in block.lessons} | set(reminders)
-    texts = [(MATCH, tell_before(seen, directory, given=named))] if seen else []
+    texts = [(MATCH, tell_before(new_mistakes, directory, given=named))] if new_mistakes else []
     texts += [(BLOCK, block.text)] if block.text else []
     return block, texts + [(GUARD, text) for text in reminders.values()]
 
@@ -403,7 +420,7 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Layers, list[_Concern]]:
         layer = brain.layers[0]
         mistakes = [Detected(layer=layer, card=card, matches=found) for card, found in matches]
         concerns += map(_concern_of, mistakes)
-        concerns += (_guard(layer, card, files) for card, files in guarded)
+        concerns += (_make_concern(layer, card, files) for card, files in guarded)
         concerns.sort(key=lambda one: not one.mistake)
     return brain, concerns
 
@@ -414,7 +431,7 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
     def search(one: Layer) -> list[_Concern]:
         matching = one.guarding(call.changed)
         cards = find_usable(one, matching, brain.project)
-        return [_guard(one, card, matching[n]) for n, card in cards.items()]
+        return [_make_concern(one, card, matching[n]) for n, card in cards.items()]
 
     concerns = [*map(_concern_of, find_detected(brain, call.placed(), call.commands))]
     for layer in brain.layers if call.changed else ():
@@ -434,10 +451,10 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
 
 def _concern_of(mistake: Detected) -> _Concern:
     files = [match.path for match in mistake.matches]
-    return replace(_guard(mistake.layer, mistake.card, files), mistake=mistake)
+    return replace(_make_concern(mistake.layer, mistake.card, files), mistake=mistake)
 
 
-def _guard(layer: Layer, card: Card, files: Iterable[str]) -> _Concern:
+def _make_concern(layer: Layer, card: Card, files: Iterable[str]) -> _Concern:
     keys = {file: _key(layer, card, redact_short(file))[:300] for file in files}
     return _Concern(layer=layer, card=card, files=keys)
 

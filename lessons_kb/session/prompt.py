@@ -31,7 +31,8 @@ from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
 def answer(hook: Hook) -> Answer:
     """Return the lessons for a prompt; the second report of one prompt gets nothing."""
-    event, can, brain = hook.event, hook.can, hook.brain
+    event, can = hook.event, hook.can
+    brain = hook.brain  # opens the brains: nothing is noted before
     missed = read_missed(hook)
     prompt = prepare(hook.as_event("prompt", text=event.text))
     _forget_unheard(hook, prompt)
@@ -109,7 +110,17 @@ def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemo
 
 
 def _forget_unheard(hook: Hook, prompt: Event) -> None:
-    """Let lessons come again that no event has delivered, or an answer that nobody heard."""
+    """Let lessons come again that the model was not given.
+
+    - The same prompt came again, by a second hook: none, the first one has answered it.
+    - The same prompt came again, after a late process that noted it (``again``): those of the turn,
+      for nobody heard that answer.
+    - Another prompt came, and a block still waits for an event: those of the turn before.
+    - Another prompt came, and the agent keeps no block before the model (not ``lasting``): all, but
+      for those that it has opened.
+
+    A subagent's prompt is not journalled: ``begun`` says that it was noted.
+    """
     event, state = hook.event, hook.state
     waits = any(about == BLOCK for about, _text in state.waiting)
     if not (waits or event.again) and hook.can.lasting:

@@ -197,7 +197,14 @@ class Hook:
 
     @property
     def brain(self) -> Layers:
-        """The trusted brains; Untrusted or BrainNotFound when there are none."""
+        """The trusted brains, opened when this is first read.
+
+        Where a process keeps brains open (``find``), ``journal`` and ``state`` open them as well.
+
+        Raises Untrusted or BrainNotFound when there are none. In the daemon ``find`` also tells the
+        client that the answer has begun, or declines, by an exception that no handler catches, and
+        the client answers itself: so nothing may be noted before.
+        """
         if self._brain is None and self._find is not None:
             self._brain = self._find(self.event.directory)
         elif self._brain is None:
@@ -302,24 +309,43 @@ OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
 
 @dataclass(kw_only=True, slots=True)
 class SessionMemory:
-    """The memory of a session between its hooks. Change it within ``Hook.transaction`` only."""
+    """The memory of a session between its hooks, or of a subagent: of a context of the model.
 
+    Change it within ``Hook.transaction`` only.
+    """
+
+    # Of the turn: each prompt begins them anew.
     after: int = 0
     """Number of the journal's last event before the turn: clocks jump, numbers do not."""
     begun: bool = False
     """A prompt came that the guards have not seen: the next call shows it to them first."""
     cards: list[list[str]] = field(default_factory=list)
     """[root, card id] given in this turn."""
-    served: list[dict[str, Any]] = field(default_factory=list)
-    """The lessons that a server gave in this session, as it told them."""
     near: list[list[str]] = field(default_factory=list)
     """[shown name, confidence] of the lessons that the prompt nearly drew."""
+    late: int = 0
+    """How many lessons a change or an error has brought in this turn."""
+    stopping: list[str] = field(default_factory=list)
+    """[step, line for the user] once failures went on after guidance: the model was told to
+    stop, and its next call ends the turn."""
+    # Of calls that have not ended yet.
+    matched: list[list[str]] = field(default_factory=list)
+    """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
+    to the model if the change is made all the same, "" where it has been told enough."""
+    holding: list[list[str]] = field(default_factory=list)
+    """[call, mark] of each mistake that stood in the files of a command before it ran, and one
+    without a mark: what stands there after it and did not before was written by it."""
+    held: list[list[str]] = field(default_factory=list)
+    """[call id, text] of what was said with a question: the model gets it if the call runs."""
+    spawned: list[list[str]] = field(default_factory=list)
+    """[kind, prompt] of each subagent that was asked for and has not begun yet."""
+    # Of the session.
+    served: list[dict[str, Any]] = field(default_factory=list)
+    """The lessons that a server gave in this session, as it told them."""
     titled: bool = False
     """The titles of the cards were given, or wait."""
     whole: bool = False
     """They were those of all cards."""
-    late: int = 0
-    """How many lessons a change or an error has brought in this turn."""
     shown: list[list[Any]] = field(default_factory=list)
     """[call id, card and file] of every card that was looked up for a file in this session, or for
     a line; then the number of the prompt, where it is worth saying again after some."""
@@ -327,20 +353,11 @@ class SessionMemory:
     """[call id, card and file] of everything that the user was asked about."""
     refused: list[list[str]] = field(default_factory=list)
     """[call id, card and file] of everything that a call was refused for."""
-    matched: list[list[str]] = field(default_factory=list)
-    """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
-    to the model if the change is made all the same, "" where it has been told enough."""
-    holding: list[list[str]] = field(default_factory=list)
-    """[call, mark] of each mistake that stood in the files of a command before it ran, and one
-    without a mark: what stands there after it and did not before was written by it."""
     brought: list[list[str]] = field(default_factory=list)
     """[call id, card id] of what a call put in front of the model."""
-    held: list[list[str]] = field(default_factory=list)
-    """[call id, text] of what was said with a question: the model gets it if the call runs."""
-    spawned: list[list[str]] = field(default_factory=list)
-    """[kind, prompt] of each subagent that was asked for and has not begun yet."""
     waiting: list[list[str]] = field(default_factory=list)
-    """[what about, text] that no hook event could carry yet."""
+    """[what about, text] that no hook event could carry yet; a prompt drops what is not among
+    OUTLIVE_A_PROMPT."""
     named: list[str] = field(default_factory=list)
     """Lessons given with an event that shows the user nothing."""
     drafted: int = 0
@@ -351,9 +368,6 @@ class SessionMemory:
     """Nobody may be there to answer a question: it would be a denial."""
     steps: dict[str, str] = field(default_factory=dict)
     """Call → what the calls of one message of the model have in common."""
-    stopping: list[str] = field(default_factory=list)
-    """[step, line for the user] once failures went on after guidance: the model was told to
-    stop, and its next call ends the turn."""
     transcript: str = ""
     offset: int = 0
 

@@ -181,12 +181,6 @@ class TestWithheld:
         found = run([lesson(x) for x in "abcd"], max_lessons=3, in_context={"lessons/a.md"})
         assert ids(found.lessons) == ["lessons/b.md", "lessons/c.md"]
 
-    def test_a_note_already_in_the_session_leaves_its_place_to_the_next(self):
-        notes = [note(f"{x}.md", x) for x in "abc"]
-        found = run([], notes, max_notes=2, in_context={"a.md"})
-        assert ids(found.notes) == ["b.md", "c.md"]
-        assert reasons(found) == {"a.md": "already in this session"}
-
     def test_a_repeated_prompt_does_not_bring_up_ever_weaker_lessons(self):
         hits = [lesson(x) for x in "abcd"]
         given = {shown_name(hit) for hit in run(hits, max_lessons=2).lessons}
