@@ -27,7 +27,7 @@ from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.real_prompts import BRAINS, read_real
-from lessons_kb.brain.catalogue import build_catalogue, format_catalogue, is_whole, order_by_use
+from lessons_kb.brain.session_titles import build_titles, format_titles, is_whole, order_by_use
 from lessons_kb.text.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _write_set(
 ) -> None:
     hooked = kind == "hook"
     if hooked:
-        catalogue = build_catalogue(brain, brain.directory, outside=False, most=_UNLIMITED)
+        catalogue = build_titles(brain, brain.directory, outside=False, most=_UNLIMITED)
     else:
         catalogue = _list_all(brain)
     shown, key = [], []
@@ -202,7 +202,7 @@ def _list_all(brain: Brain) -> str:
     (layer,) = brain.layers
     found = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED, paths=()))
     titles = order_by_use({one.path: (one, 0) for one in found})
-    return format_catalogue(titles, total=len(titles), budget=_UNLIMITED, counter=estimate_tokens)
+    return format_titles(titles, total=len(titles), budget=_UNLIMITED, counter=estimate_tokens)
 
 
 def _collect(folder: Path) -> None:

@@ -45,7 +45,7 @@ from lessons_kb.learn.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.learn.signs import CHANGES
+from lessons_kb.learn.failure_signs import CHANGES
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff

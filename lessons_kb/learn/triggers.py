@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import log
 
 from lessons_kb.data import read_patterns
-from lessons_kb.learn.signs import (
+from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
     REQUEST,

@@ -10,8 +10,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.stats import read_signs
+from lessons_kb.learn.failure_signs import is_about, phrases_of
 from lessons_kb.learn.lesson_effect import RECURRED, find_marks
-from lessons_kb.learn.signs import is_about, phrases_of
 from lessons_kb.process.programs import start_drafts
 from lessons_kb.session.state import Hook, turn_state
 from lessons_kb.store.card_files import DraftFolder

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.service.mcp.server import LessonsServer
 from lessons_kb.service.mcp.tools import ResourceNotFoundError, ToolError
-from lessons_kb.service.web.callers import CALLER
+from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.service.web.served_brain import explain
 from lessons_kb.store.settings import PROPOSE, READ
 from lessons_kb.store.user_state import log_trouble
