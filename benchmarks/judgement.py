@@ -8,8 +8,8 @@ projects; they are mixed. Of skills the foreign prompts are those that look alik
 
 ``--write FOLDER`` writes what readers are shown, ``FOLDER/SET/prompt-K.md``, and the key beside the
 sets' folders. A reader's answer to a file is ``FOLDER/SET/answer-K-READER.jsonl``; ``--collect
-FOLDER`` keeps the choices in ``judged/SET.jsonl``, prompts and cards by their hashes. Without either, figures
-are printed from what is kept: no model is asked.
+FOLDER`` keeps the choices in ``judged/SET.jsonl``, prompts and cards by their hashes. Without
+either, figures are printed from what is kept: no model is asked.
 """
 
 from __future__ import annotations
