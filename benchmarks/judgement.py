@@ -8,8 +8,8 @@ projects; they are mixed. Of skills the foreign prompts are those that look alik
 
 ``--write FOLDER`` writes what readers are shown, ``FOLDER/SET/prompt-K.md``, and the key beside the
 sets' folders. A reader's answer to a file is ``FOLDER/SET/answer-K-READER.jsonl``; ``--collect
-FOLDER`` keeps the choices in ``judged/SET.jsonl``, a prompt by its hash. Without either, figures
-are printed from what is kept: no model is asked.
+FOLDER`` keeps the choices in ``judged/SET.jsonl``, prompts and cards by their hashes. Without
+either, figures are printed from what is kept: no model is asked.
 """
 
 from __future__ import annotations
@@ -219,10 +219,18 @@ def _collect(folder: Path) -> None:
             chosen = {row["item"]: row["open"] for row in _read(answer)}
             if chosen.keys() != asked.keys():
                 raise DataError(f"{answer}: answers other items than prompt-{number}.md asks")
-            judged += [{"reader": reader, **asked[n], "open": chosen[n]} for n in sorted(asked)]
+            rows = ({"reader": reader, **asked[n], "open": chosen[n]} for n in sorted(asked))
+            judged += [{key: _hide(value) for key, value in row.items()} for row in rows]
         if judged:
             JUDGED.mkdir(exist_ok=True)
             _dump(JUDGED / f"{name}.jsonl", judged)
+
+
+def _hide(value: Any) -> Any:
+    """Return hashes for the names of files: those of other projects are theirs."""
+    if not isinstance(value, list):
+        return value
+    return [hashlib.sha256(one.encode()).hexdigest()[:12] for one in value]
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
