@@ -24,7 +24,7 @@ from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import (
     Budget,
-    Plan,
+    TrialPlan,
     find_dead,
     parse_budget,
     read_results,
@@ -101,7 +101,7 @@ def trial(
     _check_folder(folder, text, resume=resume)
     every = layer.read(lambda one: one.catalogue.all_cards())
     names = (CONFIG_NAME, IGNORE_NAME, *(card.id for card in every if card.kind != NOTE))
-    plan = Plan(
+    plan = TrialPlan(
         tasks=tasks,
         repository=repository,
         brain=layer.root,
