@@ -8,8 +8,8 @@ projects; they are mixed. Of skills the foreign prompts are those that look alik
 
 ``--write FOLDER`` writes what readers are shown, ``FOLDER/SET/prompt-K.md``, and the key beside the
 sets' folders. A reader's answer to a file is ``FOLDER/SET/answer-K-READER.jsonl``; ``--collect
-FOLDER`` keeps the choices in ``judged/SET.jsonl``, a prompt by its hash. Without either, figures
-are printed from what is kept: no model is asked.
+FOLDER`` keeps the choices in ``judged/SET.jsonl``, prompts and cards by their hashes. Without
+either, figures are printed from what is kept: no model is asked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.real_prompts import BRAINS, read_real
-from lessons_kb.brain.catalogue import build_catalogue, format_catalogue, is_whole, order_by_use
+from lessons_kb.brain.session_titles import build_titles, format_titles, is_whole, order_by_use
 from lessons_kb.text.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _write_set(
 ) -> None:
     hooked = kind == "hook"
     if hooked:
-        catalogue = build_catalogue(brain, brain.directory, outside=False, most=_UNLIMITED)
+        catalogue = build_titles(brain, brain.directory, outside=False, most=_UNLIMITED)
     else:
         catalogue = _list_all(brain)
     shown, key = [], []
@@ -202,7 +202,7 @@ def _list_all(brain: Brain) -> str:
     (layer,) = brain.layers
     found = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED, paths=()))
     titles = order_by_use({one.path: (one, 0) for one in found})
-    return format_catalogue(titles, total=len(titles), budget=_UNLIMITED, counter=estimate_tokens)
+    return format_titles(titles, total=len(titles), budget=_UNLIMITED, counter=estimate_tokens)
 
 
 def _collect(folder: Path) -> None:
@@ -219,10 +219,18 @@ def _collect(folder: Path) -> None:
             chosen = {row["item"]: row["open"] for row in _read(answer)}
             if chosen.keys() != asked.keys():
                 raise DataError(f"{answer}: answers other items than prompt-{number}.md asks")
-            judged += [{"reader": reader, **asked[n], "open": chosen[n]} for n in sorted(asked)]
+            rows = ({"reader": reader, **asked[n], "open": chosen[n]} for n in sorted(asked))
+            judged += [{key: _hide(value) for key, value in row.items()} for row in rows]
         if judged:
             JUDGED.mkdir(exist_ok=True)
             _dump(JUDGED / f"{name}.jsonl", judged)
+
+
+def _hide(value: Any) -> Any:
+    """Return hashes for the names of files: those of other projects are theirs."""
+    if not isinstance(value, list):
+        return value
+    return [hashlib.sha256(one.encode()).hexdigest()[:12] for one in value]
 
 
 def _read(file: Path) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import read_everyday, read_sets
 from benchmarks.dedup import PAIRS, read_pairs
-from lessons_kb.learn.signs import find_phrase
+from lessons_kb.learn.failure_signs import find_phrase
 
 if TYPE_CHECKING:
     import argparse

@@ -129,19 +129,19 @@ class Agent:
         """Its file of this room, of which one process needs but one."""
         return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
 
-    def read(self, payload: Payload, event: str, seen: HookEvent) -> None:
-        """Fill in what a payload tells; ``what`` "" is to be passed over."""
-        read_common(payload, seen)
-        self.module.read(payload, event, seen)
+    def read(self, payload: Payload, name: str, event: HookEvent) -> None:
+        """Fill in what a payload tells of the event; ``what`` "" is to be passed over."""
+        read_common(payload, event)
+        self.module.read(payload, name, event)
 
-    def show(self, event: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
+    def show(self, name: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
         """Return what is printed for an answer, and what the user does not see of it.
 
         Unless the event shows ``lines``, that is all that is for the user.
         """
         message = format_message(answer)
         shown = message if lines else ""
-        output = self.module.write(event, answer, shown)
+        output = self.module.write(name, answer, shown)
         progress = self.module.write_progress(shown) if self.progress else ""
         printed = progress + json.dumps(output) if output or progress else self.silence
         return printed, "" if lines else message
@@ -150,7 +150,7 @@ class Agent:
         """Return what is printed when a session begins so that the user sees a line."""
         if self.progress:
             return str(self.module.write_progress(line)).rstrip()
-        start = next(event for event, what in self.events.items() if what == "start")
+        start = next(name for name, what in self.events.items() if what == "start")
         return json.dumps(self.module.write(start, Answer(), line))
 
 
@@ -415,13 +415,13 @@ def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> s
 
     What is in the payload decides: variables are inherited by an agent that another one starts.
     """
-    event = event_name(payload)
+    name = event_name(payload)
     if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
         return "cursor"
-    for name in ("gemini-cli", "cursor", "opencode"):
-        own = AGENTS[name].events
-        if event in own and event not in AGENTS["claude-code"].events and name != agent:
-            return agent if event in AGENTS[agent].events else name
+    for other in ("gemini-cli", "cursor", "opencode"):
+        own = AGENTS[other].events
+        if name in own and name not in AGENTS["claude-code"].events and other != agent:
+            return agent if name in AGENTS[agent].events else other
     if agent not in _CLAUDE_LIKE:
         return agent
     if "turn_id" in payload:

@@ -24,46 +24,46 @@ _RESET = "Shell cwd was reset to"
 """After a command that left the project."""
 
 
-def read(payload: Payload, event: str, seen: HookEvent) -> None:
+def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in what a payload of Claude Code tells besides what most tell."""
     source, response = payload.get("source"), object_of(payload, "tool_response")
-    seen.part = text_of(payload, "agent_id")
-    if event == "SubagentStart":
-        seen.tool = text_of(payload, "agent_type")
-    elif event == "SessionStart" or not seen.part:
+    event.part = text_of(payload, "agent_id")
+    if name == "SubagentStart":
+        event.tool = text_of(payload, "agent_type")
+    elif name == "SessionStart" or not event.part:
         # That of a subagent is the session's: what it does stands elsewhere.
-        seen.transcript = text_of(payload, "transcript_path")
-    if event == "SessionStart" and source == "compact":
-        seen.what = "compact"
-    elif event == "SessionStart":
+        event.transcript = text_of(payload, "transcript_path")
+    if name == "SessionStart" and source == "compact":
+        event.what = "compact"
+    elif name == "SessionStart":
         # What a hook has said stands in the chat that is resumed or copied: it would stand twice.
-        seen.takes_context = source not in _CONTINUED
-        seen.forked = source == "fork"
+        event.takes_context = source not in _CONTINUED
+        event.forked = source == "fork"
         passed = payload.get("seconds_since_last_response")
-        if seen.forked and isinstance(passed, (int, float)) and 0 <= passed <= _LONGEST_FORK:
-            seen.answered_ago = float(passed)
-    elif seen.what == "prompt" and (source in _NOT_THE_USER or seen.text.startswith(_NOTICE)):
-        seen.what = ""
-    elif seen.what == "before" and seen.tool in _SPAWNING:
+        if event.forked and isinstance(passed, (int, float)) and 0 <= passed <= _LONGEST_FORK:
+            event.answered_ago = float(passed)
+    elif event.what == "prompt" and (source in _NOT_THE_USER or event.text.startswith(_NOTICE)):
+        event.what = ""
+    elif event.what == "before" and event.tool in _SPAWNING:
         asked = object_of(payload, "tool_input")
         kind = text_of(asked, "subagent_type") or _ANY_KIND
-        seen.spawns = (kind, text_of(asked, "prompt")[:_MAX_ASKED])
-    elif event == "PostToolUse":
+        event.spawns = (kind, text_of(asked, "prompt")[:_MAX_ASKED])
+    elif name == "PostToolUse":
         # The payload has the directory after a call.
-        seen.cwd = text_of(payload, "cwd")
+        event.cwd = text_of(payload, "cwd")
         command = text_of(object_of(payload, "tool_input"), "command")
         if "d" in command and _RESET not in text_of(response, "stderr"):
-            seen.cwd = find_start(command, seen.cwd)
-        printed = "\n".join(p for name in ("stdout", "stderr") if (p := text_of(response, name)))
-        seen.output = output_of(payload.get("tool_input"), printed)
-        seen.outcome = "cancelled" if response.get("interrupted") is True else "ok"
-    elif event == "PostToolUseFailure":
-        seen.output = end_of(text_of(payload, "error"))
+            event.cwd = find_start(command, event.cwd)
+        printed = "\n".join(p for key in ("stdout", "stderr") if (p := text_of(response, key)))
+        event.output = output_of(payload.get("tool_input"), printed)
+        event.outcome = "cancelled" if response.get("interrupted") is True else "ok"
+    elif name == "PostToolUseFailure":
+        event.output = end_of(text_of(payload, "error"))
         stopped = payload.get("is_interrupt") is True
-        seen.outcome = "cancelled" if stopped else kind_of_failure(seen.output)
+        event.outcome = "cancelled" if stopped else kind_of_failure(event.output)
 
 
-def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
+def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
     """Codex takes these keys alone: its schemas refuse any other."""
     output: dict[str, Any] = {}
     specific: dict[str, Any] = {}
@@ -73,7 +73,7 @@ def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
         specific["permissionDecision"] = "deny" if answer.refuse else "ask"
         specific["permissionDecisionReason"] = reason
     if specific:
-        output["hookSpecificOutput"] = {"hookEventName": event, **specific}
+        output["hookSpecificOutput"] = {"hookEventName": name, **specific}
     if message:
         output["systemMessage"] = message
     if answer.stop:

@@ -13,11 +13,11 @@ _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited wit
 _HEAD = 400
 
 
-def read(payload: Payload, event: str, seen: HookEvent) -> None:
+def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Like Claude Code, but how a command ended may stand in its rollout alone."""
-    claude_code.read(payload, event, seen)
-    seen.transcript = text_of(payload, "transcript_path")  # a subagent has one of its own
-    if event != "PostToolUse":
+    claude_code.read(payload, name, event)
+    event.transcript = text_of(payload, "transcript_path")  # a subagent has one of its own
+    if name != "PostToolUse":
         return
     response, arguments = payload.get("tool_response"), payload.get("tool_input")
     code = None
@@ -28,11 +28,11 @@ def read(payload: Payload, event: str, seen: HookEvent) -> None:
     if type(code) is not int:
         match = re.search(_EXIT, text[:_HEAD], re.MULTILINE)
         code = int(match[1] or match[2]) if match else None
-    seen.outcome = "unknown" if code is None else "exec_error" if code else "ok"
-    seen.cwd = ""  # a command leaves the directory as it was
-    seen.output = output_of(arguments, text)
-    if seen.tool == "apply_patch" and isinstance(arguments, dict):
-        seen.output = end_of(text_of(arguments, "command", "input", "patch"))
+    event.outcome = "unknown" if code is None else "exec_error" if code else "ok"
+    event.cwd = ""  # a command leaves the directory as it was
+    event.output = output_of(arguments, text)
+    if event.tool == "apply_patch" and isinstance(arguments, dict):
+        event.output = end_of(text_of(arguments, "command", "input", "patch"))
 
 
 write = claude_code.write

@@ -15,38 +15,38 @@ _EXIT = r"<(?:shellId: [^\n>]{0,80} completed with exit code|exited with exit co
 _TAIL = 200
 
 
-def read(payload: Payload, event: str, seen: HookEvent) -> None:
+def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Read both spellings, as version 1.0.102 does, which takes more than its documentation says.
 
     A command that ends badly is a success to it, with the exit code in the last line.
     """
-    seen.at = read_time(payload.get("timestamp"))
-    if event == "SessionStart":
+    event.at = read_time(payload.get("timestamp"))
+    if name == "SessionStart":
         # `copilot -p` has it, and so has a terminal, whose session begins with its first prompt:
         # nothing tells the two apart, and to the former a question would be a denial.
-        seen.unattended = bool(text_of(payload, "initial_prompt", "initialPrompt"))
-    if event == "Stop":  # what was answered stands in its record alone
-        seen.transcript = text_of(payload, "transcript_path", "transcriptPath")
-        seen.answer_recorded = True
-    if event == "PostToolUse":
+        event.unattended = bool(text_of(payload, "initial_prompt", "initialPrompt"))
+    if name == "Stop":  # what was answered stands in its record alone
+        event.transcript = text_of(payload, "transcript_path", "transcriptPath")
+        event.answer_recorded = True
+    if name == "PostToolUse":
         result = object_of(payload, "tool_result", "toolResult")
         text = text_of(result, "text_result_for_llm", "textResultForLlm")
         verdict = text_of(result, "result_type", "resultType")
         code = re.search(_EXIT, text[-_TAIL:])
-        seen.outcome = "exec_error" if code and code[1] != "0" else "ok"
+        event.outcome = "exec_error" if code and code[1] != "0" else "ok"
         if verdict in ("failure", "denied", "rejected"):
-            seen.outcome = kind_of_failure(text) if verdict == "failure" else "permission_denied"
-        seen.output = output_of(payload.get("tool_input"), text)
-    if event == "PostToolUseFailure":
+            event.outcome = kind_of_failure(text) if verdict == "failure" else "permission_denied"
+        event.output = output_of(payload.get("tool_input"), text)
+    if name == "PostToolUseFailure":
         error = text_of(payload, "error") or text_of(object_of(payload, "error"), "message")
-        seen.outcome, seen.output = kind_of_failure(error), end_of(error)
+        event.outcome, event.output = kind_of_failure(error), end_of(error)
 
 
-def write(event: str, answer: Answer, _message: str) -> dict[str, Any]:
+def write(name: str, answer: Answer, _message: str) -> dict[str, Any]:
     """Return what Copilot CLI takes for an answer; ``message`` is for its user."""
     output: dict[str, Any] = {}
-    if answer.context and event == "PreToolUse":
-        specific = {"hookEventName": event, "additionalContext": answer.context}
+    if answer.context and name == "PreToolUse":
+        specific = {"hookEventName": name, "additionalContext": answer.context}
         output["hookSpecificOutput"] = specific
     elif answer.context:
         output["additionalContext"] = answer.context

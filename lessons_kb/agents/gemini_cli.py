@@ -20,37 +20,37 @@ _CANCELLED = "Command was cancelled by user before it could "
 _TIMED_OUT = "Command was automatically cancelled "
 
 
-def read(payload: Payload, event: str, seen: HookEvent) -> None:
+def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Read Gemini CLI's. Calls have no id: their time tells them apart."""
-    seen.at = read_time(payload.get("timestamp"))
-    seen.transcript = text_of(payload, "transcript_path")
-    if event == "SessionStart":
-        seen.takes_context = payload.get("source") != "resume"  # the chat has it still
-    seen.text = seen.text.lstrip()
-    while seen.text.startswith(_OPENS) and (end := seen.text.find(_CLOSES)) >= 0:
-        seen.text = seen.text[end + len(_CLOSES) :].lstrip()
-    if event != "AfterTool":
+    event.at = read_time(payload.get("timestamp"))
+    event.transcript = text_of(payload, "transcript_path")
+    if name == "SessionStart":
+        event.takes_context = payload.get("source") != "resume"  # the chat has it still
+    event.text = event.text.lstrip()
+    while event.text.startswith(_OPENS) and (end := event.text.find(_CLOSES)) >= 0:
+        event.text = event.text[end + len(_CLOSES) :].lstrip()
+    if name != "AfterTool":
         return
     response = object_of(payload, "tool_response")
     error, content = response.get("error"), text_of(response, "llmContent")
     # As of version 0.61: of a result with an error the model is given the error alone.
-    seen.takes_context = not error
+    event.takes_context = not error
     if error:
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
-        seen.outcome, seen.output = kind_of_failure(message), end_of(message)
+        event.outcome, event.output = kind_of_failure(message), end_of(message)
         return
-    seen.output = output_of(payload.get("tool_input"), content)
+    event.output = output_of(payload.get("tool_input"), content)
     printed = content.removeprefix(_WRAPPED)
     code = re.search(_EXIT, printed, re.MULTILINE)
-    if seen.tool != "run_shell_command":
-        seen.outcome = "ok"
+    if event.tool != "run_shell_command":
+        event.outcome = "ok"
     elif printed.startswith(_CANCELLED):
-        seen.outcome = "cancelled"
+        event.outcome = "cancelled"
     elif (code and code[1] != "0") or printed.startswith(_TIMED_OUT):
-        seen.outcome = "exec_error"
+        event.outcome = "exec_error"
 
 
-def write(event: str, answer: Answer, message: str) -> dict[str, Any]:
+def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return what Gemini CLI takes for an answer; ``message`` is for its user."""
-    output = claude_code.write(event, replace(answer, refuse=""), message)
+    output = claude_code.write(name, replace(answer, refuse=""), message)
     return output | ({"decision": "deny", "reason": answer.refuse} if answer.refuse else {})

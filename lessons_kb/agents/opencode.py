@@ -40,30 +40,30 @@ _STOPPED = "User aborted the command"
 """Line behind _NOTES: the user interrupted a command, which then has no exit code."""
 
 
-def read(payload: Payload, event: str, seen: HookEvent) -> None:
+def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in what a payload of our plugin tells besides what most tell."""
-    if event == "subagent":  # a session of its own, with titles alone at its start
-        seen.part = seen.session
-    if event == "prompt" and re.fullmatch(r'"[^"]*"', seen.text):
-        seen.text = seen.text[1:-1]  # the command line of ``opencode run`` leaves its quotes
-    if seen.what in ("before", "after"):
-        seen.step = text_of(payload, "messageID")
-    if event == "failed" or (event == "after" and seen.tool == _INVALID):
-        error = text_of(payload, "error" if event == "failed" else "output")
-        aborted = event == "failed" and error == _ABORTED
-        seen.outcome = "cancelled" if aborted else kind_of_failure(error)
-        seen.output = end_of(error)
-    elif event == "after":
+    if name == "subagent":  # a session of its own, with titles alone at its start
+        event.part = event.session
+    if name == "prompt" and re.fullmatch(r'"[^"]*"', event.text):
+        event.text = event.text[1:-1]  # the command line of ``opencode run`` leaves its quotes
+    if event.what in ("before", "after"):
+        event.step = text_of(payload, "messageID")
+    if name == "failed" or (name == "after" and event.tool == _INVALID):
+        error = text_of(payload, "error" if name == "failed" else "output")
+        aborted = name == "failed" and error == _ABORTED
+        event.outcome = "cancelled" if aborted else kind_of_failure(error)
+        event.output = end_of(error)
+    elif name == "after":
         text, metadata = text_of(payload, "output"), object_of(payload, "metadata")
         code = metadata.get("exit")
-        seen.outcome = "exec_error" if type(code) is int and code != 0 else "ok"
+        event.outcome = "exec_error" if type(code) is int and code != 0 else "ok"
         if "exit" in metadata and code is None:  # ended: by the user, or for its time was up
             notes = text.rpartition(_NOTES)[2].splitlines()
-            seen.outcome = "cancelled" if _STOPPED in notes else "exec_error"
-        seen.output = end_of(text_of(metadata, "diff") or output_of(payload.get("args"), text))
+            event.outcome = "cancelled" if _STOPPED in notes else "exec_error"
+        event.output = end_of(text_of(metadata, "diff") or output_of(payload.get("args"), text))
 
 
-def write(_event: str, answer: Answer, message: str) -> dict[str, Any]:
+def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return what our plugin takes for an answer; ``message`` is for its user."""
     shown = {"context": answer.context, "message": message}
     return {key: text for key, text in shown.items() if text}

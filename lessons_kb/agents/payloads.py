@@ -62,16 +62,16 @@ def _edits(arguments: object) -> list[Payload]:
     return [part for part in parts if isinstance(part, dict)]
 
 
-def read_common(payload: Payload, seen: HookEvent) -> None:
+def read_common(payload: Payload, event: HookEvent) -> None:
     """Fill in what most payloads tell under one of a few names."""
-    seen.session = text_of(payload, "conversation_id", "sessionId", "session_id", "sessionID")
-    if seen.what == "prompt":
-        seen.text = text_of(payload, "prompt", "text")
-        seen.id = text_of(payload, "turn_id", "prompt_id", "generation_id", "messageID")
-    elif seen.what == "stop":
-        seen.text = text_of(payload, "last_assistant_message", "prompt_response", "text")
-    elif seen.what in ("before", "after"):
-        seen.tool = text_of(payload, "tool_name", "toolName", "tool")
-        arguments = (payload.get(name) for name in ("tool_input", "toolArgs", "args", "input"))
-        seen.arguments = next((x for x in arguments if isinstance(x, (dict, str))), {})
-        seen.id = text_of(payload, "tool_use_id", "toolCallId", "callID")
+    event.session = text_of(payload, "conversation_id", "sessionId", "session_id", "sessionID")
+    if event.what == "prompt":
+        event.text = text_of(payload, "prompt", "text")
+        event.id = text_of(payload, "turn_id", "prompt_id", "generation_id", "messageID")
+    elif event.what == "stop":
+        event.text = text_of(payload, "last_assistant_message", "prompt_response", "text")
+    elif event.what in ("before", "after"):
+        event.tool = text_of(payload, "tool_name", "toolName", "tool")
+        arguments = (payload.get(key) for key in ("tool_input", "toolArgs", "args", "input"))
+        event.arguments = next((x for x in arguments if isinstance(x, (dict, str))), {})
+        event.id = text_of(payload, "tool_use_id", "toolCallId", "callID")

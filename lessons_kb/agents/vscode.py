@@ -15,16 +15,16 @@ _EXIT = r"exit(?:ed with)? code:? (-?\d+)"
 _TERMINALS = ("run_in_terminal", "runInTerminal", "runTerminalCommand")
 
 
-def read(payload: Payload, event: str, seen: HookEvent) -> None:
+def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Read both spellings. No hook tells of a failed call."""
-    seen.at = read_time(payload.get("timestamp"))
-    if event == "PostToolUse":
+    event.at = read_time(payload.get("timestamp"))
+    if name == "PostToolUse":
         text, codes = text_of(payload, "tool_response"), []
-        if seen.tool in _TERMINALS:
+        if event.tool in _TERMINALS:
             codes = re.findall(_EXIT, end_of(text), re.IGNORECASE)
         if text.lower().startswith(_FAILED) or (codes and codes[-1] != "0"):
-            seen.outcome = "exec_error" if codes else kind_of_failure(text)
-        seen.output = output_of(payload.get("tool_input"), text)
+            event.outcome = "exec_error" if codes else kind_of_failure(text)
+        event.output = output_of(payload.get("tool_input"), text)
 
 
 write = claude_code.write

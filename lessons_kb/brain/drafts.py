@@ -45,12 +45,12 @@ from lessons_kb.learn.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.learn.signs import CHANGES
+from lessons_kb.learn.failure_signs import CHANGES
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.card_files import DraftFacts, DraftFolder
 from lessons_kb.store.files import relative
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -75,9 +75,9 @@ def find_fix(
     """Return the diff of what changed in a work tree after ``since``, "" if git knows nothing.
 
     Times in seconds since the epoch. Commits made since count as well as what lies in the work
-    tree, and of that only files written since; if any of them rest since ``until``, those alone.
-    Where ``files`` are known to be the change, their parts come first. What was written into
-    ``brains`` is no part of it: a lesson fixes nothing.
+    tree, and of that only files written since. Files written after ``until`` belong to what was
+    done next: they are left out, unless all were. Where ``files`` are known to be the change, their
+    parts come first. What was written into ``brains`` is no part of it: a lesson fixes nothing.
     """
     top = git_top(directory) or directory
     parts: dict[str, tuple[str, float]] = {}
@@ -96,8 +96,8 @@ def find_fix(
                 written = until or since
             if written >= since - _SLACK_SECONDS:
                 parts[name] = part, written
-    settled = [name for name, (_part, at) in parts.items() if at <= (until or 0) + _SLACK_SECONDS]
-    ordered = sorted(settled or parts, key=lambda name: (name not in files, name))
+    in_time = [name for name, (_part, at) in parts.items() if at <= (until or 0) + _SLACK_SECONDS]
+    ordered = sorted(in_time or parts, key=lambda name: (name not in files, name))
     return "".join(parts[name][0] for name in ordered)
 
 
@@ -143,6 +143,7 @@ class Draft:
     at: float = 0.0
     """When it was last seen, seconds since the epoch."""
     seen: int = 1
+    """How often."""
     missing: tuple[str, ...] = ()
     """What it lacks before it may be accepted, one line each."""
     card: str = ""
@@ -295,12 +296,12 @@ class Drafts:
         found = (propose_patterns(self._brain.directory, other, again=fix) for other in pairs)
         return tuple(next(filter(None, found), ()))
 
-    def rewrite(self, name: str, text: str, *, seen: str) -> Draft:
-        """Write the text of a draft anew; ``seen`` is as in ``accept``."""
+    def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
+        """Write the text of a draft anew; ``digest`` is as in ``accept``."""
         if len(text.encode("utf-8", "replace")) > MAX_DRAFT_BYTES:
             raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")
         with self._folder.locked():
-            draft = self._get_seen(name, seen)
+            draft = self._get_unchanged(name, digest)
             facts = self._folder.facts_of(draft.id) or {}
             self._folder.write(draft.id, text, facts, over=draft.text)
         return self.get(draft.id)
@@ -313,15 +314,15 @@ class Drafts:
         facts = (self._folder.facts_of(name) or {}) if _ID.fullmatch(name) else {}
         return str(facts.get("state", "")), str(facts.get("card", ""))
 
-    def accept(self, name: str, *, on_duplicate: str = "fail", seen: str | None = None) -> Card:
+    def accept(self, name: str, *, on_duplicate: str = "fail", digest: str | None = None) -> Card:
         """Make a draft a card of the nearest brain.
 
-        ``seen`` is the digest of the text that was looked at; EditRefused where it is another
-        now. Raises InputError naming what it lacks, or that too many cards from triggers are
-        active; DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
+        ``digest`` is that of the text that was looked at; EditRefused where it is another now.
+        Raises InputError naming what it lacks, or that too many cards from triggers are active;
+        DuplicateCard when the lesson is there, unless ``on_duplicate`` is ``new``.
         """
         with hold_new(self._layer.root):
-            draft = self._get_seen(name, seen)
+            draft = self._get_unchanged(name, digest)
             card = self._parse(draft.id, draft.text).card
             if draft.missing:
                 missing = "; ".join(draft.missing)
@@ -344,26 +345,26 @@ class Drafts:
         return made
 
     def merge(
-        self, name: str, card: str, *, at: float | None = None, seen: str | None = None
+        self, name: str, card: str, *, at: float | None = None, digest: str | None = None
     ) -> Card:
         """Count a draft as another occurrence of a card, see ``Cards.bump``, with its task.
 
-        ``seen`` is as in ``accept``.
+        ``digest`` is as in ``accept``.
         """
         with hold_new(self._layer.root):
-            draft = self._get_seen(name, seen)
+            draft = self._get_unchanged(name, digest)
             known = self._parse(draft.id, draft.text).card
             task = known.examples[-1] if known and known.examples else None
             merged = self._count(draft, card, task=task, at=at)
             self._settle(draft, _MERGED, merged.id)
         return merged
 
-    def discard(self, name: str, *, seen: str | None = None) -> Draft:
-        """Remove a draft; the same observations make no other one. ``seen`` is as in ``accept``.
+    def discard(self, name: str, *, digest: str | None = None) -> Draft:
+        """Remove a draft; the same observations make no other one. ``digest`` is as in ``accept``.
 
         One that was edited goes to the trash, as it does when it is merged.
         """
-        draft = self._get_seen(name, seen)
+        draft = self._get_unchanged(name, digest)
         self._settle(draft, _DISCARDED, "")
         return draft
 
@@ -413,28 +414,36 @@ class Drafts:
         """Count a draft at a card; a subclass may write that elsewhere."""
         return Cards(self._brain).bump(card, task=task, at=at)[0]
 
-    def _get_seen(self, name: str, seen: str | None) -> Draft:
+    def _get_unchanged(self, name: str, digest: str | None) -> Draft:
         draft = self.get(name)
-        if seen is not None and seen != draft.digest:
+        if digest is not None and digest != draft.digest:
             raise EditRefused("the draft was changed after you opened it; read it again")
         return draft
 
     def _take_in(self, trigger: Trigger, now: float) -> Draft | None:
-        """Write, renew or count one trigger's draft; None when all of it is known."""
+        """Write, renew or count one trigger's draft; None where there is nothing to tell of.
+
+        Three names: a trigger's ``ids`` are its observations, its ``key`` is the mistake, and
+        ``name`` is the draft's own, that of its files.
+        """
         with self._folder.locked():
             known = self._folder.facts()
             for name, facts in known.items():
+                # An observation of it is in a draft: its turn went on, or we are called again.
                 if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
                     return self._renew(name, facts, trigger)
             again = {n: facts for n, facts in known.items() if facts.get("key") == trigger.key}
             for name, facts in again.items():
+                # The same mistake once more: counted, but told of only where its draft is open.
                 if facts.get("state") in (_OPEN, _DISCARDED):
                     ids = [*facts["ids"], *trigger.ids]
-                    grown = {**facts, "seen": int(facts.get("seen", 1)) + 1, "at": now, "ids": ids}
+                    often = int(facts.get("seen", 1)) + 1
+                    grown: DraftFacts = {**facts, "seen": often, "at": now, "ids": ids}
                     if facts["state"] == _OPEN and (fix := self._find_fix(trigger)):
                         grown["fix"] = redact(fix)[:MAX_DIFF]
                     self._folder.note(name, grown)
                     return None if facts["state"] == _DISCARDED else self.get(name)
+            # Never drafted, or drafts of it were accepted or merged and it came back: a new one.
             name = _name(trigger.kind, trigger.key)
             if name in known:
                 name = f"{name}-{len(again) + 1}"
@@ -444,15 +453,15 @@ class Drafts:
             self._folder.write(name, text, {**facts, "ids": [*trigger.ids], "card": card})
         return self.get(name)
 
-    def _renew(self, name: str, facts: dict[str, Any], trigger: Trigger) -> Draft | None:
+    def _renew(self, name: str, facts: DraftFacts, trigger: Trigger) -> Draft | None:
         """Say more in a draft that nobody has touched, when its turn has gone on."""
         fresh = [one for one in trigger.ids if one not in facts["ids"]]
-        if not fresh:
+        if not fresh:  # these events were collected before
             return None
-        grown = {**facts, "ids": [*facts["ids"], *fresh]}
+        grown: DraftFacts = {**facts, "ids": [*facts["ids"], *fresh]}
         text = self._folder.read(name)
         if facts.get("state") != _OPEN or text is None or _digest(text) != facts.get("digest"):
-            self._folder.note(name, grown)
+            self._folder.note(name, grown)  # settled or edited: it stays as it is
             return None
         fuller = self._compose_trigger(trigger)
         grown |= {"kind": trigger.kind, "key": trigger.key, "digest": _digest(fuller)}
@@ -492,14 +501,15 @@ class Drafts:
         if facts is None or text is None or facts.get("state") != _OPEN:
             return None
         document = self._parse(name, text)
-        noted = ("kind", "at", "seen", "card", "place", "fix", "by")
+        noted: dict[str, Any] = {**facts}
+        told = ("kind", "at", "seen", "card", "place", "fix", "by")
         return Draft(
             id=name,
             path=self._folder.path(name),
             title=document.card.title if document.card else name,
             text=text,
             missing=find_lacks(document),
-            **{key: facts[key] for key in noted if key in facts},
+            **{key: noted[key] for key in told if key in noted},
         )
 
     def _parse(self, name: str, text: str) -> Document:
@@ -526,9 +536,9 @@ class Drafts:
             self._folder.settle(draft.id, facts, now=time.time(), over=over)
 
 
-def _facts(kind: str, key: str, text: str, at: float) -> dict[str, Any]:
+def _facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
     """Return what is noted of a new draft beside its text."""
-    facts: dict[str, Any] = {"kind": kind, "key": key, "ids": [], "at": at, "seen": 1}
+    facts: DraftFacts = {"kind": kind, "key": key, "ids": [], "at": at, "seen": 1}
     return {**facts, "state": _OPEN, "digest": _digest(text)}
 
 

@@ -28,7 +28,7 @@ from lessons_kb.importers.agent_notes import read_memory
 from lessons_kb.importers.jsonl import read_lines
 from lessons_kb.importers.markdown_blocks import Imported, Incoming, origin_key
 from lessons_kb.importers.review_findings import read_review
-from lessons_kb.learn.signs import CHANGES
+from lessons_kb.learn.failure_signs import CHANGES
 from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files

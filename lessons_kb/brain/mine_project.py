@@ -30,6 +30,7 @@ from lessons_kb.learn.draft_text import (
     sketch_candidate,
     split_files,
 )
+from lessons_kb.learn.failure_signs import CHANGES
 from lessons_kb.learn.mining import (
     Candidate,
     CommitFacts,
@@ -41,7 +42,6 @@ from lessons_kb.learn.mining import (
     show_replacement,
     typed_before,
 )
-from lessons_kb.learn.signs import CHANGES
 from lessons_kb.learn.triggers import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches

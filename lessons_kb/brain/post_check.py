@@ -26,8 +26,8 @@ from lessons_kb.check.item_states import (
 )
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.guards.file_names import relative_path
+from lessons_kb.learn.failure_signs import CHANGES, RUNS, find_test_command
 from lessons_kb.learn.lesson_effect import ADDRESSED, UNADDRESSED
-from lessons_kb.learn.signs import CHANGES, RUNS, find_test_command
 from lessons_kb.model import DONE, SHOWN, Card, Check, CheckedItem, Command, Edit, Event, Evidence
 from lessons_kb.process.git import Diff, read_diff
 from lessons_kb.process.run import run_filter

@@ -15,7 +15,7 @@ from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layers import Layers
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import ConfigError, InputError, LessonsError
-from lessons_kb.learn.signs import find_test_command
+from lessons_kb.learn.failure_signs import find_test_command
 from lessons_kb.model import EVENTS, Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
 from lessons_kb.store.journal import EventFilters, Journal

@@ -16,6 +16,7 @@ from lessons_kb.brain.injected import find_cards, session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import InputError, StorageError
+from lessons_kb.learn.failure_signs import TOLD, Sign, find_signs, is_about, phrases_of
 from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
     BEFORE,
@@ -32,7 +33,6 @@ from lessons_kb.learn.lesson_effect import (
     Period,
     weigh,
 )
-from lessons_kb.learn.signs import TOLD, Sign, find_signs, is_about, phrases_of
 from lessons_kb.model import CALLS, FAILURES, NOTE, Card
 from lessons_kb.store.journal import ALL, ASKED, BUMPED, Events, Outcomes
 from lessons_kb.text.times import read_date

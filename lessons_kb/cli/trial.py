@@ -14,6 +14,8 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.git import Repository
 from lessons_kb.process.programs import find_program
+from lessons_kb.report.page import build_trial_page
+from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.store.trial_record import ARMS, WITHOUT
@@ -22,7 +24,7 @@ from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import (
     Budget,
-    Plan,
+    TrialPlan,
     find_dead,
     parse_budget,
     read_results,
@@ -99,7 +101,7 @@ def trial(
     _check_folder(folder, text, resume=resume)
     every = layer.read(lambda one: one.catalogue.all_cards())
     names = (CONFIG_NAME, IGNORE_NAME, *(card.id for card in every if card.kind != NOTE))
-    plan = Plan(
+    plan = TrialPlan(
         tasks=tasks,
         repository=repository,
         brain=layer.root,
@@ -121,7 +123,10 @@ def trial(
         end = "interrupted"
     results = read_results(folder)
     data = summarize(tasks, results, find_dead(folder, results))
-    print_answer({**data, "folder": folder}, *show_summary(data), f"raw results: {folder}")
+    page = os.path.join(folder, "report.html")
+    write_export(page, build_trial_page(data, template=read_template("trial.html")).split("\n"))
+    kept = (f"raw results: {folder}", f"page: {page}")
+    print_answer({**data, "folder": folder, "page": page}, *show_summary(data), *kept)
     if end:
         again = f"`lessons trial {shell_word(file)} … --resume`"
         raise InputError(f"{end}; {counted(len(results), 'run')} kept, go on with {again}")

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns
-from lessons_kb.learn.mining import Candidate
-from lessons_kb.learn.signs import (
+from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
     REQUEST,
@@ -19,6 +18,7 @@ from lessons_kb.learn.signs import (
     find_failing,
     one_line,
 )
+from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.triggers import (
     INTERRUPT,
     MISTAKES,

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.learn.signs import one_line, shows
+from lessons_kb.learn.failure_signs import one_line, shows
 from lessons_kb.learn.triggers import (
     AGREED,
     CAUSE,

@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import log
 
 from lessons_kb.data import read_patterns
-from lessons_kb.learn.signs import (
+from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
     REQUEST,
@@ -96,8 +96,8 @@ INTERRUPT = "interrupt"
 STAGE = "stage"
 MISTAKES = "mistakes"
 
-TRIGGERS = (REQUEST, RED_GREEN, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, REJECTION)
-"""Strongest first: what is said of one turn becomes one draft, and the strongest names it."""
+TRIGGERS = (RED_GREEN, REQUEST, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, REJECTION)
+"""Strongest first: a turn becomes one draft, of the kind of its strongest, or one for each test."""
 
 _PAUSE_SECONDS = 3_600
 """Events without prompts, such as captured runs, belong together until nothing is seen so long."""
@@ -116,23 +116,25 @@ class Trigger:
     key: str
     """Equal where the same mistake was seen, in whatever session."""
     ids: tuple[str, ...]
-    """What tells each observation apart from every other; the first is that of ``cause``."""
+    """One for each observation that it stands for, different from every other in any session."""
     cause: Event
     """What called for it: the prompt, the green run, the rejected call …"""
     failure: Event | None = None
-    """The last failing run before it, or the failed call."""
+    """The test's last failing run, the call itself that was refused or failed too often; for
+    the other kinds the last call that failed before."""
     request: str = ""
-    """The prompt of the turn in which it went wrong, "" when none is known."""
+    """The last prompt before ``cause``, "" when none is known."""
     quote: str = ""
     """The user's sentence, the reason of a failed stage; "" when nobody said anything."""
     files: tuple[str, ...] = ()
-    """Changed between failure and cause, else in the turn before."""
+    """Those a rollback names, else those changed before: since the test failed first, for the
+    other kinds since the session began."""
     changes: tuple[str, ...] = ()
     """What the journal holds of these changes: diffs and edits."""
 
 
 def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> list[Trigger]:
-    """Return what a session's events call for, in order, one a turn and mistake.
+    """Return what a session's events call for, in order: one a turn, or one for each test mended.
 
     ``phrases`` are patterns for feedback beyond our own. Events of several sessions are kept
     apart, by session and scope.
@@ -261,7 +263,10 @@ def _show_edit(edit: Event) -> str:
 
 
 def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
-    """Return the strongest trigger of a turn with the ids of the others; tests stay apart."""
+    """Return one trigger for each test that went green in a turn, else the strongest alone.
+
+    The first stands for those left out as well: it has their ids, and what the user said.
+    """
     tests: dict[str, Trigger] = {}
     for trigger in turn:
         if trigger.kind == RED_GREEN:
@@ -269,12 +274,10 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
             tests[trigger.key] = replace(trigger, ids=(*known, *trigger.ids))
     others = [trigger for trigger in turn if trigger.kind != RED_GREEN]
     others.sort(key=lambda trigger: TRIGGERS.index(trigger.kind))
-    first, *kept = tests.values() or others
-    others = [trigger for trigger in others if trigger is not first]
+    first, *further = tests.values() or [others.pop(0)]
     said = next((one.quote for one in others if one.kind in (REQUEST, FEEDBACK)), "")
     ids = (*first.ids, *(name for one in others for name in one.ids))
-    first = replace(first, ids=ids, quote=first.quote or said)
-    return [first, *kept] if tests else [first]
+    return [replace(first, ids=ids, quote=first.quote or said), *further]
 
 
 def _why_refused(output: str) -> str:

@@ -133,9 +133,10 @@ _INDEX = (
     + "; from lessons_kb.cli.main import main; sys.exit(main())"
 )
 _DRAFTS = (
-    _END.format(900) + "import sys; from lessons_kb.session.outcomes import draft_session as draft"
+    _END.format(900)
+    + "import sys; from lessons_kb.session.drafting import draft_session"
+    + "; draft_session(*sys.argv[1:])"
 )
-_DRAFTS += "; draft(*sys.argv[1:])"
 
 
 def start_index(root: str, cache: str) -> bool:
@@ -145,12 +146,12 @@ def start_index(root: str, cache: str) -> bool:
     to one run. Never raises: the next hook tries again.
     """
     mark = os.path.join(cache, "index.started")
-    return _start(mark, [_INDEX, "index", "--brain", root])
+    return _start(mark, _INDEX, "index", "--brain", root)
 
 
 def begin_index(root: str) -> subprocess.Popen[bytes]:
     """Start ``lessons index`` of a brain in a session of its own, for whoever looks after it."""
-    return _begin([_INDEX, "index", "--brain", root], folder=None)
+    return _begin(_INDEX, "index", "--brain", root, folder=None)
 
 
 def start_drafts(
@@ -162,10 +163,10 @@ def start_drafts(
     what was not drafted.
     """
     mark = os.path.join(cache, f"drafts-{zlib.crc32(session.encode('utf-8', 'replace')):08x}")
-    return _start(mark, [_DRAFTS, mark, agent, session, directory, *roots])
+    return _start(mark, _DRAFTS, mark, agent, session, directory, *roots)
 
 
-def _start(mark: str, code: Sequence[str]) -> bool:
+def _start(mark: str, code: str, *arguments: str) -> bool:
     """Start work unless a young mark says that it was started a moment ago."""
     try:
         try:
@@ -174,17 +175,17 @@ def _start(mark: str, code: Sequence[str]) -> bool:
             if abs(time.time() - os.stat(mark).st_mtime) < _AGAIN_AFTER_SECONDS:
                 return False
             os.utime(mark)
-        process = _begin(code, folder=os.path.dirname(os.path.dirname(mark)) or None)
+        process = _begin(code, *arguments, folder=os.path.dirname(os.path.dirname(mark)) or None)
         start_new_thread(process.wait, ())  # a process that stays keeps no zombies
     except (OSError, ValueError):
         return False
     return True
 
 
-def _begin(code: Sequence[str], *, folder: str | None) -> subprocess.Popen[bytes]:
+def _begin(code: str, *arguments: str, folder: str | None) -> subprocess.Popen[bytes]:
     # -P: whatever lies in the working directory must never be imported.
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", *code],
+        [sys.executable, "-P", "-c", code, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ import math
 import os
 import pathlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -237,6 +237,12 @@ def build_page(
         never=group(never_used(overview)),
         totals=_totals(overview),
     )
+    return redact(page)
+
+
+def build_trial_page(figures: Mapping[str, Any], *, template: str) -> str:
+    """Return the page of a trial from what ``trial.summary.summarize`` returns."""
+    page = _compile(template).render(style_hash=style_hash(template), data=figures)
     return redact(page)
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from lessons_kb.brain.detection import Detected, find_in_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
+from lessons_kb.learn.failure_signs import error_excerpt
 from lessons_kb.learn.lesson_effect import RECURRED
-from lessons_kb.learn.signs import error_excerpt
 from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from lessons_kb.brain.catalogue import CATALOGUE_OPEN
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.retrieve import find_harmful
+from lessons_kb.brain.session_titles import TITLES_OPEN
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.record_event import prepared, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
@@ -90,7 +90,7 @@ def catch_up(hook: Hook) -> Answer:
         return NOTHING
     known = find_known(hook, read_limits(hook.brain)).values()
     marks = [f"{card})" for cards in known for card, _digest in cards]
-    marks += [CATALOGUE_OPEN] if hook.state.titled else []
+    marks += [TITLES_OPEN] if hook.state.titled else []
     if any(mark.encode() not in data[place:] for mark in marks):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)
         said = answer(hook)

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Iterable, Mapping
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.stats import read_signs
+from lessons_kb.learn.failure_signs import is_about, phrases_of
 from lessons_kb.learn.lesson_effect import RECURRED, find_marks
-from lessons_kb.learn.signs import is_about, phrases_of
-from lessons_kb.process.programs import start_drafts
-from lessons_kb.session.state import Hook, lend_memory
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.session.state import Hook
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.user_state import log_trouble
 
 _MAX_SIGNS = 300
 
@@ -87,40 +82,3 @@ def _note_signs(hook: Hook, given: Mapping[Layer, Mapping[str, float]], after: i
                 if sign.at >= since + sign.spoken and is_about(sign, phrases):
                     layer.hook_journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
                     break
-
-
-def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
-    """Turn what a session's events call for into drafts; the session's next prompt tells of them.
-
-    The entry of a process that nobody watches: what goes wrong is logged. ``mark`` is the file
-    that holds other runs of the session back until this one begins to read.
-    """
-    try:
-        with Brain.open(*roots, directory=directory) as brain:
-            drafts, layer = brain.drafts, brain.layers[0]
-            known = set(drafts.ids())
-            os.unlink(mark)
-            made = drafts.collect(session)
-            for draft in made:
-                if draft.card:
-                    note_return(layer, session, draft.card, at=draft.at)
-            if fresh := sum(draft.id not in known for draft in made):
-                with lend_memory(layer.hook_journal, session) as state:
-                    state.drafted += fresh
-    except Exception as error:  # nobody watches this process
-        log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")
-
-
-def order_drafts(hook: Hook) -> None:
-    """Start a detached run of ``draft_session``: git and thousands of events take their time."""
-    if hook.event.posted or hook.journal.trouble:
-        return  # its repository is elsewhere, or what this session did was not written
-    layers = hook.brain.layers
-    roots = [layer.root for layer in layers]
-    event = hook.event
-    start_drafts(event.agent, event.session, event.directory, roots=roots, cache=layers[0].cache)
-
-
-def count_drafts(hook: Hook) -> int:
-    """Return how many drafts wait for this user; those of a posted session are the server's."""
-    return 0 if hook.event.posted else len(DraftFolder(hook.brain.layers[0].root).ids())

@@ -6,7 +6,7 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.outcomes import count_drafts
+from lessons_kb.session.drafting import count_drafts
 from lessons_kb.session.record_event import Missed, find_origin, skip_record
 from lessons_kb.session.state import NOTHING, Answer, Hook, read_memory
 from lessons_kb.session.turn_lessons import find_titles

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Any
 from zlib import crc32
 
-from lessons_kb.brain.catalogue import is_whole
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.session_titles import is_whole
 from lessons_kb.config import PreflightSettings
 from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import Card, Check, Event, Hit, Preflight

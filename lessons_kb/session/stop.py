@@ -17,7 +17,8 @@ from lessons_kb.brain.post_check import (
 )
 from lessons_kb.brain.shared_server import read_card
 from lessons_kb.model import CONTRADICTED, Card
-from lessons_kb.session.outcomes import find_ranked, note_effects, order_drafts
+from lessons_kb.session.drafting import start_drafting
+from lessons_kb.session.outcomes import find_ranked, note_effects
 from lessons_kb.session.record_event import find_answer, read_missed, see
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
 from lessons_kb.store.journal import prepare
@@ -35,7 +36,7 @@ def answer(hook: Hook) -> Answer:
     if hook.event.what == "stop":
         hook.event.text = hook.event.text or find_answer(hook)
         said = _check(hook)
-    order_drafts(hook)
+    start_drafting(hook)
     return said
 
 

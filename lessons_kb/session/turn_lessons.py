@@ -8,11 +8,11 @@ import re
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lessons_kb.brain.catalogue import build_catalogue, find_folder
 from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import card_digest, find_cards, note_taken
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.session_titles import build_titles, find_folder
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, StorageError
@@ -232,7 +232,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
         return ""
     can = hook.can
     try:
-        return build_catalogue(
+        return build_titles(
             brain or freshen(hook.brain)[0],
             hook.event.directory,
             outside=can.reads_outside,

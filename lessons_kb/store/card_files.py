@@ -8,9 +8,9 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TypedDict, cast
 
 from lessons_kb.errors import DuplicateCard, LessonsError, StorageError
 from lessons_kb.store import files as disk
@@ -216,13 +216,45 @@ _KEPT_SECONDS = 400 * 86_400
 """How long a settled draft is remembered: longer than the journal keeps its events."""
 
 
+class DraftFacts(TypedDict, total=False):
+    """What is noted of a draft beside its text, for longer than that stands there.
+
+    All of it is there but what is said to be missing; an older version may have written less.
+    """
+
+    kind: str
+    """What called for it, see ``brain.drafts.Draft``."""
+    key: str
+    """Equal for the same mistake, proposed title or find of the past."""
+    ids: list[str]
+    """The observations that it stands for, see ``learn.triggers.Trigger``."""
+    at: float
+    """When it was last seen, seconds since the epoch."""
+    seen: int
+    """How often."""
+    state: str
+    """``open``, or what became of it: ``accepted``, ``merged``, ``discarded``."""
+    digest: str
+    """Of the text as we wrote it last: another text was edited."""
+    card: str
+    """The card that it became, of an open one that which an earlier draft became; else missing."""
+    fix: str
+    """What put the mistake right when it came back; missing until it did."""
+    place: int
+    """Among the drafts of the past; missing for others."""
+    by: str
+    """Which user of a server proposed it; missing where none did."""
+    settled: float
+    """When it stopped being open; missing until then."""
+
+
 class DraftFolder:
     """The drafts of the brain at ``root``; everything raises StorageError."""
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
-        self._known: dict[str, tuple[tuple[int, ...], dict[str, Any] | None]] = {}
+        self._known: dict[str, tuple[tuple[int, ...], DraftFacts | None]] = {}
         """Id → the stamp of its file of facts, and what that said: there may be thousands."""
 
     def locked(self) -> AbstractContextManager[object]:
@@ -237,7 +269,7 @@ class DraftFolder:
         """Return the ids of the drafts that have a text, in order, without reading any."""
         return sorted(self._list(_TEXT))
 
-    def facts(self) -> dict[str, dict[str, Any]]:
+    def facts(self) -> dict[str, DraftFacts]:
         """Return what is known of each draft, settled ones included, by id in order.
 
         Asked again, only files that have changed are read.
@@ -252,22 +284,20 @@ class DraftFolder:
         self._known = known
         return {name: facts for name, (_stamp, facts) in known.items() if facts is not None}
 
-    def facts_of(self, name: str) -> dict[str, Any] | None:
+    def facts_of(self, name: str) -> DraftFacts | None:
         """Return what is known of one draft, None when nothing is."""
         try:
             facts = json.loads(self._read(name + _FACTS) or b"")
         except ValueError:
             return None
-        return facts if isinstance(facts, dict) else None
+        return cast(DraftFacts, facts) if isinstance(facts, dict) else None
 
     def read(self, name: str) -> str | None:
         """Return the text of a draft, None when there is no such file."""
         data = self._read(name + _TEXT)
         return None if data is None else data.decode("utf-8", "replace")
 
-    def write(
-        self, name: str, text: str, facts: Mapping[str, Any], *, over: str | None = None
-    ) -> None:
+    def write(self, name: str, text: str, facts: DraftFacts, *, over: str | None = None) -> None:
         """Write a draft, new or anew: what stands there goes to the trash unless it is ``over``."""
         make_private(self._folder)
         full = self.path(name)
@@ -281,15 +311,13 @@ class DraftFolder:
             sync_folder(self._folder)
         self.note(name, facts)
 
-    def note(self, name: str, facts: Mapping[str, Any]) -> None:
+    def note(self, name: str, facts: DraftFacts) -> None:
         """Write what is known of a draft; its text stays."""
         make_private(self._folder)
         text = json.dumps(redact_data(facts), ensure_ascii=False, indent=1)
         write_private(os.path.join(self._folder, name + _FACTS), text.encode("utf-8", "replace"))
 
-    def settle(
-        self, name: str, facts: Mapping[str, Any], *, now: float, over: str | None = None
-    ) -> None:
+    def settle(self, name: str, facts: DraftFacts, *, now: float, over: str | None = None) -> None:
         """Remove the text of a draft and remember what became of it; forget what is very old.
 
         A text that is not ``over``, and one that is saved late, goes to the trash.

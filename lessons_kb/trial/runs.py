@@ -115,7 +115,7 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
+class TrialPlan:
     """A trial: what is run, where from, and where its results are kept."""
 
     tasks: Sequence[Task]
@@ -151,7 +151,7 @@ def find_dead(folder: str, done: Sequence[Result]) -> list[str]:
     return []
 
 
-def run_trial(plan: Plan, *, say: Callable[[str], None]) -> str:
+def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     """Run what has no result yet; return why it stopped before the end, "" at the end.
 
     Arms come in random order within each task. Faults are tried again by the next call. ``say`` is
@@ -190,9 +190,8 @@ def run_trial(plan: Plan, *, say: Callable[[str], None]) -> str:
         try:
             for future in futures:
                 future.result()
-        except BaseException:
-            stop.set()
-            raise
+        finally:
+            stop.set()  # where one failed, or somebody pressed Ctrl-C, the others end too
     return end[0]
 
 
@@ -209,7 +208,7 @@ def _resolve(task: Task, repository: str) -> Task:
     return replace(task, commit=find(task.commit), check_from=find(task.check_from))
 
 
-def _find_end(plan: Plan, done: Sequence[Result]) -> str:
+def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
     """Return why no further run makes sense."""
     last = done[-1]
     worked = [one for one in done if one.outcome != FAULT]
@@ -242,7 +241,9 @@ def _name(task: str, arm: str, run: int) -> str:
     return f"{task}.{arm}.{run}"
 
 
-def run_once(plan: Plan, task: Task, arm: str, number: int, *, stop: threading.Event) -> Result:
+def run_once(
+    plan: TrialPlan, task: Task, arm: str, number: int, *, stop: threading.Event
+) -> Result:
     """Do a task in one arm, check it, and keep what was printed and changed."""
     kept = os.path.join(plan.folder, "runs", _name(task.name, arm, number))
     make_private(kept)
@@ -255,7 +256,7 @@ def run_once(plan: Plan, task: Task, arm: str, number: int, *, stop: threading.E
 
 
 def _run(
-    plan: Plan,
+    plan: TrialPlan,
     task: Task,
     result: Result,
     kept: str,
@@ -317,7 +318,7 @@ _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commi
 
 
 @contextlib.contextmanager
-def _make_place(plan: Plan, task: Task, arm: str) -> Iterator[tuple[str, dict[str, str]]]:
+def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the folder of a run, and the environment of all that runs there."""
     place = tempfile.mkdtemp(prefix="work-")
     state = tempfile.mkdtemp(prefix="state-")
@@ -355,7 +356,7 @@ def check_out(repository: str, commit: str, work: str) -> None:
         whole.ask(*whole.filters_off(), *command, GIT_INDEX_FILE=index)
 
 
-def _bring_cards(plan: Plan, root: str, arm: str, environment: Mapping[str, str]) -> None:
+def _bring_cards(plan: TrialPlan, root: str, arm: str, environment: Mapping[str, str]) -> None:
     """Exchange the cards of the commit for those of today, or for none in the arm without."""
     for path in plan.cards:
         full = os.path.join(root, path)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.session.drafting import draft_session
 from tests.kit import Claude, commit, git, read_troubles, state_dir, watched
 
 PROMPT = "Add a telegram command that restarts the service"
@@ -222,3 +223,13 @@ def test_a_run_that_never_began_is_started_again(repository, claude, drafted, dr
     drafted()
     assert not mark.exists()
     assert len(drafts()) == 1
+
+
+def test_a_run_whose_mark_another_has_taken_drafts_as_well(repository, claude, drafts):
+    """Two may be due at once, a minute apart; the other one may have been killed since."""
+    turn(claude)
+    with Brain.open(repository) as brain:
+        roots = [layer.root for layer in brain.layers]
+    draft_session("no-such-mark", "claude-code", "s1", str(repository), *roots)
+    assert len(drafts()) == 1
+    assert read_troubles() == []

@@ -55,7 +55,7 @@ def show(root, path, branch=BRANCH):
 def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain, root):
     draft = propose(brain)
     done = review(brain)
-    card = done.accept(draft.id, seen=draft.digest)
+    card = done.accept(draft.id, digest=draft.digest)
     assert card.id == PATH
     text = show(root, PATH)
     assert f"created: {dt.date.today()}" in text
@@ -94,7 +94,7 @@ def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(brain, root):
 def test_a_merge_counts_on_the_branch(brain, root):
     (root / "lessons" / "money.md").write_text(CARD + "\nAn edit that is not committed.\n")
     draft = propose(brain, example="the invoice of a customer was a cent off")
-    card = review(brain).merge(draft.id, "money", seen=draft.digest)
+    card = review(brain).merge(draft.id, "money", digest=draft.digest)
     assert (card.id, card.occurrences) == ("lessons/money.md", 2)
     text = show(root, "lessons/money.md")
     assert f"last-seen: {dt.date.today()}" in text
@@ -130,13 +130,13 @@ def test_a_branch_that_is_shown_is_served_at_once(brain, root):
 def test_what_was_changed_after_it_was_read_is_not_decided(brain):
     draft = propose(brain)
     done = review(brain)
-    changed = done.rewrite(draft.id, draft.text + "\nMore.\n", seen=draft.digest)
+    changed = done.rewrite(draft.id, draft.text + "\nMore.\n", digest=draft.digest)
     assert changed.text.endswith("More.\n")
     for decide in (
-        lambda: done.accept(draft.id, seen=draft.digest),
-        lambda: done.merge(draft.id, "money", seen=draft.digest),
-        lambda: done.discard(draft.id, seen=draft.digest),
-        lambda: done.rewrite(draft.id, "x", seen=draft.digest),
+        lambda: done.accept(draft.id, digest=draft.digest),
+        lambda: done.merge(draft.id, "money", digest=draft.digest),
+        lambda: done.discard(draft.id, digest=draft.digest),
+        lambda: done.rewrite(draft.id, "x", digest=draft.digest),
     ):
         with pytest.raises(EditRefused, match="changed after you opened it"):
             decide()
@@ -144,8 +144,8 @@ def test_what_was_changed_after_it_was_read_is_not_decided(brain):
     propose(brain, sections={"Root Cause": "another cause, which the proposer thought of later"})
     assert done.get(draft.id).text == changed.text, "what a reviewer wrote is not written over"
     with pytest.raises(InputError, match="at most"):
-        done.rewrite(draft.id, "x" * 300_000, seen=changed.digest)
-    done.discard(draft.id, seen=changed.digest)
+        done.rewrite(draft.id, "x" * 300_000, digest=changed.digest)
+    done.discard(draft.id, digest=changed.digest)
     assert done.find_outcome(draft.id) == ("discarded", "")
     assert done.find_outcome("../drafts/x") == ("", "")
 

@@ -211,7 +211,7 @@ def test_the_advice_works_when_it_is_typed(walk, way):
         ("[gate]\n[gate]\n", r"line 2.*fix or remove the line$", "[gate]\n"),
         (
             "[gate]\nzzz = 1\n",
-            r"toml:2: .*(?:use one of|did you mean) gate\.(min_confidence)\??$",
+            r"toml:2: .*(?:use one of|did you mean) gate\.(min_confidence)\b",
             "[gate]\n{} = 0.4\n",
         ),
         ("[qqq]\n", r"toml:1: .*use one of (\w+), ", "[{}]\n"),

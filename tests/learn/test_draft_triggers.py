@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.learn.signs import rolls_back
+from lessons_kb.learn.failure_signs import rolls_back
 from lessons_kb.learn.triggers import find_triggers
 from lessons_kb.model import Event
 

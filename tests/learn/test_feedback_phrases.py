@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.signs import FEEDBACK, PHRASES, REQUEST, find_phrase
+from lessons_kb.learn.failure_signs import FEEDBACK, PHRASES, REQUEST, find_phrase
 from lessons_kb.text.patterns import check_pattern, check_sum, search_any
 
 EVERYDAY = pathlib.Path(__file__).parents[2] / "benchmarks" / "everyday.jsonl"

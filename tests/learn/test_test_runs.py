@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.learn.signs import find_test_command, shows_outcome
+from lessons_kb.learn.failure_signs import find_test_command, shows_outcome
 from lessons_kb.text.shell import split_commands
 
 SAME = {

@@ -1,5 +1,6 @@
 """`lessons trial` with a scripted agent, which makes a mistake unless it is told of it."""
 
+import html
 import json
 import pathlib
 import re
@@ -136,6 +137,14 @@ def test_what_was_printed_and_changed_is_kept(trial, tmp_path):
     assert json.loads((kept / "agent.txt").read_text())["looked"] is True
     other = tmp_path / "out" / "runs" / "retry.without.1"
     assert json.loads((other / "agent.txt").read_text())["looked"] is False
+
+
+def test_the_page_shows_what_the_lines_say(trial, tmp_path):
+    data = json.loads(trial(TASKS).out)
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert html.escape(data["comparisons"][0]["says"]) in page
+    assert page.count('class="wrong"') == 3
+    assert "lessons/idempotency.md" in page
 
 
 def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):

@@ -33,7 +33,7 @@ Path = Sequence[Any]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Place:
+class _JsonPlace:
     """A member of an object or an element of an array; its value is ``text[value:end]``."""
 
     key: str | int = ""
@@ -91,9 +91,9 @@ def _read_end(text: str, at: int) -> tuple[Any, int]:
     return json.JSONDecoder().raw_decode(_blank(text), at)
 
 
-def _list_parts(text: str, start: int) -> list[_Place]:
+def _list_parts(text: str, start: int) -> list[_JsonPlace]:
     """List what the object or array that begins there holds, in order; nothing of other values."""
-    closing, parts, at = _CLOSING.get(text[start]), list[_Place](), _skip(text, start + 1)
+    closing, parts, at = _CLOSING.get(text[start]), list[_JsonPlace](), _skip(text, start + 1)
     while closing and text[at] != closing:
         key, value = len(parts), at
         if closing == "}":
@@ -102,15 +102,15 @@ def _list_parts(text: str, start: int) -> list[_Place]:
         _, end = _read_end(text, value)
         behind = _skip(text, end)
         comma = behind if text[behind] == "," else -1
-        parts.append(_Place(key=key, start=at, value=value, end=end, comma=comma))
+        parts.append(_JsonPlace(key=key, start=at, value=value, end=end, comma=comma))
         at = behind if comma < 0 else _skip(text, comma + 1)
     return parts
 
 
-def _walk(text: str, path: Path) -> list[_Place]:
+def _walk(text: str, path: Path) -> list[_JsonPlace]:
     """List the parts from the whole along the path, as far as they are there."""
     start = _skip(text, 0)
-    trail = [_Place(start=start, value=start, end=_read_end(text, start)[1])]
+    trail = [_JsonPlace(start=start, value=start, end=_read_end(text, start)[1])]
     for key in path:
         found = [part for part in _list_parts(text, trail[-1].value) if part.key == key]
         if not found:
@@ -176,7 +176,7 @@ def _verify(new: str, is_meant: bool) -> str:
     return new
 
 
-def _insert(text: str, holder: _Place, key: str | int, value: Any) -> str:
+def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
     """Return the text with a new last part of a container."""
     parts, close = _list_parts(text, holder.value), holder.end - 1
     base, line = _read_indent(text, holder.value), _find_newline(text)
@@ -197,7 +197,7 @@ def _insert(text: str, holder: _Place, key: str | int, value: Any) -> str:
     return f"{text[: last.end]},{text[last.end : end]}{new}{text[end:]}"
 
 
-def _remove(text: str, holder: _Place, part: _Place) -> str:
+def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
     """Return the text without a part, its line if it has one of its own, and its comma."""
     parts = _list_parts(text, holder.value)
     number = parts.index(part)
@@ -247,7 +247,7 @@ def _write_lines(value: Any, unit: str) -> list[str]:
     return [*lines, ends[1]]
 
 
-def _is_flat(text: str, place: _Place) -> bool:
+def _is_flat(text: str, place: _JsonPlace) -> bool:
     """Tell whether a container stands on one line (a single value is flat as well)."""
     parts = _list_parts(text, place.value)
     if not parts:

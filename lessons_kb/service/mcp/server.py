@@ -24,7 +24,7 @@ INSTRUCTIONS = (
 """Whole within 512 characters: some clients show the model no more."""
 
 
-class LessonsServer(MCPServer):
+class LessonsMCPServer(MCPServer):
     """The MCP server of the user's own programs, which may do everything."""
 
     async def list_tools(self) -> list[Tool]:
@@ -96,7 +96,7 @@ def build_server(
     workspace: Brains,
     *,
     answer_hook: Answer | None = None,
-    kind: type[LessonsServer] = LessonsServer,
+    kind: type[LessonsMCPServer] = LessonsMCPServer,
 ) -> MCPServer[str]:
     """Return the server over ``workspace``; ``answer_hook`` answers (agent, event) with text.
 

@@ -20,7 +20,7 @@ from prometheus_client import (
 
 from lessons_kb.service.mcp.http import App, Receive, Scope, Send
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
-from lessons_kb.service.web.callers import CALLER
+from lessons_kb.service.web.authentication import CALLER
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _RUNNING = "gauge_livesum_"

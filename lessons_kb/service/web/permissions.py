@@ -7,9 +7,9 @@ from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, TypeVar
 
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError, LessonsError
-from lessons_kb.service.mcp.server import LessonsServer
+from lessons_kb.service.mcp.server import LessonsMCPServer
 from lessons_kb.service.mcp.tools import ResourceNotFoundError, ToolError
-from lessons_kb.service.web.callers import CALLER
+from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.service.web.served_brain import explain
 from lessons_kb.store.settings import PROPOSE, READ
 from lessons_kb.store.user_state import log_trouble
@@ -80,7 +80,7 @@ def _follow(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__ or error.__context__
 
 
-class SharedServer(LessonsServer):
+class SharedServer(LessonsMCPServer):
     """The tools over one brain, for callers who are not to see one another or the server."""
 
     async def list_tools(self) -> list[Any]:

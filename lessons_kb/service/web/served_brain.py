@@ -24,7 +24,7 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
-from lessons_kb.service.web.callers import CALLER
+from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.store.user_state import log_trouble
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import pytest
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.service.mcp.http import listen
 from lessons_kb.service.web.application import Address
-from lessons_kb.service.web.callers import Buckets, Shared
+from lessons_kb.service.web.authentication import Buckets, Shared
 from lessons_kb.store.settings import (
     add_token,
     find_token,

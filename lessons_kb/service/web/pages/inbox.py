@@ -83,10 +83,10 @@ def edit_draft(view: View) -> Response:
     """Show a draft's file in a form, or save what was written there."""
     review, problem, other = _open(view), "", ""
     draft = review.get(view.request.path_params["draft"])
-    text, seen = view.form.get("text", draft.text).replace("\r\n", "\n"), view.form.get("seen", "")
+    text = view.form.get("text", draft.text).replace("\r\n", "\n")
     if "text" in view.form:
         try:
-            review.rewrite(draft.id, text, seen=seen)
+            review.rewrite(draft.id, text, digest=view.form.get("seen", ""))
             return send_to(view.address("inbox", draft.id))
         except EditRefused:
             other = visible(draft.text)
@@ -105,9 +105,9 @@ def _open(view: View) -> BranchReview:
 
 
 def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None:
-    form, seen = view.form, view.form.get("seen", "")
+    form, digest = view.form, view.form.get("seen", "")
     if choice == "discard":
-        review.discard(draft.id, seen=seen)
+        review.discard(draft.id, digest=digest)
     elif choice == "merge":
         card = form.get("other", "").strip() or form.get("card", "")
         if not card:
@@ -115,12 +115,12 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
         cards = (*view.served.find().cards.all(), *review.find_waiting())
         if card not in {one.id for one in cards}:
             raise CardNotFound(f"no card has the id {clean_line(card)}; copy it from its page")
-        review.merge(draft.id, card, seen=seen)
+        review.merge(draft.id, card, digest=digest)
     elif draft.missing:
         raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
     else:
         anyway = "new" if form.get("anyway") else "fail"
-        review.accept(draft.id, on_duplicate=anyway, seen=seen)
+        review.accept(draft.id, on_duplicate=anyway, digest=digest)
 
 
 def _about(draft: Draft) -> str:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lessons_kb.errors import GitError, LessonsError
-from lessons_kb.service.web.callers import Caller
+from lessons_kb.service.web.authentication import Caller
 from lessons_kb.service.web.served_brain import ServedBrain
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.settings import REVIEW

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.learn.failure_signs import (
+    error_excerpt,
+    find_failing,
+    find_signs,
+    is_about,
+    phrases_of,
+)
 from lessons_kb.learn.lesson_effect import find_marks
-from lessons_kb.learn.signs import error_excerpt, find_failing, find_signs, is_about, phrases_of
 from lessons_kb.model import Card, Event
 
 CARD = Card(
@@ -46,7 +52,9 @@ def test_a_failure_or_complaint_in_the_words_of_a_symptom_is_a_sign(event, is_si
 
 def test_what_went_well_is_not_searched_for_errors(monkeypatch):
     searched = []
-    monkeypatch.setattr("lessons_kb.learn.signs.error_excerpt", lambda *a, **_: searched.append(a))
+    monkeypatch.setattr(
+        "lessons_kb.learn.failure_signs.error_excerpt", lambda *a, **_: searched.append(a)
+    )
     for outcome in ("ok", "exec_error"):
         find_signs([replace(failed("E assert: wrong currency"), outcome=outcome)])
     assert len(searched) == 1

@@ -8,18 +8,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb import Brain
-from lessons_kb.brain.catalogue import (
-    CATALOGUE_CLOSE,
-    CATALOGUE_OPEN,
-    build_catalogue,
-    format_catalogue,
+from lessons_kb.brain.session_titles import (
+    TITLES_CLOSE,
+    TITLES_OPEN,
+    build_titles,
+    format_titles,
     order_by_use,
 )
 from lessons_kb.store.catalogue import Title
 from lessons_kb.text.token_estimate import estimate_tokens
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "catalogue.txt"
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "session_titles.txt"
 COUNTERS = (estimate_tokens, len, lambda text: len(text.encode()), lambda _text: 7)
 
 
@@ -32,18 +32,18 @@ COUNTERS = (estimate_tokens, len, lambda text: len(text.encode()), lambda _text:
 @example(titles=[("a.md", "T" * 999)] * 9, more=0, budget=300, counter=estimate_tokens)
 def test_the_budget_holds_and_a_cut_list_says_so(titles, more, budget, counter):
     total = len(titles) + more
-    text = format_catalogue(titles, total=total, budget=budget, counter=counter)
+    text = format_titles(titles, total=total, budget=budget, counter=counter)
     if not text:
         return
     assert counter(text) <= budget
     first, head, *lines, last = text.split("\n")
-    assert (first, last) == (CATALOGUE_OPEN, CATALOGUE_CLOSE)
+    assert (first, last) == (TITLES_OPEN, TITLES_CLOSE)
     assert 0 < len(lines) <= len(titles)
     selected = re.match(r"The (\d+) most used of (\d+) lessons ", head)
     assert (selected is not None) is (len(lines) < total)
     if selected:
         assert (int(selected[1]), int(selected[2])) == (len(lines), total)
-    assert all(CATALOGUE_CLOSE not in line for line in lines)
+    assert all(TITLES_CLOSE not in line for line in lines)
 
 
 def test_the_most_used_come_first():
@@ -65,20 +65,20 @@ def brain():
 
 
 def test_the_text_is_as_it_was(brain, request):
-    text = build_catalogue(brain, str(EXAMPLE), outside=False, most=400) + "\n"
+    text = build_titles(brain, str(EXAMPLE), outside=False, most=400) + "\n"
     if request.config.getoption("--update"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_a_whole_brain_is_given_within_the_default(brain):
-    text = build_catalogue(brain, str(EXAMPLE), outside=False, most=9_000)
-    assert text.startswith(f"{CATALOGUE_OPEN}\nThe lessons ")
+    text = build_titles(brain, str(EXAMPLE), outside=False, most=9_000)
+    assert text.startswith(f"{TITLES_OPEN}\nThe lessons ")
     cards = [card for card in brain.cards.all() if card.is_injectable and not card.project]
     assert len(text.splitlines()) == 3 + len(cards)
 
 
 def test_what_cannot_be_read_is_left_out(brain, tmp_path):
-    assert build_catalogue(brain, str(tmp_path), outside=False, most=9_000) == ""
-    text = build_catalogue(brain, str(tmp_path), outside=True, most=9_000)
+    assert build_titles(brain, str(tmp_path), outside=False, most=9_000) == ""
+    text = build_titles(brain, str(tmp_path), outside=True, most=9_000)
     assert f"\n{EXAMPLE}/lessons/" in text

@@ -1,4 +1,4 @@
-"""The catalogue: the titles of a brain's cards, each with its file, at the start of a context."""
+"""The titles that a session gets when it starts: of the brains' cards, each with its file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lessons_kb.store.catalogue import Title
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
-CATALOGUE_OPEN = "[LESSON_TITLES]"
-CATALOGUE_CLOSE = "[/LESSON_TITLES]"
+TITLES_OPEN = "[LESSON_TITLES]"
+TITLES_CLOSE = "[/LESSON_TITLES]"
 _HEAD = (
     "{} of earlier work here, by file. Before you change anything, ask of each title: does it"
     " concern the task, yes or no? Open the file of every yes and keep to it."
@@ -28,7 +28,7 @@ _SHORTEST = 12
 _MAX_TITLE = 160
 
 
-def build_catalogue(
+def build_titles(
     brain: Layers,
     directory: str,
     *,
@@ -58,7 +58,7 @@ def build_catalogue(
         for one in found:
             place = f"{folder}/{one.path}" if folder else one.path
             titles.setdefault(place, (one, injected.get(one.path, 0)))
-    return format_catalogue(order_by_use(titles), total=total, budget=budget, counter=counter)
+    return format_titles(order_by_use(titles), total=total, budget=budget, counter=counter)
 
 
 def find_folder(root: str, directory: str, *, outside: bool) -> str | None:
@@ -109,7 +109,7 @@ def _format_line(place: str, title: str) -> tuple[str, int]:
     return line, estimate_tokens(f"{line}\n")
 
 
-def format_catalogue(
+def format_titles(
     titles: Sequence[tuple[str, str]], *, total: int, budget: int, counter: TokenCounter
 ) -> str:
     """Return the text of (file, title) in their order, as many as the budget holds.
@@ -120,7 +120,7 @@ def format_catalogue(
     def text(lines: Sequence[str]) -> str:
         some = f"The {len(lines)} most used of {total} lessons"
         what = some if len(lines) < total else _ALL
-        return "\n".join((CATALOGUE_OPEN, _HEAD.format(what), *lines, CATALOGUE_CLOSE))
+        return "\n".join((TITLES_OPEN, _HEAD.format(what), *lines, TITLES_CLOSE))
 
     lines: list[str] = []
     spent = counter(text(())) if titles else 0
@@ -136,5 +136,5 @@ def format_catalogue(
 
 
 def is_whole(text: str) -> bool:
-    """Tell whether a catalogue names all cards."""
-    return text.startswith(f"{CATALOGUE_OPEN}\n{_ALL} ")
+    """Tell whether a text of titles names all cards."""
+    return text.startswith(f"{TITLES_OPEN}\n{_ALL} ")

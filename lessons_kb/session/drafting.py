@@ -1,0 +1,59 @@
+"""From a turn's end to drafts of what it taught, and to the line that tells of them.
+
+The hook of the end has no time for git: ``start_drafting`` sets a mark, a file in the brain's cache
+that holds further runs of the session back, and starts a process of its own, by the code that
+stands in ``process.programs``. That process enters at ``draft_session``: it removes the mark,
+``Drafts.collect`` makes drafts of what the session's events call for, and the session's state takes
+down how many. The session's next event that the user is shown tells of them, the start of a
+session of all that wait: ``SessionMemory.tell_drafted``. ``lessons review`` collects again, which
+makes up for a run that was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.process.programs import start_drafts
+from lessons_kb.session.outcomes import note_return
+from lessons_kb.session.state import Hook, lend_memory
+from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.user_state import log_trouble
+
+
+def start_drafting(hook: Hook) -> None:
+    """Start a detached run of ``draft_session``: git and thousands of events take their time."""
+    if hook.event.posted or hook.journal.trouble:
+        return  # its repository is elsewhere, or what this session did was not written
+    layers = hook.brain.layers
+    roots = [layer.root for layer in layers]
+    event = hook.event
+    start_drafts(event.agent, event.session, event.directory, roots=roots, cache=layers[0].cache)
+
+
+def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
+    """Turn what a session's events call for into drafts; what goes wrong is logged.
+
+    The entry of the detached process. ``mark`` holds other runs back until this one begins to read.
+    """
+    try:
+        with Brain.open(*roots, directory=directory) as brain:
+            drafts, layer = brain.drafts, brain.layers[0]
+            known = set(drafts.ids())
+            with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
+                os.unlink(mark)
+            made = drafts.collect(session)
+            for draft in made:
+                if draft.card:
+                    note_return(layer, session, draft.card, at=draft.at)
+            if fresh := sum(draft.id not in known for draft in made):
+                with lend_memory(layer.hook_journal, session) as state:
+                    state.drafted += fresh
+    except Exception as error:  # nobody watches this process
+        log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")
+
+
+def count_drafts(hook: Hook) -> int:
+    """Return how many drafts wait for this user; those of a posted session are the server's."""
+    return 0 if hook.event.posted else len(DraftFolder(hook.brain.layers[0].root).ids())
