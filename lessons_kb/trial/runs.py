@@ -128,6 +128,8 @@ class TrialPlan:
     agent: str
     """Command line; {prompt} stands for the prompt, which else is given on stdin."""
     folder: str
+    environment: Mapping[str, str]
+    """Of the agent and of what tasks run."""
     arms: Sequence[str] = ARMS
     runs: int = 1
     jobs: int = 1
@@ -329,7 +331,11 @@ def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, di
         inside = os.path.relpath(plan.brain, plan.repository)
         token = secrets.token_hex(16)
         environment = {
-            **{k: v for k, v in os.environ.items() if k not in (ENVIRONMENT, "LESSONS_SESSION")},
+            **{
+                k: v
+                for k, v in plan.environment.items()
+                if k not in (ENVIRONMENT, "LESSONS_SESSION")
+            },
             STATE_HOME_VARIABLE: state,
             TRIAL_VARIABLE: token,
             "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
