@@ -53,6 +53,7 @@ RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 PROMPT = "{prompt}"
 SETUP_SECONDS = CHECK_SECONDS = 1_200.0
 _NOT_STARTED = (126, 127)
+_OWN = (ENVIRONMENT, "LESSONS_SESSION")
 _ENDED = "the agent did nothing and ended with"
 _TAIL = 160
 _BUDGET = re.compile(r"(\$)?(\d+(?:\.\d+)?)([kKmM])?")
