@@ -108,6 +108,7 @@ def trial(
         cards=[name for name in names if os.path.isfile(os.path.join(layer.root, name))],
         agent=agent,
         folder=folder,
+        environment=os.environ,
         arms=chosen,
         runs=runs,
         jobs=jobs,

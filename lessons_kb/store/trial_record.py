@@ -29,7 +29,7 @@ def write_arm(state: str, token: str, arm: str) -> None:
     write_private(path, json.dumps({"token": token, "arm": arm}).encode())
 
 
-def read_arm(environment: Mapping[str, str] = os.environ) -> str:
+def read_arm(environment: Mapping[str, str]) -> str:
     """Return the arm, "" outside of a trial: the variable alone switches nothing off."""
     if not (token := environment.get(TRIAL_VARIABLE)):
         return ""

@@ -53,6 +53,7 @@ RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 PROMPT = "{prompt}"
 SETUP_SECONDS = CHECK_SECONDS = 1_200.0
 _NOT_STARTED = (126, 127)
+_OWN = (ENVIRONMENT, "LESSONS_SESSION")
 _ENDED = "the agent did nothing and ended with"
 _TAIL = 160
 _BUDGET = re.compile(r"(\$)?(\d+(?:\.\d+)?)([kKmM])?")
@@ -128,6 +129,8 @@ class TrialPlan:
     agent: str
     """Command line; {prompt} stands for the prompt, which else is given on stdin."""
     folder: str
+    environment: Mapping[str, str]
+    """Of the agent and of what tasks run."""
     arms: Sequence[str] = ARMS
     runs: int = 1
     jobs: int = 1
@@ -329,7 +332,11 @@ def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, di
         inside = os.path.relpath(plan.brain, plan.repository)
         token = secrets.token_hex(16)
         environment = {
-            **{k: v for k, v in os.environ.items() if k not in (ENVIRONMENT, "LESSONS_SESSION")},
+            **{
+                k: v
+                for k, v in plan.environment.items()
+                if k not in (ENVIRONMENT, "LESSONS_SESSION")
+            },
             STATE_HOME_VARIABLE: state,
             TRIAL_VARIABLE: token,
             "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
