@@ -54,7 +54,7 @@ def trial(
     check: str = "",
     setup: str = "",
 ) -> None:
-    """Let an agent do the same tasks with and without lessons, and compare.
+    """Let an agent do the same tasks with and without lessons.
 
     Each run gets a folder with the files of the task's commit; the task's check, run afterwards,
     says whether it is right. Nothing in your repository is changed.

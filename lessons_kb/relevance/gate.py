@@ -285,6 +285,8 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, guards: bool) -> 
         _terms, weights, anywhere, chances, rarities, subjects = zip(*here, strict=True)
         # What a term adds to the score is taken to be in proportion to its weight.
         answered = hit.bm25 / (K1 + 1) * sum(weights) / found / whole
+        if not answered:  # terms of no weight
+            continue
         odds = (
             _ANSWERED * log(answered / (_HALF + answered))
             + _SURPRISE * fade(chances)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.config import DEFAULTS, Gate
@@ -450,6 +450,9 @@ terms = st.sampled_from(["run", "telegram", "파일", "한글", "404", "x" * 60,
     bm25=st.floats(0, 1e6),
     found=st.sets(terms),
     length=st.integers(0, 10**6),
+)
+@example(
+    weights={"telegram": 0.0, "run": 1.0}, size=10, n=1, bm25=1.0, found={"telegram"}, length=10
 )
 def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, found, length):
     evidence = GateEvidence(
