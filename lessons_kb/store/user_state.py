@@ -39,6 +39,9 @@ from lessons_kb.store.files import (
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
 
+with contextlib.suppress(ImportError):  # not on Windows
+    import pwd
+
 USER_SETTINGS_NAME = "settings.toml"
 CONFIG_NAME = "lessons.toml"
 CACHE_NAME = ".lessons"
@@ -236,6 +239,9 @@ def _user_dir(what: str) -> str:
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
         variable, default = _XDG[what]
         base, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
+        if not os.path.isabs(home):
+            with contextlib.suppress(KeyError):  # an account that is in no list
+                home = pwd.getpwuid(os.getuid()).pw_dir
         if not os.path.isabs(base):  # to be ignored, by the XDG specification
             base = os.path.join(home, default)
         if os.path.isabs(base):

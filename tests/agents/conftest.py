@@ -159,6 +159,7 @@ def drafted(project):
 
     def wait():
         until = time.monotonic() + 60
+        time.sleep(0.1)  # one that has just begun shows no command line yet
         while any(map(runs, pathlib.Path("/proc").glob("[0-9]*"))):
             assert time.monotonic() < until
             time.sleep(0.02)
