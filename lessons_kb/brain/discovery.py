@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import re
@@ -22,9 +21,6 @@ from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.settings import find_named
 from lessons_kb.store.user_state import list_marked
 from lessons_kb.text.sanitize import counted, shell_word
-
-with contextlib.suppress(ImportError):  # not on Windows
-    import pwd
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
@@ -157,19 +153,11 @@ def _find_project(directory: str) -> tuple[list[str], str]:
     return around, locate.find_work_tree(around) or around[0]
 
 
-def account_home() -> str:
-    """Return the home of this account, whatever variables say."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except (NameError, KeyError):
-        return os.path.expanduser("~")
-
-
 def _is_moved(folder: str, roots: Sequence[str]) -> bool:
     """Tell whether a folder of the user's lies in a project that is not around the user's home."""
     real = os.path.realpath(folder)
     around = [root for root in roots if _is_inside(real, root)]
-    return bool(around) and not any(_is_inside(account_home(), root) for root in around)
+    return bool(around) and not any(_is_inside(locate.account_home(), root) for root in around)
 
 
 def is_settings_moved(directory: str) -> bool:

@@ -234,16 +234,21 @@ def _core_worktree(config: str) -> str:
     return found
 
 
+def account_home() -> str:
+    """Return the home of this account, whatever variables say."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except (NameError, KeyError):
+        return os.path.expanduser("~")
+
+
 def _user_dir(what: str) -> str:
     # platformdirs costs a hook a third of a bare interpreter's start; on Linux its rule is short.
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
         variable, default = _XDG[what]
         base, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
-        if not os.path.isabs(home):
-            with contextlib.suppress(KeyError):  # an account that is in no list
-                home = pwd.getpwuid(os.getuid()).pw_dir
         if not os.path.isabs(base):  # to be ignored, by the XDG specification
-            base = os.path.join(home, default)
+            base = os.path.join(home if os.path.isabs(home) else account_home(), default)
         if os.path.isabs(base):
             return os.path.join(base, APP_NAME)
 

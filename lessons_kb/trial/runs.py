@@ -108,6 +108,7 @@ class Result:
     lessons: tuple[Mapping[str, str], ...] = ()
     """Cards that were given, each with its ``id`` and ``how``."""
     session: str = ""
+    """The agent's own id of it, by which its transcript is found; "" where it prints none."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -332,20 +333,17 @@ def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, di
         inside = os.path.relpath(plan.brain, plan.repository)
         token = secrets.token_hex(16)
         environment = {
-            **{
-                k: v
-                for k, v in plan.environment.items()
-                if k not in (ENVIRONMENT, "LESSONS_SESSION")
-            },
+            **{name: v for name, v in plan.environment.items() if name not in _OWN},
             STATE_HOME_VARIABLE: state,
             TRIAL_VARIABLE: token,
             "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
         }
         write_arm(state, token, arm)
+        root = os.path.normpath(os.path.join(work, inside))
         if inside.split(os.sep)[0] == os.pardir:
-            environment[ENVIRONMENT] = plan.brain
-        else:
-            _bring_cards(plan, os.path.normpath(os.path.join(work, inside)), arm, environment)
+            root = environment[ENVIRONMENT] = os.path.join(state, "brain")
+            os.mkdir(root)
+        _bring_cards(plan, root, arm, environment)
         ask_git(work, "init", "-q")
         yield work, environment
     finally:

@@ -136,6 +136,6 @@ def test_a_state_folder_inside_the_project_vouches_for_nothing(repo, monkeypatch
 def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(tmp_path, monkeypatch):
     home = pathlib.Path(os.environ["HOME"])
     subprocess.run(["git", "init", "-q", str(home)], check=True)
-    monkeypatch.setattr("lessons_kb.brain.discovery.account_home", lambda: str(home))
+    monkeypatch.setattr("lessons_kb.store.user_state.account_home", lambda: str(home))
     make_brain(user_brain())
     assert look(str(home), in_agent=True).trusted

@@ -101,6 +101,7 @@ def trial(lessons, shop, agent, tmp_path):
         out = ("--out", tmp_path / "out")
         return lessons("--json", "trial", tmp_path / "tasks.toml", "--agent", agent, *out, *options)
 
+    run.agent = agent
     return run
 
 
@@ -153,6 +154,19 @@ def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):
     assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
     assert rows["retry"]["arms"]["placebo"] == ["wrong"]
     assert data["comparisons"][0]["difference"] == 0
+
+
+def test_a_brain_that_lies_elsewhere_has_the_same_arms(trial, shop, tmp_path, lessons):
+    write(tmp_path / "cards", "lessons/idempotency.md", CARD)
+    (tmp_path / "cards" / "lessons.toml").write_text("")
+    git(shop, "rm", "-rq", "lessons", "lessons.toml")
+    commit(shop, "Move the cards")
+    (tmp_path / "tasks.toml").write_text(TASKS)
+    options = ("--arms", "without,with,placebo", "--out", tmp_path / "out", "--agent", trial.agent)
+    named = ("--json", "--brain", tmp_path / "cards")
+    data = json.loads(lessons(*named, "trial", tmp_path / "tasks.toml", *options).out)
+    arms = {row["task"]: row["arms"] for row in data["tasks"]}["retry"]
+    assert arms == {"without": ["wrong"], "with": ["right"], "placebo": ["wrong"]}
 
 
 def test_trials_leave_no_trace_in_the_journal(trial, lessons):

@@ -277,8 +277,8 @@ WRITING = split(
 """These write cards of the brain, or what is observed of it, and nothing else."""
 
 NOT_RUN = {"trust", "watch", "serve", "sync", "daemon", "edit", "trial"}
-"""`trial` runs what its user names, `trust` is how the user says yes; `watch` is `index` again and again; the daemon answers hooks;
-`edit` opens the user's editor."""
+"""`trust` is how the user says yes; `watch` is `index` again and again; the daemon answers hooks;
+`edit` opens the user's editor; `trial` runs the commands that its user names."""
 
 
 def payloads(repo):
