@@ -27,7 +27,6 @@ from lessons_kb.store.user_state import is_brain, user_brain
 from lessons_kb.text.sanitize import clean_line, counted
 
 SHOWN = 20
-_WIDTH = 80
 
 
 def mine(
@@ -101,14 +100,16 @@ def _print_found(found: MiningResult, limit: int) -> None:
     if not found.candidates:
         say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
-    width = terminal_width() or _WIDTH
-    print("  #  SEEN  LAST        SURE  WHAT AND WHY")
+    width = terminal_width()
+    print("  #  SEEN  LAST        WHAT AND WHY")
     for number, one in enumerate(found.candidates[:limit], 1):
         when = dt.datetime.fromtimestamp(one.at).date().isoformat() if one.at else ""
-        head = f"{number:>3} {one.occurrences:>4}×  {when:<10}  {one.sure:>4.0%}  "
-        print(cut_cells(head + clean_line(one.title), width))
         place = f" · {one.paths[0]}" if one.paths else ""
-        print(cut_cells(f"{'':10}{clean_line('; '.join(one.reasons) + place)}", width))
+        lines = (
+            f"{number:>3} {one.occurrences:>4}×  {when:<10}  {clean_line(one.title)}",
+            f"{'':10}{clean_line('; '.join(one.reasons) + place)}",
+        )
+        print("\n".join(cut_cells(line, width) if width else line for line in lines))
     shown = min(limit, len(found.candidates))
     total = counted(len(found.candidates), "candidate")
     print(f"{shown} of {total} from {', '.join(parts[:-1])} and {parts[-1]}")
@@ -118,7 +119,6 @@ def _describe(one: Candidate) -> dict[str, Any]:
     return {
         **pick(one, "title", "occurrences"),
         "last": one.at,
-        "sure": round(one.sure, 3),
         "rank": round(one.rank, 3),
         **pick(one, "reasons", "paths"),
         "symptoms": list(typed_before(one)[:3]),
