@@ -103,6 +103,8 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
             "paths": paths,
             "symptoms": symptoms,
             "severity": sketch.severity or "medium",
+            "source": source,
+            "examples": (sketch.example,) if sketch.example else (),
             "created": created,
         }
         said = (name for name in SECTIONS if name in sketch.sections)

@@ -10,6 +10,7 @@ from typer import Option
 
 from lessons_kb.brain import mine_project as mining
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.mine_project import MiningResult
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
@@ -21,6 +22,7 @@ from lessons_kb.cli.output import (
     say,
     terminal_width,
 )
+from lessons_kb.cli.write_drafts import print_prompts, write_drafts
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.learn.mining import Candidate, typed_before
 from lessons_kb.store.user_state import is_brain, user_brain
@@ -35,16 +37,23 @@ def mine(
     since: str | None = None,
     comments: list[str] | None = None,
     limit: Annotated[int, Option(min=1)] = SHOWN,
+    with_: str | None = None,
+    show_prompt: bool = False,
+    yes: bool = False,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
-    Drafts wait for `lessons review`. Example: lessons mine --draft 10
+    Drafts wait for `lessons review`. Example: lessons mine --draft 10 --with claude
 
     --all-projects   Read the sessions of all projects; draft into your user brain.
     --draft N        Write drafts of the first N.
     --since DATE     Leave out what is older, as 2026-01-31.
     --comments FILE  Review comments as JSON, exported from GitHub or GitLab; repeatable.
     --limit N        Candidates to show.
+    --with [AGENT]   Have an agent complete them: claude, codex, gemini, opencode, copilot, each
+                     with options, or a command that reads a prompt on stdin.
+    --show-prompt    Print what would be sent, send nothing.
+    --yes, -y        Do not ask before it is sent.
     """
     if not all_projects:
         brain = open_brain()
@@ -56,7 +65,11 @@ def mine(
         first = dt.date.fromisoformat(since).isoformat() if since is not None else None
     except ValueError:
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
-    run_mine(brain, all_projects, draft, first, limit, comments or ())
+    made = run_mine(brain, all_projects, draft, first, limit, comments or ())
+    if show_prompt:
+        print_prompts(brain, made)
+    elif with_ is not None:
+        write_drafts(brain, made, with_, yes=yes)
 
 
 def run_mine(
@@ -66,8 +79,8 @@ def run_mine(
     since: str | None = None,
     limit: int = SHOWN,
     comments: Sequence[str] = (),
-) -> None:
-    """Mine and print what was found."""
+) -> list[Draft]:
+    """Mine and print what was found; return the drafts that were made."""
     with draw_progress("reading") as show:
         found = mining.mine(
             brain,
@@ -92,6 +105,7 @@ def run_mine(
         say("no new drafts: each candidate has one already; see `lessons review --list`")
     elif found.candidates:
         say("next: `lessons mine --draft 10`, then `lessons review`")
+    return made
 
 
 def _print_found(found: MiningResult, limit: int) -> None:

@@ -22,6 +22,7 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.why import offer
+from lessons_kb.cli.write_drafts import print_prompts, write_drafts
 from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
@@ -35,6 +36,9 @@ def review(
     merge: tuple[str, str] | None = None,
     discard: str | None = None,
     on_duplicate: Annotated[str, ("fail", "new")] = "fail",
+    with_: str | None = None,
+    show_prompt: bool = False,
+    yes: bool = False,
 ) -> None:
     """Review drafts one by one: accept, edit, merge or discard.
 
@@ -49,11 +53,22 @@ def review(
     --merge ID CARD  Count a draft as an occurrence of a card.
     --discard ID     Remove a draft; one you edited goes to the trash.
     --on-duplicate   If the lesson exists: fail or new.
+    --with [AGENT]   Have an agent complete the drafts first: claude, codex, gemini, opencode,
+                     copilot, each with options, or a command that reads a prompt on stdin.
+    --show-prompt    Print what would be sent, send nothing.
+    --yes, -y        Do not ask before it is sent.
     """
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     drafts = (brain := open_brain()).drafts
+    if show_prompt or with_ is not None:
+        drafts.collect()
+        open_ones = [one for one in drafts.all() if one.missing]
+        if show_prompt:
+            print_prompts(brain, open_ones)
+            return
+        write_drafts(brain, open_ones, with_ or "", yes=yes)
     if show is not None:
         _print_draft(brain, drafts.get(show))
     elif accept is not None:

@@ -177,7 +177,7 @@ def sketch_candidate(
     for commit in candidate.commits[:3]:
         facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
     body = next((_TRAILER.sub("", commit.body).strip() for commit in candidate.commits[:1]), "")
-    if body:
+    if body and body != candidate.commits[0].subject:
         quoted = "\n".join(f"> {line}".rstrip() for line in clean(body[:_MAX_BODY]).splitlines())
         facts.append(f"Its message:\n\n{quoted}")
     causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
@@ -235,7 +235,7 @@ def split_evidence(text: str) -> tuple[str, str]:
     if mark:
         return card.rstrip("\n") + "\n", evidence.strip("\n")
     sections = read_sections(normal_newlines(_strip_comments(split_header(text).body)))
-    return text, text_of(sections, ("situation", "fix"))
+    return text, re.sub(r"\n{3,}", "\n\n", text_of(sections, ("situation", "fix")))
 
 
 def finish(text: str, template: str) -> str:
@@ -450,7 +450,7 @@ _CONVENTION = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE
 )
-_TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-by|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
+_TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
 _MAX_SENTENCE = 300
 _REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|[ \t]*<!--(?!\s*shown-by).*?-->")
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")

@@ -191,6 +191,7 @@ def score(history: Sequence[CommitFacts]) -> list[float]:
             math.log1p(min(facts.cause_count, causes)),
             math.log1p(min(len(facts.body), body)),
             small * (named("repairs", facts) - named("builds", facts)),
+            small * float(named("repairs", facts) > named("builds", facts)),
             -max(math.log1p(facts.added) - math.log1p(_MUCH), 0.0) if small else 0.0,
         )
         for facts in history
