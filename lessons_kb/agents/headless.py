@@ -24,6 +24,8 @@ _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
 _INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "LESSONS_SESSION")
 """What would tell an agent that it runs inside another one."""
 _MAX_REASON = 160
+_TOLD_BY = ("result", "message", "error", "response", "text")
+"""Keys under which agents say what they have to say."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +88,9 @@ class Writer:
             raise InputError(f"{self.name}: not done after {self.seconds:g} s")
         found = [one for one in _find_objects(printed) if {*schema["required"]} <= one.keys()]
         if code or not found:
-            lines = [line for line in map(clean_line, printed.splitlines()) if line]
+            told = (one.get(key) for one in _find_objects(printed) for key in _TOLD_BY)
+            texts = [text for text in told if isinstance(text, str)] or printed.splitlines()
+            lines = [line for line in map(clean_line, texts) if line]
             last = shorten(lines[-1], _MAX_REASON) if lines else "nothing"
             what = f"exit code {code}" if code else "no card in its answer"
             raise InputError(f"{self.name}: {what}; its last words: {last}")

@@ -452,7 +452,7 @@ _REFERENCE = re.compile(
 )
 _TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
 _MAX_SENTENCE = 300
-_REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|[ \t]*<!--(?!\s*shown-by).*?-->")
+_REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*shown-by).*?-->")
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"
 _MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2

@@ -190,7 +190,9 @@ class _Prompt:
         """Show what a preview would."""
         _now, view = self._source.look(row)
         lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
-        self._write("\n".join([*lines, "", view.text.strip("\n")]).rstrip())
+        lines += [f"! missing: {view.missing}"] if view.missing else []
+        lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
+        self._write("\n".join(lines).rstrip())
 
 
 def _list_of(tab: str) -> str:

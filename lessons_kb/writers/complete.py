@@ -16,6 +16,7 @@ from lessons_kb.brain.cards import compose
 from lessons_kb.brain.detection import find_in_tree, list_tree
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.learn.draft_text import (
@@ -27,10 +28,8 @@ from lessons_kb.learn.draft_text import (
     split_evidence,
 )
 from lessons_kb.model import NOTE, PATTERNS, SEVERITIES, Document, Pattern
-from lessons_kb.relevance.background_prompts import UNKNOWN, measure_background
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
-from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
@@ -43,6 +42,8 @@ _AT_ONCE = 3
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
 _SHORT_QUOTE = 3
 """Words; fewer stand in any text."""
+_FOREIGN, _MOST_FOREIGN = 300, 3
+"""Prompts about other things that are put to a card, and how many may draw it."""
 _MOST_PLACES = 3
 """Where a pattern may still be found: as many were overlooked."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
@@ -146,7 +147,8 @@ def _check(
     texts = {
         one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts if one.id in cards
     }
-    reached = _find_reached(brain, texts)
+    foreign = read_lines("background_prompts.txt")[:_FOREIGN]
+    reached = _find_reached(brain, texts, foreign)
     for name, card in cards.items():
         if _line(answers[name].get("no_lesson")):
             cards[name] = replace(card, problems=())
@@ -154,15 +156,14 @@ def _check(
         problems = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]
         unfit = []
         for symptom in card.sketch.symptoms:
-            if measure_background(analyze(symptom)) > UNKNOWN:
-                problems.append(f"symptom {symptom!r} fits prompts about anything; say it narrower")
-            elif symptom not in reached[name]:
+            if symptom not in reached[name]:
                 problems.append(f"symptom {symptom!r} does not find the card; name its subject")
-            else:
-                continue
-            unfit.append(symptom)
-        if measure_background(analyze(texts[name])) > UNKNOWN:
-            problems.append("the card fits prompts about anything; name its subject more often")
+                unfit.append(symptom)
+        if (drawn := len(reached[name].intersection(foreign))) > _MOST_FOREIGN:
+            problems.append(
+                f"{drawn} of {len(foreign)} prompts about other things draw the card; "
+                "leave out words that fit any task"
+            )
         cards[name] = replace(card, problems=(*card.problems, *problems), unfit=tuple(unfit))
     return cards
 
@@ -268,8 +269,13 @@ def _check_pattern(brain: Brain, pattern: Pattern, evidence: str) -> str:
     return "" if len(places) <= _MOST_PLACES else "it matches too much of the code as it is"
 
 
-def _find_reached(brain: Brain, texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return which symptoms of each card find it in a copy of the brain that holds them all."""
+def _find_reached(
+    brain: Brain, texts: Mapping[str, str], foreign: Sequence[str]
+) -> dict[str, set[str]]:
+    """Return which of its symptoms find each card in a copy of the brain that holds them all.
+
+    And which of some prompts about other things, which are as their words were counted.
+    """
     layer, reached = brain.layers[0], {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
         root, limit = os.path.realpath(folder), layer.settings.index.max_file_bytes
@@ -283,19 +289,17 @@ def _find_reached(brain: Brain, texts: Mapping[str, str]) -> dict[str, set[str]]
             write_unsynced(full, data)
         with Brain.open(root, directory=root) as copy:
             copy.refresh()
+            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in foreign}
             for name, text in texts.items():
                 card, own = _parse(text).card, f"lessons/{name}.md"
-                reached[name] = {
-                    symptom
-                    for symptom in (card.symptoms if card else ())
-                    if own in _find_given(copy, symptom)
-                }
+                given |= {one: _find_given(copy, one) for one in (card.symptoms if card else ())}
+                reached[name] = {prompt for prompt, found in given.items() if own in found}
     return reached
 
 
-def _find_given(brain: Brain, prompt: str) -> Iterator[str]:
+def _find_given(brain: Brain, prompt: str, *, sure: bool = False) -> set[str]:
     block = brain.preflight(prompt, context=False, fresh=False, remember=False)
-    return (hit.card.id for hit in (*block.lessons, *block.offered))
+    return {hit.card.id for hit in (*block.lessons, *(() if sure else block.offered))}
 
 
 def _compose(draft: Draft, sketch: Sketch) -> str:
