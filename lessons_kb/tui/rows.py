@@ -209,7 +209,8 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
         sections[name] = f"{name}:\n{dense}" if dense.startswith("-") else f"{name}: {dense}"
     pattern = "(?m)^{}:.*(?:\\n[ \\t]+\\S.*)*"
     names = ("symptoms", "paths", "detect")
-    keys = [found[0] for name in names if (found := re.search(pattern.format(name), header))]
+    found = (re.search(pattern.format(name), header) for name in names)
+    keys = [one[0] for one in found if one and not one[0].endswith("[]")]
     first = [sections.pop(name) for name in _FIRST if name in sections]
     shown = [*first, *keys, *sections.values()]
     return Preview(
