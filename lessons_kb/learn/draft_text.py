@@ -109,9 +109,20 @@ def sketch_trigger(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
         sections=_write_sections([*facts, _changed(files)], how, change, propose),
         paths=_guarded(files),
+        symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
     )
+
+
+def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
+    """Return the task and the error of a mistake: what a future task may have in common."""
+    output = trigger.failure.output if trigger.failure else ""
+    lines = (line.strip().removeprefix("E ").strip() for line in clean(output).splitlines())
+    errors = [_shorten(one_line(line, _MAX_HINT)) for line in lines if shows("error", line.lower())]
+    request = one_line(trigger.request, _MAX_HINT) if trigger.kind != REJECTION else ""
+    enough = len(request.split()) >= _MIN_WORDS
+    return tuple(dict.fromkeys([*([request] if enough else []), *errors[-1:]]))
 
 
 def sketch_session(
@@ -452,6 +463,7 @@ _REFERENCE = re.compile(
 )
 _TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
 _MAX_SENTENCE = 300
+_MIN_WORDS = 3
 _REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*shown-by).*?-->")
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"
