@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.trial import material, propose
 from benchmarks.trial.results import read_results, write_results
+from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.process.git import ask_git
 from lessons_kb.store.trial_record import read_injected
 from lessons_kb.store.user_state import STATE_HOME_VARIABLE
@@ -53,7 +54,7 @@ ARMS: Mapping[str, str] = {
 """Arm → what its brain's settings add to the defaults."""
 RUNS = {WITHOUT: 2}
 _STATES, _JOBS = "-state", 4
-_NO_ACT = (WITHOUT, PROMPT)
+_LISTED, _NO_ACT = (PLACEBO, CATALOGUE), (WITHOUT, PROMPT)
 _OFFER = re.compile(r"\[LESSON_OFFER\](.*?)\[/LESSON_OFFER\]", re.DOTALL)
 _OURS = ("propose", "PROMPT.md", "lessons", "__pycache__", ".pytest_cache")
 _TOOL = """\
@@ -136,6 +137,7 @@ def _write_folder(
         "HOME": str(state / "home"),
         STATE_HOME_VARIABLE: str(state / "journal"),
         "LESSONS_DAEMON": "0",
+        DEADLINE_VARIABLE.decode(): "120",  # a busy machine must not silence an arm
     }
     setup = {
         "folder": str(folder),
@@ -152,11 +154,14 @@ def _write_folder(
     context = {"start": "", "prompt": ""}
     if arm != WITHOUT:
         _bring_brain(project, arm, environment)
-        if arm in (PLACEBO, CATALOGUE):
+        if arm in _LISTED:
             for card in sorted((project / "lessons").iterdir()):
                 propose.bring_card(setup, f"lessons/{card.name}")
         start = propose.call_hook(setup, "SessionStart", source="startup")
         context["start"] = start.get("additionalContext", "")
+        if bool(context["start"]) != (arm in _LISTED):
+            message = f"{folder}: the session of the arm {arm} starts with {context['start']!r}"
+            raise RuntimeError(message)
         given = propose.call_hook(setup, "UserPromptSubmit", prompt=task.prompt)
         context["prompt"] = given.get("additionalContext", "")
     start_text, prompt_text = (text and _REMINDER.format(text) for text in context.values())
@@ -180,8 +185,8 @@ def _bring_brain(project: Path, arm: str, environment: Mapping[str, str]) -> Non
     (project / "lessons.toml").write_text(settings + ARMS[arm], "utf-8")
     ask_git(str(project), "init", "-q")
     command = [sys.executable, "-P", "-m", "lessons_kb.cli.main"]
-    for words in (["trust", str(project)], ["index"]):
-        subprocess.run([*command, *words], cwd=project, env=environment, check=True, stdout=-3)
+    command += ["trust", str(project)]
+    subprocess.run(command, cwd=project, env=environment, check=True, stdout=subprocess.DEVNULL)
 
 
 def score(out: Path, results: Path) -> None:
