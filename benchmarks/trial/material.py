@@ -78,7 +78,7 @@ def read_solutions(repository: str) -> dict[tuple[str, str], Sequence[tuple[str,
     text = (HERE / repository / "solutions.txt").read_text("utf-8")
     _, *parts = _PART.split(text)
     return {
-        (parts[at], parts[at + 1]): [edit.groups() for edit in _EDIT.finditer(parts[at + 2])]  # type: ignore[misc]
+        (parts[at], parts[at + 1]): [edit.groups() for edit in _EDIT.finditer(parts[at + 2])]
         for at in range(0, len(parts), 3)
     }
 
