@@ -198,7 +198,8 @@ def score(out: Path, results: Path) -> None:
         folder = Path(entry.pop("dir"))
         state = out.with_name(f"{out.name}{_STATES}") / folder.name
         calls = state / "calls.jsonl"
-        said = [json.loads(line) for line in calls.open(encoding="utf-8")] if calls.exists() else []
+        lines = calls.read_text("utf-8").splitlines() if calls.exists() else ()
+        said = [json.loads(line) for line in lines]
         proposals = sum("path" in one for one in said)
         if not proposals:
             untouched += 1
