@@ -112,8 +112,11 @@ def test_what_was_changed_without_the_tool_is_named(prepared, tmp_path):
 @pytest.mark.slow
 def test_the_same_material_is_a_trial_for_the_command(tmp_path):
     rehearse.main(["repositories", str(tmp_path)])
-    agent = "python -c 'import pathlib; pathlib.Path(\"x\").touch()'"
-    tried = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "trial", "../parcelhub.toml"]
-    words = [*tried, "--agent", agent, "--arms", "without", "--out", str(tmp_path / "kept")]
-    done = subprocess.run(words, cwd=tmp_path / "parcelhub", capture_output=True, text=True)
+    lessons = [sys.executable, "-P", "-m", "lessons_kb.cli.main"]
+    agent = f"{sys.executable} -c 'import pathlib; pathlib.Path(\"x\").touch()'"
+    words = ["trial", "../parcelhub.toml", "--agent", agent, "--arms", "without,with"]
+    folder = tmp_path / "parcelhub"
+    subprocess.run([*lessons, "trust", "."], cwd=folder, check=True)
+    words = [*lessons, *words, "--out", str(tmp_path / "kept")]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     assert "northpost-timeouts without 1: wrong" in done.stderr
