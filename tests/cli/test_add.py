@@ -178,7 +178,7 @@ def test_a_card_that_says_the_same_in_other_words_is_named(lessons, brain):
     )
     first = (*first, "--symptom", "layout shifts while the gallery loads")
     assert lessons("add", "Pictures without a size move the text", *first).code == 0
-    second = lessons("add", "Text moves when a picture has no size", *first)
+    second = lessons("add", "A gallery jumps while it loads", *first)
     assert second.code == 2
     assert "lessons/pictures-without-a-size-move-the-text.md is similar" in second.err
     assert "or write a second card" in second.err
