@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.verdicts import find_near_misses, note_offered
 from lessons_kb.cli.manage import show_rows
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
@@ -19,7 +18,6 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.cli.why import offer
 from lessons_kb.cli.write_drafts import print_prompts, write_drafts
 from lessons_kb.errors import InputError
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
@@ -41,8 +39,7 @@ def review(
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard, and undo.
 
-    Then it offers to teach prompts to the cards that they nearly drew. Without a terminal, list
-    both.
+    Without a terminal, list them.
 
     Example: lessons review --accept red-green-1a2b3c4d
 
@@ -82,16 +79,10 @@ def review(
         print_answer({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
     else:
         drafts.collect()
-        walking = is_interactive() and not list_ and not options().json
-        if walking and drafts.count():
+        if is_interactive() and not list_ and not options().json and drafts.count():
             show_rows(brain, DRAFTS)
         else:
             _print_list(brain, drafts.all())
-        if not options().json:
-            for near in find_near_misses(brain):
-                offer(brain, near)
-                if walking:
-                    note_offered(brain, near)
 
 
 def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
