@@ -238,6 +238,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
             outside=can.reads_outside,
             most=can.tokens,
             counter=can.count_tokens,
+            in_file=can.reads_ignored,
         )
     except (ConfigError, StorageError):  # told where a prompt is answered
         return ""

@@ -378,6 +378,10 @@ class Catalogue:
         sql = "SELECT count(*) FROM titles WHERE project IN ('', ?)"
         return int(self._db.execute(sql, (project or "",)).fetchone()[0])
 
+    def sum_titles(self) -> float:
+        """Return a number that changes when a title does, or what orders them."""
+        return float(json.loads(self._read("sums") or "{}").get("titles", 0))
+
     def titles(self, project: str | None, *, most: int, paths: Collection[str] = ()) -> list[Title]:
         """Return the ``most`` recurrent cards of a project, the latest of those first.
 

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import pathlib
+import re
 
 import pytest
 
@@ -13,8 +14,8 @@ from tests.kit import make_brain, write
 
 TITLE = "Telegram remote execution must require an allowlist"
 CARD = "lessons/telegram-allowlist.md"
-LINE = f"\n{CARD}: {TITLE}\n"
-OTHER = "lessons/drop-column.md: Never drop a column in the release that stops writing it"
+LINE = f"\ntelegram-allowlist.md: {TITLE}\n"
+OTHER = "\ndrop-column.md: Never drop a column in the release that stops writing it"
 ITEM = "Reject every chat id"
 PROMPT = "Add a telegram command that restarts the service"
 
@@ -103,7 +104,8 @@ def test_cards_that_may_not_be_given_have_no_title(claude, project):
         write(project, f"lessons/{key}.md", text)
     write(project, "README.md", "# A note\n")
     lines = start(claude).context.splitlines()
-    assert [line.partition(":")[0] for line in lines[2:-1]] == [CARD, "lessons/drop-column.md"]
+    files = ["lessons/", "telegram-allowlist.md", "drop-column.md"]
+    assert [line.partition(":")[0] for line in lines[2:-1]] == files
 
 
 def test_a_brain_without_cards_says_nothing(claude, project):
@@ -117,19 +119,79 @@ def test_a_setting_turns_them_off(claude, project):
     assert start(claude) == {}
 
 
-def test_a_selection_says_that_it_is_one(claude, project):
+@pytest.fixture
+def many(project):
+    """A brain of which not all titles fit, and whose most used card is case 7."""
     for number in range(78):
-        card = f"---\ntype: lesson\ntitle: The lesson of case {number}\n---\n\nText.\n"
-        write(project, f"lessons/case-{number}.md", card)
+        card = f"---\ntype: lesson\ntitle: The lesson of number {number}\n---\n\nText.\n"
+        write(project, f"lessons/sub/case-{number}.md", card)
     write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\n")
     with contextlib.closing(open_hook_journal(str(project))) as journal:
-        given = [("lessons/case-7.md", "", 0)]
+        given = [("lessons/sub/case-7.md", "", 0)]
         for _time in range(9):
             journal.record_injections("s0", turn=1, at=1, cards=given)
-    _open, head, *lines, _close = start(claude).context.splitlines()
-    assert 10 < len(lines) < 40
-    assert f" {len(lines)} most used of 80 lessons " in head
-    assert [line.partition(":")[0] for line in lines[:2]] == ["lessons/case-7.md", CARD]
+
+
+def file_of(text, project):
+    """Return the file of all titles that a text says to read."""
+    return project / re.search(r"read (\S+) once, which lists", text)[1]
+
+
+def test_a_selection_says_that_it_is_one_and_where_all_are(many, claude, project):
+    text = start(claude).context
+    _open, head, *lines, _close = text.splitlines()
+    assert lines[:2] == ["lessons/sub/", "case-7.md: The lesson of number 7"]
+    names = [line for line in lines if not line.endswith("/")]
+    assert 10 < len(names) < 40
+    assert f" {len(names)} most used of 80 lessons " in head
+    file = file_of(text, project)
+    assert ".lessons/" in str(file)
+    assert "lists all of them" in head
+    assert file.read_text().startswith("[LESSON_TITLES]\nThe lessons of earlier work ")
+    assert LINE in file.read_text()
+    assert file.read_text().count("case-") == 78
+
+
+def test_the_file_follows_the_cards(many, claude, session, project):
+    before = file_of(start(claude).context, project)
+    assert file_of(start(session("claude-code", "s2")).context, project) == before
+    write(project, "lessons/new.md", "---\ntype: lesson\ntitle: Brand new\n---\n")
+    after = file_of(start(session("claude-code", "s3")).context, project)
+    assert "\nnew.md: Brand new\n" in after.read_text()
+    assert before.exists(), "a session may be about to read it"
+
+
+def test_a_file_that_does_not_hold_all_says_so(many, claude, project):
+    write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\ncatalogue_file_tokens = 500\n")
+    text = start(claude).context
+    assert "lists many more of them" in text
+    assert re.search(r"The \d\d most used of 80 lessons", file_of(text, project).read_text())
+
+
+@pytest.mark.parametrize("source", ["clear", "compact"])
+def test_the_file_is_named_again_when_the_context_is_lost(source, many, claude, project):
+    assert file_of(claude.say("SessionStart", source=source).context, project).exists()
+    assert claude.say("SessionStart", source="resume") == {}
+
+
+def test_gemini_which_reads_no_ignored_file_is_told_of_none(many, session):
+    gemini = session("gemini-cli")
+    gemini.say("SessionStart", source="startup")
+    text = gemini.prompt("rename the variable").context
+    assert "most used of 80 lessons" in text
+    assert "once, which lists" not in text
+
+
+def test_a_setting_leaves_the_file_out(many, claude, project):
+    write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\ncatalogue_file_tokens = 0\n")
+    assert "once, which lists" not in start(claude).context
+    assert not list(project.glob(".lessons/**/titles-*"))
+
+
+def test_a_name_that_says_the_title_stands_alone(claude, project):
+    card = "---\ntype: lesson\ntitle: Retry the pageTree query\n---\n\nText.\n"
+    write(project, "lessons/2026-01-02-retry-page-tree-query.md", card)
+    assert "\n2026-01-02-retry-page-tree-query.md\n" in start(claude).context
 
 
 def test_no_title_closes_the_list_or_speaks(claude, project):
@@ -149,7 +211,7 @@ def test_a_brain_elsewhere_is_offered_to_those_that_can_open_it(agent, given, se
     path = pathlib.Path(user_brain(), "lessons", "own.md")
     path.write_text(card)
     text = context_of(session(agent).say("SessionStart", source="startup"))
-    assert (f"\n{path}: My own lesson\n" in text) is given
+    assert (f"\n{path.parent}/\n{path.name}: My own lesson\n" in text) is given
     assert LINE in text
 
 
