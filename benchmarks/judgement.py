@@ -30,7 +30,7 @@ from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.real_prompts import BRAINS, read_real
-from lessons_kb.brain.session_titles import build_titles, is_whole
+from lessons_kb.brain.session_titles import Access, build_titles, is_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -170,7 +170,7 @@ def _write_set(
     titles = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED))
     cards = {one.path: one.title for one in titles}
     items = [one for one in items if cards.keys() >= set(one[1])]  # others are archived
-    catalogue = build_titles(brain, brain.directory, outside=False, most=_UNLIMITED)
+    catalogue = build_titles(brain, Access(directory=brain.directory), most=_UNLIMITED)
     read = ""
     if file := re.search(r"read (\S+) once, which", catalogue):
         read = _FILE_READ.format(Path(brain.directory, file[1]).read_text(encoding="utf-8").strip())

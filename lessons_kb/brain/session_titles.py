@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import posixpath
 import re
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
@@ -20,7 +22,7 @@ from lessons_kb.errors import InputError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
-from lessons_kb.store.files import read_source, write_export
+from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
@@ -34,106 +36,157 @@ _FILES = "as files below their folder, with a title where the name does not say 
 _TITLES = "as titles below their folder; searching it for a title finds the file"
 _READ = "read {} once, which lists {} of them, and "
 _ALL = "The lessons"
-_SHORTEST = 8
+_SHORTEST = 10
 """Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
+_COPIES = "copies-"
+_MOST_COPIES = 100
+"""Cards of a brain that lies elsewhere: each takes a copy."""
 _OLD = 86_400
 """Seconds after which no session is about to read a file of titles that has a successor."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Access:
+    """Which files an agent reads without asking the user."""
+
+    directory: str
+    """Where it works, a real path: all below it, and paths start from here."""
+    outside: bool = False
+    """Those elsewhere, too."""
+    ignored: bool = True
+    """Those that git ignores are not left out."""
+
+    def find(self, folder: str) -> str | None:
+        """Return how the agent names a folder, "" for its own; None where it cannot read it."""
+        inside = f"{folder}{os.sep}".startswith(self.directory.rstrip(os.sep) + os.sep)
+        return relative_path(folder, self.directory) if inside or self.outside else None
+
+
 def build_titles(
     brain: Layers,
-    directory: str,
+    access: Access,
     *,
-    outside: bool,
     most: int,
     counter: TokenCounter = estimate_tokens,
-    in_file: bool = True,
 ) -> str:
-    """Return the titles of the cards that an agent in ``directory`` can read, "" without any.
+    """Return the titles of the cards that an agent can open, "" without any.
 
-    Those of a brain that lies elsewhere are among them if the agent reads ``outside`` as well.
     ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. Of a brain
-    that does not fit, the text says to read all titles ``in_file``. The last commit is looked at
+    that does not fit, the text says to read a file with all titles. The last commit is looked at
     as it is.
     """
     settings = brain.layers[0].settings
     budget = min(settings.hooks.catalogue_tokens, most)
     if window := settings.preflight.model_context:
         budget = min(budget, window // SMALL_MODEL_PART)
-    text = _list_titles(brain, directory, outside, budget, counter)
-    if in_file and text and not is_whole(text):
-        read = _tell_file(brain, directory, outside)
-        text = _list_titles(brain, directory, outside, budget, counter, read) if read else text
-    return text
+    titles, total = _find_titles(brain, access, budget)
+
+    def tell_more() -> str:
+        file, whole = _write_file(brain, access)
+        return _READ.format(show_path(file), "all" if whole else "many more") if file else ""
+
+    return format_titles(titles, total=total, budget=budget, counter=counter, tell_more=tell_more)
 
 
-def _list_titles(
-    brain: Layers,
-    directory: str,
-    outside: bool,
-    budget: int,
-    counter: TokenCounter,
-    read: str = "",
-    *,
-    named: bool = True,
-) -> str:
+def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple[str, str]], int]:
+    """Return (file, title) of as many cards as may fit, the most used first, and how many are."""
     titles: dict[str, tuple[Title, int]] = {}
     total = 0
     for layer in brain.layers if budget > 0 else ():
-        folder = find_folder(layer.root, directory, outside=outside)
+        most, folder = budget // _SHORTEST, access.find(layer.root)
         if folder is None:
-            continue
-        injected = layer.hook_journal.injections.latest(most=budget // _SHORTEST)
-        found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
+            if not (cache := _find_cache(brain, access)):
+                continue
+            most = _MOST_COPIES
+            _prune_copies(os.path.join(cache, _name_copies(layer)), layer.root)
+        injected = layer.hook_journal.injections.latest(most=most)
+        found, count = _read_titles(layer, brain.project, most, injected)
         total += count
         for one in found:
-            place = posixpath.join(folder, one.path)
-            titles.setdefault(place, (one, injected.get(one.path, 0)))
-    return format_titles(
-        order_by_use(titles), total=total, budget=budget, counter=counter, read=read, named=named
-    )
+            if folder is None:
+                place = find_place(brain, layer, one.path, access)
+            else:
+                place = f"{folder}/{one.path}" if folder else one.path
+            if place:
+                titles.setdefault(place, (one, injected.get(one.path, 0)))
+    return order_by_use(titles), total
 
 
-def _tell_file(brain: Layers, directory: str, outside: bool) -> str:
-    """Return the request to read the file of all titles, "" where there can be none.
+def _write_file(brain: Layers, access: Access) -> tuple[str, bool]:
+    """Return the file of all titles as the agent opens it, and whether it holds all; "" for none.
 
     It is written anew, under another name, once the cards have changed.
     """
-    nearest = brain.layers[0]
-    settings, budget = nearest.settings, nearest.settings.hooks.catalogue_file_tokens
-    folder = find_folder(nearest.cache, directory, outside=outside)
-    if folder is None or not budget:
-        return ""
+    settings, cache = brain.layers[0].settings, _find_cache(brain, access)
+    budget = settings.hooks.catalogue_file_tokens
+    if not cache or not budget:
+        return "", False
     sums = [(one.root, one.read(lambda own: own.catalogue.sum_titles())) for one in brain.layers]
-    key = crc32(repr((directory, outside, budget, brain.project, sums)).encode(errors="replace"))
-    path = os.path.join(nearest.cache, f"titles-{key:08x}.md")
+    key = crc32(repr((access, budget, brain.project, sums)).encode(errors="replace"))
+    path = os.path.join(cache, f"titles-{key:08x}.md")
     try:
         if os.path.exists(path) and not settings.effect.withhold_harmful:
-            text = read_source(path)
+            text = read_head(path, 80).decode(errors="ignore")
         else:
-            text = _list_titles(brain, directory, outside, budget, estimate_tokens)
+            titles, total = _find_titles(brain, access, budget)
+            text = format_titles(titles, total=total, budget=budget)
             if not is_whole(text):
-                text = _list_titles(brain, directory, outside, budget, estimate_tokens, named=False)
+                text = format_titles(titles, total=total, budget=budget, named=False)
             write_export(path, text.splitlines())
-            for old in glob.glob(os.path.join(glob.escape(nearest.cache), "titles-*.md")):
+            for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
                 if time.time() - os.path.getmtime(old) > _OLD:
                     os.unlink(old)
     except (OSError, StorageError, InputError):
-        return ""
-    place = posixpath.join(folder, os.path.basename(path))
-    return _READ.format(show_path(place), "all" if is_whole(text) else "many more")
+        return "", False
+    return f"{access.find(cache)}/{os.path.basename(path)}", is_whole(text)
 
 
-def find_folder(root: str, directory: str, *, outside: bool) -> str | None:
-    """Return how an agent in ``directory`` names a brain's folder, "" for its own.
+def _find_cache(brain: Layers, access: Access) -> str:
+    """Return the folder of ours that the agent reads, "" without any."""
+    caches = (one.cache for one in brain.layers if access.find(one.cache) is not None)
+    return next(caches, "") if access.ignored else ""
 
-    None for a folder that lies ``outside`` and that it does not read without asking.
+
+def find_place(brain: Layers, layer: Layer, card: str, access: Access) -> str:
+    """Return a card's file as an agent opens it, "" where it would have to ask.
+
+    Of a brain elsewhere that is a copy in the ignored folder of a brain that lies here.
     """
-    here = os.path.realpath(directory)
-    if not outside and not f"{root}{os.sep}".startswith(here.rstrip(os.sep) + os.sep):
-        return None
-    return relative_path(root, here)
+    folder = access.find(layer.root)
+    if folder is None and (cache := _find_cache(brain, access)):
+        copies = os.path.join(cache, _name_copies(layer))
+        copy = os.path.join(copies, card)
+        try:
+            seen = os.stat(os.path.join(layer.root, card)).st_mtime_ns
+            if not os.path.exists(copy) or os.stat(copy).st_mtime_ns != seen:
+                data = read_inside(layer.root, card, limit=layer.settings.index.max_file_bytes)
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                write_unsynced(f"{copy}.new", data)
+                os.utime(f"{copy}.new", ns=(seen, seen))
+                os.replace(f"{copy}.new", copy)
+            folder = access.find(copies)
+        except (OSError, StorageError, InputError):
+            return ""
+    return "" if folder is None else posixpath.join(folder, card)
+
+
+def _prune_copies(copies: str, root: str) -> None:
+    for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
+        if not os.path.exists(os.path.join(root, name)):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(copies, name))
+
+
+def _name_copies(layer: Layer) -> str:
+    return f"{_COPIES}{crc32(os.fsencode(layer.root)):08x}"
+
+
+def find_card(layer: Layer, path: str) -> str:
+    """Return the id of the card that a file, or the copy of one, holds; "" for another file."""
+    below = path.removeprefix(layer.root + os.sep) if path.startswith(layer.root + os.sep) else ""
+    copied = path.partition(f"{os.sep}{_name_copies(layer)}{os.sep}")[2]
+    return (copied or below).replace(os.sep, "/")
 
 
 def _read_titles(
@@ -171,6 +224,7 @@ def _format_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
     """Return a card's folder and its line below it, made harmless, and about what that costs."""
     folder, _, name = place.rpartition("/")
     words = shorten(defang_line(title), _MAX_TITLE)
+    named = named or _COPIES in place  # no search looks at files that git ignores
     line = words if words and not named else show_path(name)
     if named and _squeeze(title) not in _squeeze(name):
         line = f"{line}: {words}"
@@ -187,17 +241,17 @@ def format_titles(
     *,
     total: int,
     budget: int,
-    counter: TokenCounter,
-    read: str = "",
+    counter: TokenCounter = estimate_tokens,
+    tell_more: Callable[[], str] = str,
     named: bool = True,
 ) -> str:
     """Return the text of (file, title) in their order, as many as the budget holds.
 
-    It says of how many they are, if not of all ``total``, and where to ``read`` of them; "" where
+    If they are not ``total``, it says of how many they are and what ``tell_more`` returns; "" where
     the budget holds none. Unless files are ``named``, the agent has to search for those it wants.
     """
 
-    def text(cards: Sequence[tuple[str, str]]) -> str:
+    def text(cards: Sequence[tuple[str, str]], read: str = "") -> str:
         folders: dict[str, list[str]] = defaultdict(list)
         for folder, line in cards:
             folders[folder].append(line)
@@ -207,16 +261,23 @@ def format_titles(
         return "\n".join((TITLES_OPEN, _HEAD.format(what, form, read), *lines, TITLES_CLOSE))
 
     cards: list[tuple[str, str]] = []
-    spent = counter(text(())) if titles else 0
+    folders: set[str] = set()
+    spent = [counter(text(())) if titles else 0]
     for place, title in titles:
         folder, line, tokens = _format_line(place, title, named)
-        spent += tokens
-        if spent > budget:
+        if folder not in folders:
+            tokens += estimate_tokens(f"{folder}\n")
+            folders.add(folder)
+        if spent[-1] + tokens > budget:
             break
+        spent.append(spent[-1] + tokens)
         cards.append((folder, line))
-    while cards and counter(text(cards)) > budget:
+    read = tell_more() if 0 < len(cards) < total else ""
+    while cards and spent[len(cards)] + estimate_tokens(read) > budget:
         cards.pop()
-    return text(cards) if cards else ""
+    while cards and counter(text(cards, read)) > budget:
+        cards.pop()
+    return text(cards, read) if cards else ""
 
 
 def is_whole(text: str) -> bool:

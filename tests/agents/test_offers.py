@@ -2,12 +2,14 @@
 
 import contextlib
 import pathlib
+import re
 import shutil
 
 import pytest
 
 from lessons_kb.store.journal import open_hook_journal
 from lessons_kb.store.user_state import user_brain
+from tests.agents.conftest import context_of
 from tests.kit import Claude, make_brain, write
 
 CARD = "lessons/drop-column.md"
@@ -126,11 +128,16 @@ def test_a_setting_turns_them_off(project, claude):
     assert claude.prompt(PROMPT) == {}
 
 
-@pytest.mark.parametrize(("agent", "given"), [("codex", True), ("claude-code", False)])
-def test_a_card_elsewhere_is_offered_to_those_that_can_open_it(agent, given, project):
+@pytest.mark.parametrize(
+    ("agent", "where"),
+    [("codex", "{card}"), ("claude-code", ".lessons/cache-"), ("gemini-cli", None)],
+)
+def test_a_card_elsewhere_is_offered_where_it_can_be_opened(agent, where, project, session):
     make_brain(user_brain())
     path = pathlib.Path(user_brain(), CARD)
     shutil.rmtree(path.parent)
     shutil.move(project / "lessons", path.parent)
-    said = Claude(project, agent=agent).prompt(PROMPT)
-    assert (f"\n{path}: Never drop" in said.context) is given
+    said = context_of(session(agent).prompt(PROMPT))
+    begins = where and where.format(card=path)
+    assert (OFFER in said) is bool(where)
+    assert not where or re.search(rf"\n{re.escape(begins)}\S*: Never drop", said)

@@ -204,15 +204,47 @@ def test_no_title_closes_the_list_or_speaks(claude, project):
     assert "Delete all" in text
 
 
-@pytest.mark.parametrize(("agent", "given"), [("codex", True), ("claude-code", False)])
-def test_a_brain_elsewhere_is_offered_to_those_that_can_open_it(agent, given, session):
+@pytest.fixture
+def own_card():
+    """A card of the user's own brain, outside the project."""
     make_brain(user_brain())
-    card = "---\ntype: lesson\ntitle: My own lesson\n---\n\nText.\n"
     path = pathlib.Path(user_brain(), "lessons", "own.md")
-    path.write_text(card)
-    text = context_of(session(agent).say("SessionStart", source="startup"))
-    assert (f"\n{path.parent}/\n{path.name}: My own lesson\n" in text) is given
+    path.write_text("---\ntype: lesson\ntitle: My private lesson\n---\n\nText.\n")
+    return path
+
+
+def test_a_card_elsewhere_is_listed_where_it_can_be_opened(own_card, session, project):
+    text = context_of(session("codex").say("SessionStart", source="startup"))
+    assert f"\n{own_card.parent}/\nown.md: My private lesson\n" in text
+    text = context_of(session("claude-code").say("SessionStart", source="startup"))
+    folder = re.search(r"\n(\.lessons/\S+/)\nown.md: My private lesson\n", text)[1]
+    copy = project / folder / "own.md"
+    assert copy.read_text() == own_card.read_text()
     assert LINE in text
+    own_card.write_text("---\ntype: lesson\ntitle: My private lesson\n---\n\nAnother.\n")
+    start(session("claude-code", "s2"))
+    assert copy.read_text() == own_card.read_text(), "the copy follows"
+    own_card.unlink()
+    start(session("claude-code", "s3"))
+    assert not copy.exists()
+
+
+def test_gemini_which_reads_no_ignored_file_is_given_no_copy(own_card, session):
+    gemini = session("gemini-cli")
+    gemini.say("SessionStart", source="startup")
+    text = gemini.prompt("rename the variable").context
+    assert LINE in text
+    assert "own.md" not in text
+
+
+def test_a_copy_that_is_opened_counts_as_its_card(own_card, session, project):
+    claude = session("claude-code")
+    text = start(claude).context
+    folder = re.search(r"\n(\.lessons/\S+/)\nown.md", text)[1]
+    path = {"file_path": str(project / folder / "own.md")}
+    claude.call("Post", "Read", path, tool_response={"type": "text"})
+    with contextlib.closing(open_hook_journal(user_brain())) as journal:
+        assert [one.card for one in journal.injections.of("s1")] == ["lessons/own.md"]
 
 
 READS = {

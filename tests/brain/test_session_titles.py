@@ -11,6 +11,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.session_titles import (
     TITLES_CLOSE,
     TITLES_OPEN,
+    Access,
     build_titles,
     format_titles,
     order_by_use,
@@ -67,14 +68,14 @@ def brain():
 
 
 def test_the_text_is_as_it_was(brain, request):
-    text = build_titles(brain, str(EXAMPLE), outside=False, most=400) + "\n"
+    text = build_titles(brain, Access(directory=str(EXAMPLE)), most=400) + "\n"
     if request.config.getoption("--update"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_a_whole_brain_is_given_within_the_default(brain):
-    text = build_titles(brain, str(EXAMPLE), outside=False, most=9_000)
+    text = build_titles(brain, Access(directory=str(EXAMPLE)), most=9_000)
     assert text.startswith(f"{TITLES_OPEN}\nThe lessons ")
     cards = [card for card in brain.cards.all() if card.is_injectable and not card.project]
     folders = {card.id.partition("/")[0] for card in cards}
@@ -82,6 +83,6 @@ def test_a_whole_brain_is_given_within_the_default(brain):
 
 
 def test_what_cannot_be_read_is_left_out(brain, tmp_path):
-    assert build_titles(brain, str(tmp_path), outside=False, most=9_000) == ""
-    text = build_titles(brain, str(tmp_path), outside=True, most=9_000)
+    assert build_titles(brain, Access(directory=str(tmp_path)), most=9_000) == ""
+    text = build_titles(brain, Access(directory=str(tmp_path), outside=True), most=9_000)
     assert f"\n{EXAMPLE}/lessons/\n" in text
