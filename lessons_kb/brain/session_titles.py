@@ -7,6 +7,7 @@ import glob
 import os
 import posixpath
 import re
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -83,8 +84,9 @@ def build_titles(
     titles, total = _find_titles(brain, access, budget)
 
     def tell_more() -> str:
-        file, whole = _write_file(brain, access)
-        return _READ.format(show_path(file), "all" if whole else "many more") if file else ""
+        file, head = _write_file(brain, access)
+        held = "all" if is_whole(head) else "many more"
+        return _READ.format(show_path(file), held) if file else ""
 
     return format_titles(titles, total=total, budget=budget, counter=counter, tell_more=tell_more)
 
@@ -113,15 +115,15 @@ def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple
     return order_by_use(titles), total
 
 
-def _write_file(brain: Layers, access: Access) -> tuple[str, bool]:
-    """Return the file of all titles as the agent opens it, and whether it holds all; "" for none.
+def _write_file(brain: Layers, access: Access) -> tuple[str, str]:
+    """Return the file of all titles as the agent opens it, and how it begins; "" for none.
 
     It is written anew, under another name, once the cards have changed.
     """
     settings, cache = brain.layers[0].settings, _find_cache(brain, access)
     budget = settings.hooks.catalogue_file_tokens
     if not cache or not budget:
-        return "", False
+        return "", ""
     sums = [(one.root, one.read(lambda own: own.catalogue.sum_titles())) for one in brain.layers]
     key = crc32(repr((access, budget, brain.project, sums)).encode(errors="replace"))
     path = os.path.join(cache, f"titles-{key:08x}.md")
@@ -138,8 +140,18 @@ def _write_file(brain: Layers, access: Access) -> tuple[str, bool]:
                 if time.time() - os.path.getmtime(old) > _OLD:
                     os.unlink(old)
     except (OSError, StorageError, InputError):
-        return "", False
-    return f"{access.find(cache)}/{os.path.basename(path)}", is_whole(text)
+        return "", ""
+    return f"{access.find(cache)}/{os.path.basename(path)}", text
+
+
+def find_listed(brain: Layers, access: Access) -> list[str]:
+    """Return the files of the cards that are listed at the start, or in the file to read then."""
+    text = build_titles(brain, access, most=sys.maxsize)
+    if text and not is_whole(text):
+        text = _write_file(brain, access)[1] or text
+    titles, _total = _find_titles(brain, access, sys.maxsize if text else 0)
+    some = re.search(r"\nThe (\d+) most used", text)
+    return [place for place, _title in titles[: int(some[1]) if some else None]]
 
 
 def _find_cache(brain: Layers, access: Access) -> str:
