@@ -41,6 +41,24 @@ def test_a_card_of_which_the_gate_is_not_sure_is_offered_once_a_session(agent, p
     assert LINE in Claude(project, "s2", agent).prompt(PROMPT).context
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_after_a_compaction_it_is_offered_once_more(agent, project):
+    session = Claude(project, agent=agent)
+    assert LINE in session.prompt(PROMPT).context
+    session.say("SessionStart", source="compact")
+    assert CARD in session.prompt(f"{PROMPT} now", 2).context
+    assert session.prompt(f"{PROMPT} at last", 3) == {}
+
+
+def test_a_subagent_is_offered_it_in_its_own_context(claude):
+    assert LINE in claude.prompt(PROMPT).context
+    asked = {"subagent_type": "Explore", "prompt": PROMPT, "description": "d"}
+    claude.call("Pre", "Agent", asked)
+    said = claude.say("SubagentStart", agent_id="a1", agent_type="Explore").context
+    assert OFFER in said
+    assert CARD in said
+
+
 def test_opencode_which_forgets_what_came_with_a_prompt_is_offered_it_again(project, fire, counts):
     event = {"event": "prompt", "sessionID": "s1", "cwd": str(project), "text": PROMPT}
     for number in range(2):
