@@ -40,7 +40,7 @@ _ALL = "The lessons"
 _SHORTEST = 10
 """Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
-_COPIES = "copies-"
+_COPIES, _NEW = "copies-", ".new"
 _MOST_COPIES = 100
 """Cards of a brain that lies elsewhere: each takes a copy."""
 _OLD = 86_400
@@ -174,9 +174,9 @@ def find_place(brain: Layers, layer: Layer, card: str, access: Access) -> str:
             if not os.path.exists(copy) or os.stat(copy).st_mtime_ns != seen:
                 data = read_inside(layer.root, card, limit=layer.settings.index.max_file_bytes)
                 os.makedirs(os.path.dirname(copy), exist_ok=True)
-                write_unsynced(f"{copy}.new", data)
-                os.utime(f"{copy}.new", ns=(seen, seen))
-                os.replace(f"{copy}.new", copy)
+                write_unsynced(copy + _NEW, data)
+                os.utime(copy + _NEW, ns=(seen, seen))
+                os.replace(copy + _NEW, copy)
             folder = access.find(copies)
         except (OSError, StorageError, InputError):
             return ""
@@ -185,7 +185,7 @@ def find_place(brain: Layers, layer: Layer, card: str, access: Access) -> str:
 
 def _prune_copies(copies: str, root: str) -> None:
     for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
-        if not os.path.exists(os.path.join(root, name)):
+        if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(copies, name))
 

@@ -174,6 +174,16 @@ def test_the_file_is_named_again_when_the_context_is_lost(source, many, claude, 
     assert claude.say("SessionStart", source="resume") == {}
 
 
+def test_a_subagent_is_told_of_the_file_too(many, claude, project):
+    said = claude.say("SubagentStart", agent_id="a1", agent_type="Explore")
+    assert file_of(said.context, project).exists()
+
+
+def test_copilot_is_told_of_the_file_when_it_resumes(many, session, project):
+    said = session("copilot-cli").say("SessionStart", source="resume")
+    assert file_of(context_of(said), project).exists()
+
+
 def test_gemini_which_reads_no_ignored_file_is_told_of_none(many, session):
     gemini = session("gemini-cli")
     gemini.say("SessionStart", source="startup")
