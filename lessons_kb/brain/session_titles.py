@@ -124,8 +124,9 @@ def _write_file(brain: Layers, access: Access) -> tuple[str, str]:
     budget = settings.hooks.catalogue_file_tokens
     if not cache or not budget:
         return "", ""
-    sums = [(one.root, one.read(lambda own: own.catalogue.sum_titles())) for one in brain.layers]
-    key = crc32(repr((access, budget, brain.project, sums)).encode(errors="replace"))
+    states = [(one.root, one.state) for one in brain.layers]
+    commits = [(root, state.generation, state.engine) for root, state in states if state]
+    key = crc32(repr((access, budget, brain.project, commits)).encode(errors="replace"))
     path = os.path.join(cache, f"titles-{key:08x}.md")
     try:
         if os.path.exists(path) and not settings.effect.withhold_harmful:

@@ -159,6 +159,9 @@ def test_the_file_follows_the_cards(many, claude, session, project):
     after = file_of(start(session("claude-code", "s3")).context, project)
     assert "\nnew.md: Brand new\n" in after.read_text()
     assert before.exists(), "a session may be about to read it"
+    write(project, "lessons/new.md", "---\ntype: lesson\ntitle: Brand new\nstatus: archived\n---\n")
+    last = file_of(start(session("claude-code", "s4")).context, project)
+    assert "new.md" not in last.read_text()
 
 
 def test_a_file_that_does_not_hold_all_says_so(many, claude, project):
