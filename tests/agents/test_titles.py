@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import pathlib
 import re
 
@@ -233,6 +234,8 @@ def test_a_card_elsewhere_is_listed_where_it_can_be_opened(own_card, session, pr
     folder = re.search(r"\n(\.lessons/\S+/)\nown.md: My private lesson\n", text)[1]
     copy = project / folder / "own.md"
     assert copy.read_text() == own_card.read_text()
+    assert folder.startswith(".lessons/cache-")
+    assert os.name == "nt" or copy.stat().st_mode & 0o77 == 0
     assert LINE in text
     own_card.write_text("---\ntype: lesson\ntitle: My private lesson\n---\n\nAnother.\n")
     start(session("claude-code", "s2"))
