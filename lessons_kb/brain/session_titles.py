@@ -37,7 +37,7 @@ _FILES = "as files below their folder, with a title where the name does not say 
 _TITLES = "as titles below their folder; searching it for a title finds the file"
 _READ = "read {} once, which lists {} of them, and "
 _ALL = "The lessons"
-_SHORTEST = 10
+_SHORTEST = 12
 """Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
 _COPIES, _NEW = "copies-", ".new"
