@@ -54,6 +54,8 @@ class Agent:
     tokens: int = 3_200
     reads_outside: bool = False
     """Files outside the session's folder are read without asking the user."""
+    reads_ignored: bool = True
+    """Files that git ignores are read as others are."""
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
     lasting: bool = True
@@ -294,6 +296,7 @@ _ROWS = (
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "GEMINI_SYSTEM_MD": "FOLDER/system.md",
         },
+        reads_ignored=False,
         program="gemini",
         folder="{home}/.gemini",
         project_folder=".gemini",
