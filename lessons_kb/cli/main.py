@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "trust": ("init", "Allow the cards of a brain to reach your agents."),
         "mine": ("mine", "Find lessons in past agent sessions and commits; read only."),
         "import": ("import_export", "Import lessons kept elsewhere; --yes writes them."),
+        "diet": ("diet", "Move rules that hold only now and then from rules files into cards."),
         "install": ("install", "Connect a coding agent: add hooks and the MCP server."),
         "uninstall": ("install", "Remove hooks and the MCP server from a coding agent."),
         "config": ("init", "Print the settings in effect and the origin of each."),
