@@ -8,6 +8,7 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -20,6 +21,7 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import PROPOSED, similarity
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.guards.tool_calls import kind_of_tool
+from lessons_kb.importers.markdown_blocks import Incoming
 from lessons_kb.importers.rules_file import (
     NEGATIVE,
     WHEN,
@@ -52,12 +54,16 @@ _FOLDERS_OF_AGENTS = (".claude", ".github", ".cursor", ".gemini")
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
 _REPLACED = ("old_string", "old_str", "oldString")
 """Of an edit's arguments: what is no longer there."""
+_PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{},/]*\}|\[[^\[\]/]*\]")
 _MAX_DEPTH = 5
 """Of imports within imports, as in Claude Code."""
 _MAX_SESSIONS = 200
 _FEWEST_SHARED = 4
 """Terms that two rules share before they are compared."""
 _SHORTEST_NAME = 4
+_MOST_FILES = 0.25
+"""Share of a project's files in a folder that says something of a card."""
+_MOST_FOLDERS = 4
 
 
 @dataclass(kw_only=True, slots=True)
@@ -149,7 +155,7 @@ def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:
     for file in diet.files:
         lines = {rule.line for rule in file.rules if rule.kind == WHEN}
         for lesson, rules in build_cards(file, lines, seen):
-            paths = file.globs or tuple(_find_paths(diet, lesson.paths))
+            paths = file.globs or tuple(_find_paths(diet, lesson))
             text = card_text(replace(lesson, paths=paths), created=day_or_today())
             card = parse_card(text, path="lessons/new.md", folders={}).card
             words = " ".join(text.split())
@@ -164,13 +170,13 @@ def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:
     }
 
 
-def _find_paths(diet: Diet, names: Sequence[str]) -> Iterator[str]:
-    """Yield globs of the files of the project that rules name, each once."""
+def _find_paths(diet: Diet, lesson: Incoming) -> Iterator[str]:
+    """Yield globs of what a card's rules name, and of folders that its headings name, each once."""
     seen = {file.name for file in diet.files}
-    for name in names:
-        path = name.strip("@/").removeprefix("./")
-        if os.path.isdir(os.path.join(diet.root, path)):
-            path += "/**"
+    folders = _find_folders(diet)
+    for name in (*lesson.paths, *_find_topical(folders, lesson, len(diet.tracked))):
+        path = _PLACEHOLDER.sub("*", name.strip("@/").removeprefix("./"))
+        path += "/**" if path in folders else ""
         if path in seen or not path.strip("*/."):
             continue
         seen.add(path)
@@ -180,13 +186,31 @@ def _find_paths(diet: Diet, names: Sequence[str]) -> Iterator[str]:
                 yield path
 
 
+def _find_topical(folders: Counter[str], lesson: Incoming, files: int) -> list[str]:
+    """Return the outermost folders that are called what a card is about.
+
+    None that holds much of the project: it would say nothing. None of a name that is frequent.
+    """
+    said = {*analyze(" ".join((lesson.title, *lesson.topics, *lesson.symptoms)))}
+    found = [
+        folder
+        for folder, held in folders.items()
+        if held < files * _MOST_FILES
+        and (named := {*analyze(folder.rpartition("/")[2])})
+        and named <= said
+    ]
+    found.sort(key=lambda folder: (folder.count("/"), folder))
+    outer = [one for one in found if not any(one.startswith(f"{other}/") for other in found)]
+    return outer if len(outer) <= _MOST_FOLDERS else []
+
+
 def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
     """Return (file, rule, name) of files and folders that rules name and the project lacks.
 
     Only what lies below a folder that is there: the rest may be an example.
     """
-    tops = {path.partition("/")[0] for path in diet.tracked if "/" in path}
-    known = {*diet.tracked, *(part for path in diet.tracked for part in _folders(path))}
+    known = {*diet.tracked, *_find_folders(diet)}
+    tops = {path.partition("/")[0] for path in known}
     return [
         (file, rule, name)
         for file in diet.files
@@ -200,9 +224,11 @@ def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
     ]
 
 
-def _folders(path: str) -> Iterator[str]:
-    while path := path.rpartition("/")[0]:
-        yield path
+def _find_folders(diet: Diet) -> Counter[str]:
+    """Return each folder of the project with how many files it holds."""
+    return Counter(
+        path[:place] for path in diet.tracked for place, char in enumerate(path) if char == "/"
+    )
 
 
 def find_pairs(diet: Diet) -> Iterator[tuple[str, tuple[str, AgentRule], tuple[str, AgentRule]]]:

@@ -84,8 +84,10 @@ class AgentRule:
     kind: str = ""
     """``always`` or ``when``."""
     reason: str = ""
+    title: str = ""
+    """Of the file, where it has one."""
     headings: tuple[str, ...] = ()
-    """The outermost first."""
+    """Below the title, the outermost first."""
     lead: str = ""
     """The line that announces the list it stands in."""
     names: tuple[str, ...] = ()
@@ -166,23 +168,29 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     names = {node.line: find_names(node.text) for node in nodes if node.text}
     common = Counter(one for some in names.values() for one in some)
     often = {one for one, n in common.items() if n > max(2, _COMMON * len(names))}
+    titles = [place for place, node in enumerate(nodes) if node.block.level]
+    if [place for place in titles if nodes[place].block.level == 1] != titles[:1]:
+        titles = []
+    whole = normal_newlines(text)
     rules = []
     for node in nodes:
         if not node.text:
             continue
-        heads, lead, owner = list[str](), "", node.owner
+        heads, lead, owner, root = list[str](), "", node.owner, -1
         while owner >= 0:
             above = nodes[owner]
-            said = _inline(normal_newlines(text), above.block)
+            said = _inline(whole, above.block)
             if above.block.kind == HEADING:
                 heads.insert(0, said)
             else:
                 lead = said
-            owner = above.owner
+            owner, root = above.owner, owner
+        title = heads.pop(0) if [root] == titles[:1] else ""
         found = names[node.line]
         rule = AgentRule(
             text=node.text,
             line=node.line,
+            title=title,
             headings=tuple(heads),
             lead=lead,
             names=tuple(found),
@@ -270,8 +278,8 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
         return WHEN, f"for {', '.join(globs)}"
     said = unmarked(rule.text)
     first = _MARK.sub("", said)
-    near = rule.headings[-1] if rule.headings else ""
-    above = " > ".join(rule.headings[1:-1])
+    near = rule.headings[-1] if rule.headings else rule.title
+    above = " > ".join(rule.headings[:-1])
     begins = next((one for one in (first, rule.lead) if _CONDITION.match(one)), "")
     clause = _CLAUSE.match(begins)
     situation = shorten(clause[0].strip(), _MAX_REASON) if clause else ""
@@ -281,7 +289,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     others = [name for name in names if name not in places]
     runs = "```" in rule.text or any(map(_is_command, _CODE.findall(rule.text)))
     is_item = bool(_ITEM.match(rule.text))
-    is_own = len(rule.headings) > 1 and not _GENERAL.search(near) and not _NEUTRAL.search(near)
+    is_own = bool(rule.headings) and not _GENERAL.search(near) and not _NEUTRAL.search(near)
     signs = (
         (3.0 * bool(situation and not of_any_task), f"“{situation}”"),
         (3.0 * bool(_LESSONS.search(near)), f"a lesson, under “{near}”"),
@@ -295,7 +303,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
         (-1.5 * bool(runs and _BUILD.search(said)), "how to build and test"),
         (-0.75 * bool(_UNIVERSAL.match(first)), "for all work"),
         (-0.5 * bool(_GENERAL.search(above)), f"under “{above}”"),
-        (-1.5 * (not is_item and len(rule.headings) <= 1), "about the project"),
+        (-1.5 * (not is_item and not rule.headings), "about the project"),
     )
     if sum(weight for weight, _reason in signs) > _THRESHOLD:
         return WHEN, max(signs)[1]
@@ -355,10 +363,10 @@ def build_cards(
         if not rules:
             continue
         first = rules[0]
-        near = first.headings[-1] if len(first.headings) > 1 else first.lead.strip(" :")
+        near = first.headings[-1] if first.headings else first.lead.strip(" :")
         title = _title_of(first)
         if near and (len(rules) > 1 or not _BULLET.match(first.text)):
-            above = "".join(first.headings[1:-1][-1:])
+            above = "".join(first.headings[:-1][-1:])
             title = shorten(f"{above}: {near}" if above and _is_bare(near) else near, _MAX_TITLE)
         said: dict[str, list[str]] = {}
         lead = ""
@@ -367,9 +375,10 @@ def build_cards(
                 said.setdefault(PREVENTION, []).append(rule.lead)
             lead = rule.lead
             said.setdefault(_section_of(rule), []).append(_as_item(rule.text))
-        under = f" under “{' > '.join(first.headings)}”" if first.headings else ""
+        above_all = " > ".join(filter(None, (first.title, *first.headings)))
+        under = f" under “{above_all}”" if above_all else ""
         said.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
-        topics = [one.casefold() for one in first.headings[1:] if len(one.split()) <= _TOPIC_WORDS]
+        topics = [one.casefold() for one in first.headings if len(one.split()) <= _TOPIC_WORDS]
         lesson = Incoming(
             title=title,
             where=f"{file.name}:{first.line}",
@@ -384,7 +393,9 @@ def build_cards(
 
 def _key_of(rule: AgentRule) -> tuple[object, ...]:
     """Return what the rules of one card have in common."""
-    is_lesson = any(map(_LESSONS.search, rule.headings[-1:])) and _ITEM.match(rule.text)
+    is_lesson = any(map(_LESSONS.search, rule.headings[-1:] or (rule.title,))) and _ITEM.match(
+        rule.text
+    )
     return (rule.headings, rule.line if is_lesson else 0)
 
 
