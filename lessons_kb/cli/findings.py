@@ -166,7 +166,6 @@ def check(
     session: Session = None,
     form: Format = "text",
     fail_on: str = "",
-    fail_on_unaddressed: bool = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
@@ -180,9 +179,8 @@ def check(
     --evidence FILE        File with a record of what was done; repeatable.
     --last                 Check the latest answer in an agent once more.
     --fail-on STATES       Exit 1 for an item in one of these states: denied, contradicted, open.
-    --fail-on-unaddressed  The same as --fail-on denied,contradicted,open.
     """
-    failing = FAILING if fail_on_unaddressed else split_list(fail_on)
+    failing = split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     brain = open_brain()

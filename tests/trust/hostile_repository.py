@@ -243,7 +243,7 @@ COMMANDS = (
     *split(
         "init; list --all; list --json; show hostile; show ../../outside/secret.md; "
         "show lessons/outside.md; search {prompt} --explain; search {secret}; "
-        "preflight {prompt} --explain; preflight {prompt} --json; preflight --diff; "
+        "preflight {prompt}; preflight {prompt} --json; preflight --diff; "
         "preflight --diff HEAD; preflight --diff=--output=pwned; check Done. --card hostile; "
         "check --diff HEAD --card hostile --format sarif; check Done. --card hostile --format github; "
         "detect --exit-zero; detect . lessons --format sarif; detect --diff HEAD --format github; "
