@@ -34,7 +34,7 @@ def mine(
     all_projects: bool = False,
     draft: Annotated[int, Option(min=0)] = 0,
     since: str | None = None,
-    comments: list[str] | None = None,
+    reviews: list[str] | None = None,
     limit: Annotated[int, Option(min=1)] = SHOWN,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
@@ -44,7 +44,7 @@ def mine(
     --all-projects   Read the sessions of all projects; draft into your user brain.
     --draft N        Write drafts of the first N.
     --since DATE     Leave out what is older, as 2026-01-31.
-    --comments FILE  Review comments as JSON, exported from GitHub or GitLab; repeatable.
+    --reviews FILE   Review comments as JSON, exported from GitHub or GitLab; repeatable.
     --limit N        Candidates to show.
     """
     if not all_projects:
@@ -57,7 +57,7 @@ def mine(
         first = dt.date.fromisoformat(since).isoformat() if since is not None else None
     except ValueError:
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
-    run_mine(brain, all_projects, draft, first, limit, comments or ())
+    run_mine(brain, all_projects, draft, first, limit, reviews or ())
 
 
 def run_mine(
