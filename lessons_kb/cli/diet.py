@@ -39,7 +39,7 @@ def diet(
     undo: bool = False,
     check: Annotated[int | None, Option(min=0)] = None,
 ) -> None:
-    """Move rules that hold only now and then from rules files into cards.
+    """Move rules that apply now and then from rules files to cards.
 
     Each rule holds always, or when something is the case. Example: lessons diet CLAUDE.md
 

@@ -30,7 +30,7 @@ def preflight(
     stage: Stage = None,
     session: Session = None,
     budget: Annotated[int | None, Option(min=0)] = None,
-    context: bool | None = None,
+    context: bool = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing; `lessons why PROMPT` explains.
 

@@ -476,12 +476,11 @@ def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
         where = _text(data.get("pull_request_url")) or _text(data.get("url")) or where
         if "isResolved" in data and isinstance(data.get("comments"), dict):
             # A thread of GitHub's GraphQL: its place is its comments', which answer the first.
-            place = {key: value for key, value in data.items() if key != "comments"}
+            shared = {key: value for key, value in data.items() if key != "comments"}
             nodes = [one for one in data["comments"].get("nodes") or () if isinstance(one, dict)]
-            above = _text(nodes[0].get("id")) if nodes else ""
-            replies = [{**one, "in_reply_to_id": above} for one in nodes[1:]]
-            data = [{**place, **one} for one in (*nodes[:1], *replies)]
-            yield from _walk(data, where, depth + 1)
+            for number, one in enumerate(nodes):
+                above: dict[str, Any] = {"in_reply_to_id": nodes[0].get("id")} if number else {}
+                yield from _walk({**shared, **one, **above}, where, depth + 1)
             return
         if isinstance(data.get("body"), str) and not data.get("system"):
             merge = data.get("noteable_id")

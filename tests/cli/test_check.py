@@ -241,17 +241,8 @@ def test_a_fix_beside_its_card_is_evidence(lessons, project):
     assert done.code == 0, done.out
 
 
-def test_a_check_outside_of_sessions_counts(lessons, brain, monkeypatch):
-    def checked():
-        found = json.loads(lessons("stats", "telegram", "--json").out)
-        return found["addressed"], found["checked"]
-
-    answer = "The handler rejects every chat id that is not on the allowlist."
-    assert checked() == (0, 0)
-    lessons("check", "--card", "telegram", answer)
-    assert checked() == (1, 2)
-    assert "addressed  1 of 2 items" in lessons("stats", "telegram").out
-    lessons("check", "--card", "telegram", "--session", "s", answer)
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "t")
-    lessons("check", "--card", "telegram", answer)
-    assert checked() == (1, 2)  # those are counted when their turns end
+def test_what_somebody_tries_on_the_command_line_is_no_evidence(lessons, brain):
+    lessons("preflight", "Add a Telegram command that runs a shell script")
+    lessons("check", "The handler rejects every chat id that is not on the allowlist.")
+    found = json.loads(lessons("stats", "telegram", "--json").out)
+    assert (found["injections"], found["addressed"], found["checked"]) == (0, 0, 0)

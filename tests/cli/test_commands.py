@@ -124,6 +124,16 @@ def test_explain_speaks_in_words_of_the_query(lessons, brain):
     assert "terms: 매출을, 자정으로" in korean
 
 
+def test_what_changes_cards_means_cards_and_goes_on_after_one_that_fails(lessons, brain):
+    (brain / "docs").mkdir()
+    (brain / "docs" / "telegram.md").write_text("# Telegram\n\nA note.\n")
+    assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
+    assert "[ignored] Telegram" in lessons("list", "--status", "ignored").out
+    done = lessons("restore", "nothing-like-it", "telegram-allowlist")
+    assert (done.code, done.out) == (2, f"{TELEGRAM} is active again\n")
+    assert "nothing-like-it" in done.err
+
+
 @pytest.mark.slow
 def test_bump_ignore_archive_restore_delete(lessons, brain):
     assert lessons("bump", "telegram").out == f"{TELEGRAM} seen 6×\n"
@@ -355,9 +365,7 @@ def test_init_and_trust_in_words(lessons, tmp_path, monkeypatch):
     none = lessons("list")
     assert (none.code, "lessons init" in none.err) == (2, True)
     made = lessons("init")
-    assert made.out == (
-        f"{tmp_path}: created lessons/, playbooks/, qa-findings/, lessons.toml, .lessons/\n"
-    )
+    assert made.out == (f"{tmp_path}: created lessons/, lessons.toml, .lessons/\n")
     assert "already" in lessons("init").out
     assert lessons("lint").code == 0
     assert '`lessons add "what went wrong"`' in lessons("list").err
@@ -439,9 +447,11 @@ def test_context_never_stands_alone_unless_asked_for(lessons, brain):
     (brain / "servers.md").write_text(NOTE)
     assert lessons("preflight", ROTA).out == ""
     assert "From servers.md:" in lessons("preflight", ROTA, "--context").out
-    both = lessons("preflight", f"{PROMPT}. {ROTA}").out
-    assert "ACTIVE LESSONS" in both
-    assert "From servers.md:" in both
+    both = f"{PROMPT}. {ROTA}"
+    assert "From servers.md:" in lessons("preflight", both, "--context").out
+    alone = lessons("preflight", both).out
+    assert "ACTIVE LESSONS" in alone
+    assert "From servers.md:" not in alone
     assert "ACTIVE LESSONS" not in lessons("preflight", ROTA, "--context").out
 
 
