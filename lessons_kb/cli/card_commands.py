@@ -33,7 +33,7 @@ def archive(
     yes: bool = False,
     curated: bool = False,
 ) -> None:
-    """Retire cards; `restore` undoes it.
+    """Retire cards that hold no more; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
 
@@ -117,7 +117,7 @@ def delete(ids: Ids, yes: bool = False) -> None:
 
 
 def ignore(ids: Ids) -> None:
-    """Stop injecting cards; `restore` undoes it.
+    """Silence cards that do not fit here; `restore` undoes it.
 
     Example: lessons ignore telegram-allowlist
     """

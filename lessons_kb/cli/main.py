@@ -57,8 +57,11 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "report": ("reports", "Write an HTML report on which lessons come up and help."),
         "trial": ("trial", "Let an agent do the same tasks with and without lessons."),
         "eval": ("reports", "Measure retrieval on labelled prompts; name what went wrong."),
-        "ignore": ("card_commands", "Stop injecting cards; `restore` undoes it."),
-        "archive": ("card_commands", "Retire cards; `restore` undoes it."),
+        "ignore": (
+            "card_commands",
+            "Silence cards that do not fit here; `restore` undoes it.",
+        ),
+        "archive": ("card_commands", "Retire cards that hold no more; `restore` undoes it."),
         "delete": ("card_commands", "Move cards to the trash; `restore` brings them back."),
         "restore": ("card_commands", "Make ignored, archived or deleted cards active again."),
         "export": ("import_export", "Print every card; jsonl is what `import jsonl` reads."),
