@@ -94,14 +94,13 @@ def _measure(
         with open_indexed(root) as brain:
             for card in cards:
                 made = Cards(brain).add(card.text, kind="lesson", title=card.title).id
-                for rule in card.rules:
-                    if tried := prompts.get(digest(rule.words)):
-                        places.append((made, tried))
+                tried = (prompts.get(digest(rule.words)) for rule in card.rules)
+                places += [(made, one) for one in tried if one]
             brain.refresh()
             arrived = []
-            for made, tried in places:
-                changes = ((f"{root}/{tried['path']}", "", tried["edit"]),) if tried["path"] else ()
-                turn = Turn(session=tried["hash"], prompt=tried["prompt"], changes=changes)
+            for made, one in places:
+                changes = ((f"{root}/{one['path']}", "", one["edit"]),) if one["path"] else ()
+                turn = Turn(session=one["hash"], prompt=one["prompt"], changes=changes)
                 arrived.append(play(brain, turn).get(made, -1))
     counts = {"tried": len(arrived), "at_prompt": arrived.count(0), "by_change": arrived.count(1)}
     return {**figures, **counts}

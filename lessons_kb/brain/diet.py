@@ -78,10 +78,6 @@ class Diet:
     tracked: Sequence[str] = ()
     """The project's files."""
 
-    def find_rules(self, kind: str) -> list[tuple[RulesFile, AgentRule]]:
-        """Return the rules of a kind, in order."""
-        return [(file, rule) for file in self.files for rule in file.rules if rule.kind == kind]
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewCard:

@@ -77,7 +77,7 @@ def _print_rules(found: Diet, uses: Mapping[str, Use]) -> None:
     columns = ["kind", "place", "rule", "why", *(["sessions", "broken"] if uses else [])]
     rows = []
     for kind in (ALWAYS, WHEN):
-        for file, rule in found.find_rules(kind):
+        for file, rule in ((f, one) for f in found.files for one in f.rules if one.kind == kind):
             use = uses.get(rule.words)
             told = [str(use.relevant), str(use.broken)] if use else ["", ""]
             row = [kind, f"{file.name}:{rule.line}", _shorten(rule), rule.reason]

@@ -300,7 +300,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
         (-2.0 * of_any_task, "a situation of every task"),
         (-4.0 * bool(_LAYOUT.search(near)), f"under “{near}”"),
         (-2.0 * bool(_GENERAL.search(near)), f"under “{near}”"),
-        (-1.5 * bool(runs and _BUILD.search(said)), "how to build and test"),
+        (-1.5 * bool(runs and not places and _BUILD.search(said)), "how to build and test"),
         (-0.75 * bool(_UNIVERSAL.match(first)), "for all work"),
         (-0.5 * bool(_GENERAL.search(above)), f"under “{above}”"),
         (-1.5 * (not is_item and not rule.headings), "about the project"),
