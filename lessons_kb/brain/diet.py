@@ -121,7 +121,11 @@ def _take(diet: Diet, path: str, depth: int) -> None:
     folder = name.rpartition("/")[0]
     if not folder or depth or folder.split("/")[0] in _FOLDERS_OF_AGENTS:
         folder = ""
-    file = read_rules(_decode(_read(full), name), name=name, folder=folder)
+    try:
+        text = _read(full).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{shown(name)}: not UTF-8; save the file as UTF-8") from None
+    file = read_rules(text, name=name, folder=folder)
     diet.files.append(file)
     for wanted in file.imports if depth < _MAX_DEPTH else ():
         place = os.path.join(os.path.dirname(full), os.path.expanduser(wanted))
@@ -132,13 +136,6 @@ def _take(diet: Diet, path: str, depth: int) -> None:
 def _read(full: str) -> bytes:
     with storage_errors(full):
         return read_regular(full, limit=MAX_TEXT_BYTES, name=full)
-
-
-def _decode(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{shown(name)}: not UTF-8; save the file as UTF-8") from None
 
 
 def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:

@@ -57,7 +57,7 @@ _GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
 _EVERYWHERE = ("*", "**", "**/*")
 HEADING, PARAGRAPH, ITEM, LIST, CODE = "heading", "paragraph", "item", "list", "code"
 _STRUCTURE = ("hr", "html_block")
-_BOLD = re.compile(r"(?:\*\*|__)[^*_]+(?:\*\*|__):?")
+_BOLD = re.compile(r"(?:\*\*|__)[^*_.!?]{1,60}(?:\*\*|__):?")
 _LEADS, _TITLED = 8, 7
 _MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\"']?\s*")
 _DESCRIPTION = re.compile(r"description:\s*[\"']?(.+?)[\"'.]?\s*")
@@ -110,6 +110,8 @@ class _Node:
     """Of a rule."""
     line: int = 0
     """Of the rule that it is, or is a part of; 0 for what is none."""
+    above: tuple[tuple[int, str], ...] = ()
+    """(level, text) of the headings above it and of the lead."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,35 +170,27 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     names = {node.line: find_names(node.text) for node in nodes if node.text}
     common = Counter(one for some in names.values() for one in some)
     often = {one for one, n in common.items() if n > max(2, _COMMON * len(names))}
-    titles = [place for place, node in enumerate(nodes) if node.block.level]
-    if [place for place in titles if nodes[place].block.level == 1] != titles[:1]:
-        titles = []
-    whole = normal_newlines(text)
+    levels = [node.block.level for node in nodes if node.block.level]
+    is_titled = levels[:1] == [1] and levels.count(1) == 1
+    is_of_lessons = _LESSONS.fullmatch(re.split(r"[\\/]", name)[-1].partition(".")[0])
     rules = []
     for node in nodes:
         if not node.text:
             continue
-        heads, lead, owner, root = list[str](), "", node.owner, -1
-        while owner >= 0:
-            above = nodes[owner]
-            said = _inline(whole, above.block)
-            if above.block.kind == HEADING:
-                heads.insert(0, said)
-            else:
-                lead = said
-            owner, root = above.owner, owner
-        title = heads.pop(0) if [root] == titles[:1] else ""
+        headings = tuple(said for level, said in node.above if level < _TITLED)
+        leads = [said for level, said in node.above if level >= _TITLED]
+        is_below = is_titled and node.above[:1] != () and node.above[0][0] == 1
         found = names[node.line]
         rule = AgentRule(
             text=node.text,
             line=node.line,
-            title=title,
-            headings=tuple(heads),
-            lead=lead,
+            title=headings[0] if is_below else "",
+            headings=headings[is_below:],
+            lead="".join(leads[-1:]),
             names=tuple(found),
         )
         kind, reason = _classify(rule, [one for one in found if one not in often], globs)
-        if _LESSONS.fullmatch(re.split(r"[\\/]", name)[-1].partition(".")[0]):
+        if is_of_lessons:
             kind, reason = WHEN, "a file of lessons"
         rules.append(replace(rule, kind=kind, reason=reason))
     imports = (one for node in nodes for one in _IMPORT.findall(_CODE.sub("", node.text)))
@@ -216,8 +210,8 @@ def _find_nodes(body: str, above: int) -> Iterator[_Node]:
     blocks = [
         replace(one, kind="hr") if _is_pointer(lines, one) else one for one in read_blocks(body)
     ]
-    owners: list[tuple[int, int]] = []
-    """(level, place) of the headings and the lead above; a lead's level is _LEADS or one more."""
+    owners: list[tuple[int, str, int]] = []
+    """Level, text and place of the headings and the lead above."""
     rule: _Node | None = None
     for place, block in enumerate(blocks):
         said = lines[block.first : block.end]
@@ -231,14 +225,15 @@ def _find_nodes(body: str, above: int) -> Iterator[_Node]:
         if block.kind == HEADING or lead or titled:
             level = block.level or (_TITLED if titled else _LEADS)
             owners = [one for one in owners if one[0] < level]
-            yield _Node(block=moved, owner=owners[-1][1] if owners else -1)
-            owners.append((level, place))
+            yield _Node(block=moved, owner=owners[-1][2] if owners else -1)
+            label = unmarked(" ".join(said).strip("#= ").removesuffix("---")).strip(" *_")
+            owners.append((level, label, place))
             rule = None
             continue
         if block.kind not in (ITEM, LIST) and before in (ITEM, LIST):
             owners = [one for one in owners if one[0] != _LEADS]  # the list it announced is over
-        owner = owners[-1][1] if owners else -1
-        node = _Node(block=moved, owner=owner)
+        owner = owners[-1][2] if owners else -1
+        node = _Node(block=moved, owner=owner, above=tuple((one, t) for one, t, _ in owners))
         if block.kind in _STRUCTURE:
             rule = None
         elif block.kind == CODE and rule is not None and before != CODE:
@@ -252,11 +247,6 @@ def _find_nodes(body: str, above: int) -> Iterator[_Node]:
 
 def _is_pointer(lines: Sequence[str], block: Block) -> bool:
     return block.end == block.first + 1 and lines[block.first].strip() == POINTER
-
-
-def _inline(text: str, block: Block) -> str:
-    line = " ".join(text.split("\n")[block.first : block.end])
-    return unmarked(line.strip("#= ").removesuffix("---")).strip(" *_")
 
 
 def find_names(text: str) -> list[str]:
