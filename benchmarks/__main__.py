@@ -26,6 +26,7 @@ _WORK = {
     "history": "verdicts on lessons beside what they truly do",
     "writers": "cards that language models write of mined drafts",
     "mine": "lessons that a history holds, beside those that its authors wrote",
+    "diet": "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
@@ -91,13 +92,16 @@ def _parser() -> argparse.ArgumentParser:
         if name == "writers":
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
+        if name == "diet":
+            command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
         if name == "judgement":
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-            command.add_argument("--collect", metavar="FOLDER", help="keep what they answered")
+        if name in ("judgement", "diet"):
+            command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "replay":
             command.add_argument(
                 "folders",

@@ -226,8 +226,8 @@ class Cards:
             if inside.partition("/")[0] != ".." and inside not in notes:
                 raise InputError(f"{inside} is a card; choose another file")
 
-    def find(self, name: str) -> tuple[Layer, Card]:
-        """Return the card that ``name`` means and its brain.
+    def find(self, name: str, *, notes: bool = True) -> tuple[Layer, Card]:
+        """Return the card that ``name`` means and its brain; without ``notes`` it means none.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
         card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
@@ -251,7 +251,10 @@ class Cards:
             wanted = wanted.replace("\\", "/").removeprefix("./")
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
             # The own name of a file that cannot be read is not the beginning of another's.
-            fitting = _fitting(wanted, cards, exact=bool(_fitting(wanted, others, exact=True)))
+            exact_only = bool(_fitting(wanted, others, exact=True))
+            lessons = [path for path, card in cards.items() if card.kind != NOTE]
+            fitting = [] if notes else _fitting(wanted, lessons, exact=exact_only)
+            fitting = fitting or _fitting(wanted, cards, exact=exact_only)
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -461,7 +464,7 @@ class Cards:
 
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
-        found = [self.find(name) for name in names]
+        found = [self.find(name, notes=False) for name in names]
         for layer, card in found:
             trash.put(layer.root, card.id)
             layer.touch()
@@ -473,7 +476,7 @@ class Cards:
         Returns its id and what was done, ``undeleted``, ``activated`` or ``unchanged``.
         """
         try:
-            layer, card = self.find(name)
+            layer, card = self.find(name, notes=False)
         except (CardNotFound, AmbiguousCard) as error:
             back = self._undelete(name, exact=isinstance(error, AmbiguousCard))
             if back is None:
@@ -562,7 +565,7 @@ class Cards:
 
     def _each(self, names: Sequence[str], change: Callable[[Layer, Card], Card]) -> list[Card]:
         """Change every card; those that refuse are named when the others are done."""
-        found = [self.find(name) for name in names]
+        found = [self.find(name, notes=False) for name in names]
         cards: list[Card] = []
         refused: list[LessonsError] = []
         for layer, card in found:

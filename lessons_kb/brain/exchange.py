@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -24,15 +25,15 @@ from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsErr
 from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
-from lessons_kb.importers.agent_notes import read_memory
 from lessons_kb.importers.jsonl import read_lines
 from lessons_kb.importers.markdown_blocks import Imported, Incoming, origin_key
 from lessons_kb.importers.review_findings import read_review
+from lessons_kb.importers.rules_file import read_notes
 from lessons_kb.learn.failure_signs import CHANGES
 from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
-from lessons_kb.store.files import read_byte_lines
+from lessons_kb.store.files import list_folder, read_byte_lines
 from lessons_kb.store.journal import Journal, prepare
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
@@ -53,15 +54,22 @@ NAMES = {
 }
 """Source → what it is called in a message."""
 
-_KNOWN = (
+_RULES = (
     *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
-    *(".cursor/rules", ".github/copilot-instructions.md", ".github/instructions"),
+    *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
+    *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
 )
-"""What a project keeps for its agents, relative to its root."""
+"""Globs of what a project keeps for its agents, relative to its root."""
 _TEXTS = (".md", ".mdc", ".markdown", ".txt")
 _SQLITE = b"SQLite format 3\0"
 _HEAD = 1 << 20
 """Bytes by which a file is told."""
+
+
+def find_rules_files(root: str) -> list[str]:
+    """Return the rules files that a project keeps for its agents."""
+    found = (glob.glob(os.path.join(glob.escape(root), name), recursive=True) for name in _RULES)
+    return [path for some in found for path in sorted(some) if os.path.isfile(path)]
 
 
 def find_files(path: str) -> list[str]:
@@ -72,11 +80,8 @@ def find_files(path: str) -> list[str]:
     """
     if not os.path.isdir(path):
         return [path]
-    known = [one for name in _KNOWN if os.path.exists(one := os.path.join(path, name))]
-    found = [one for one in known if os.path.isfile(one)]
-    for folder in filter(os.path.isdir, known or [path]):
-        names = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
-        found += filter(os.path.isfile, (os.path.join(folder, name) for name in names))
+    texts = (os.path.join(path, name) for name in list_folder(path) if name.endswith(_TEXTS))
+    found = find_rules_files(path) or list(filter(os.path.isfile, texts))
     if not found:
         raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt); give a file")
     return [os.path.normpath(one) for one in found]
@@ -376,7 +381,7 @@ def read_lessons(source: str, path: str) -> Imported:
     if source == JSONL:
         return read_lines(import_files.read_source_lines(path), name=path)
     if source in (REVIEW, MEMORY):
-        read = read_review if source == REVIEW else read_memory
+        read = read_review if source == REVIEW else read_notes
         return read(import_files.read_source(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
 

@@ -230,6 +230,41 @@ def find_code_lines(text: str) -> frozenset[int]:
     return frozenset(line for first, end in maps for line in range(first, end))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """A block at the top level of a text; an item of a bullet list is a block of its own."""
+
+    kind: str
+    """``heading``, ``paragraph``, ``item``, ``list`` (numbered), ``code``, or another of
+    markdown-it's."""
+    first: int
+    """Line, from 0."""
+    end: int
+    """The line after it; blank lines at its end are not its own."""
+    level: int = 0
+    """Of a heading."""
+
+
+_BLOCKS = {"ordered_list": "list", "fence": "code", "code_block": "code", "list_item": "item"}
+
+
+def read_blocks(text: str) -> list[Block]:
+    r"""Return the blocks of a text, in order. Lines end at ``\n``."""
+    lines = text.split("\n")
+    found = []
+    for token in _parser(_ALL).parse(text):
+        kind = token.type.removesuffix("_open")
+        inside = 1 if kind == "list_item" and token.markup in "-*+" else 0
+        if token.map is None or token.level != inside or kind == "bullet_list":
+            continue
+        first, end = token.map
+        while end > first + 1 and not lines[end - 1].strip():
+            end -= 1
+        level = int(token.tag[1]) if kind == "heading" else 0
+        found.append(Block(kind=_BLOCKS.get(kind, kind), first=first, end=end, level=level))
+    return found
+
+
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
     tokens = _parse(part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,8 +22,7 @@ from lessons_kb.brain.detection import (
     list_tree,
     tell_line,
 )
-from lessons_kb.brain.injected import session_of
-from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
+from lessons_kb.brain.post_check import read_change, read_diff_evidence
 from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.declare import check_choice
@@ -166,7 +164,6 @@ def check(
     session: Session = None,
     form: Format = "text",
     fail_on: str = "",
-    fail_on_unaddressed: bool = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
@@ -180,9 +177,8 @@ def check(
     --evidence FILE        File with a record of what was done; repeatable.
     --last                 Check the latest answer in an agent once more.
     --fail-on STATES       Exit 1 for an item in one of these states: denied, contradicted, open.
-    --fail-on-unaddressed  The same as --fail-on denied,contradicted,open.
     """
-    failing = FAILING if fail_on_unaddressed else split_list(fail_on)
+    failing = split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     brain = open_brain()
@@ -192,8 +188,6 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
-        if not (session or session_of()[0]):  # a session is counted when its turn ends
-            count_check(brain.layers, result, at=time.time())
     _print_found(
         "json" if options().json else form,
         render.check_data(result),

@@ -354,6 +354,7 @@ REVIEW = "review"
 """In place of the agent of a session: reviewers said it of a change."""
 REVIEWED, CAUSE, SUGGESTED = "review comment", "gives a cause", "suggests a change"
 REQUESTED, AGREED = "changes requested", "the author agreed"
+RESOLVED = "resolved"
 POINTS: Mapping[str, float] = {
     SAME_ERROR: 3.0,
     SAID_SO: 2.5,
@@ -366,6 +367,7 @@ POINTS: Mapping[str, float] = {
     CAUSE: 1.5,
     REVIEWED: 1.0,
     AGREED: 1.0,
+    RESOLVED: 1.0,
     REQUESTED: 1.0,
     SUGGESTED: 0.5,
 }

@@ -708,10 +708,12 @@ class Journal(Database):
                 ranks or range(1, len(cards) + 1), cards, strict=True
             ):
                 injected.append((session, turn, at, card, digest, rank, tokens, source))
+                if not session:  # somebody looks what would be given
+                    continue
                 counted.append((card, INJECTED, day, 1))
                 if tokens:
                     counted.append((card, TOKENS, day, tokens))
-                if session and card not in known:
+                if card not in known:
                     known.add(card)
                     counted.append((card, SESSIONS, day, 1))
             self.run_each(
