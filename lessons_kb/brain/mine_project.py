@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from lessons_kb.brain.detection import propose_patterns
+from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.exchange import event_of
 from lessons_kb.brain.layers import Layers
@@ -346,7 +346,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             replace(candidate, paths=paths),
             prompts=prompts,
             diff=redact(diff),
-            propose=partial(propose_patterns, brain.directory),
+            propose=partial(propose_pattern, brain.directory),
         )
         draft = Drafts(brain).add_mined(
             candidate.id,

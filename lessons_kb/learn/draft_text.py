@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns
+from lessons_kb.detect.propose import Proposal
 from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
@@ -31,6 +32,7 @@ from lessons_kb.learn.triggers import (
     pick_turns,
 )
 from lessons_kb.model import Document, Event, Pattern
+from lessons_kb.text.error_signature import error_signature
 from lessons_kb.text.sanitize import clean
 
 SITUATION = "Situation"
@@ -40,13 +42,11 @@ UNNAMED = "TODO name the mistake"
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
-Propose = Callable[[str], Sequence[Pattern]]
+Propose = Callable[[str], Proposal]
 """Returns how the mistake may look that a unified diff put right."""
 _PROPOSAL = """\
-<!-- What this change removed looks like this. If it is the mistake, move it to the header: the
-     lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
-_UNQUOTED = re.compile(r"[\n\r]|--")
-"""What would end the comment, or a line of it."""
+<!-- The mistake looks like this. If that is right, move it to the header: the lesson then arrives
+     before it is made again (`lessons detect` shows where it is now)."""
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
 _ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
@@ -78,7 +78,7 @@ class Sketch:
 
 
 def sketch_trigger(
-    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: ()
+    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: Proposal()
 ) -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
 
@@ -97,7 +97,13 @@ def sketch_trigger(
     change = diff or "\n".join(trigger.changes)
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=_write_sections([*facts, _changed(files)], how, change, propose),
+        sections=_write_sections(
+            [*facts, _changed(files)],
+            how,
+            change,
+            propose,
+            output=failure.output if failure else "",
+        ),
         paths=_guarded(files),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
@@ -109,7 +115,7 @@ def sketch_session(
     *,
     diff: str = "",
     title: str = "",
-    propose: Propose = lambda _diff: (),
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what a session tells: its last request, its last failure, what it changed.
 
@@ -136,7 +142,12 @@ def sketch_session(
 
 
 def sketch_diff(
-    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = lambda _diff: ()
+    path: str,
+    hunks: str,
+    *,
+    line: int = 0,
+    title: str = "",
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
@@ -149,7 +160,7 @@ def sketch_candidate(
     *,
     prompts: Sequence[str] = (),
     diff: str = "",
-    propose: Propose = lambda _diff: (),
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
 
@@ -177,20 +188,29 @@ def sketch_candidate(
     )
 
 
-def _write_sections(facts: Iterable[str], how: str, diff: str, propose: Propose) -> dict[str, str]:
+def _write_sections(
+    facts: Iterable[str], how: str, diff: str, propose: Propose, *, output: str = ""
+) -> dict[str, str]:
     """Return the facts and, if there is one, the diff that fixed it.
 
-    Behind it stand, as a comment, the patterns of what it removed, for the header.
+    Behind it stand, as a comment, how the mistake looks in what it removed, and the error in the
+    ``output`` of what failed, for the header.
     """
     sections = {SITUATION: _paragraphs(facts)}
-    if diff.strip():
-        shown = [how, fence(diff, "diff")]
-        if patterns := [
-            one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)
-        ]:
-            shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
-        sections[FIX] = _paragraphs(shown)
-    return sections
+    proposal = propose(diff) if diff.strip() else Proposal()
+    patterns = [proposal.pattern] if proposal.pattern else []
+    signature = error_signature(output)
+    if signature and not signature.startswith("assert"):  # what a test expected is no cause
+        patterns.append(Pattern(kind="error", text=signature))
+    if "--" in format_patterns(patterns):  # it would end the comment
+        patterns = [replace(one, bad=(), good=()) for one in patterns]
+    shown = [how, fence(diff, "diff")] if diff.strip() else []
+    if patterns and "--" not in (form := format_patterns(patterns)):
+        said = f"# {proposal.said}\n" if proposal.said else ""
+        shown.append(f"{_PROPOSAL}\n{said}{form}\n-->")
+    elif proposal.said:
+        shown.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")
+    return {**sections, FIX: _paragraphs(shown)} if shown else sections
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -236,6 +256,11 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
         rows += [f"    language: {one.language}"] if one.language else []
         rows += [f"    files: [{', '.join(map(quoted, one.files))}]"] if one.files else []
         rows += [f"    unless: {quoted(one.unless)}"] if one.unless else []
+        rows += [f"    {name}: {quoted(text)}" for name, text in one.relations]
+        for name, examples in (("bad", one.bad), ("good", one.good)):
+            for text in examples[:1]:
+                lines = "".join(f"\n      {line}" for line in text.split("\n"))
+                rows.append(f"    {name}: " + (f"|-{lines}" if "\n" in text else quoted(text)))
     return "\n".join(rows)
 
 
