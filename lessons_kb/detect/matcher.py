@@ -192,7 +192,8 @@ def build_rule(pattern: Pattern) -> dict[str, Any]:
         if near != "inside" or "$$$" in text:
             found["stopBy"] = "end"
         one: dict[str, Any] = {near: found}
-        if near == "follows":
+        if near == "follows":  # the statement of an expression, too
+            one = {near: {"any": [found, {"has": found}], "stopBy": "end"}}
             one = {"any": [one, {"inside": {**one, "stopBy": "end"}}]}
         rules.append({"not": one} if near != name else one)
     return rules[0] if len(rules) == 1 else {"all": rules}

@@ -23,7 +23,6 @@ from lessons_kb.data import read_words
 from lessons_kb.detect.matcher import (
     MAX_TEXT,
     Change,
-    Match,
     Matcher,
     Rule,
     check_pattern,
@@ -86,6 +85,8 @@ class Candidate:
     """What finds right and wrong uses of the same call, if the fix went on calling it."""
     is_foreign: bool = False
     """Whether it names something that the file imports."""
+    is_repeated: bool = False
+    """Whether it is of several fixes: places of one are often copies of each other."""
     elsewhere: int = 0
     """Places that it finds today."""
     right: int = 0
@@ -106,11 +107,12 @@ class Candidate:
         fixed, wrong = self.sites + self.fixes, self.elsewhere + self.removals - self.fixes
         if self.elsewhere > MANY_PLACES or 2 * wrong >= fixed:
             return False
-        if fixed == 1 and self.wide is not None:
-            return self.right >= _FEW_RIGHT and not _CONSTANTS.sub("", self.pattern.text)
-        if fixed == 1:
-            return self.right >= _FEW_RIGHT and self.is_foreign
-        return self.right > 0 and (self.is_foreign or self.wide is not None)
+        means_same = self.wide is not None or self.is_foreign
+        if not self.is_repeated and not self.fixes:
+            if self.wide is not None:
+                means_same = not _CONSTANTS.sub("", self.pattern.text)
+            return means_same and self.right >= (_FEW_RIGHT if self.sites == 1 else 1)
+        return means_same and (self.is_repeated or self.right > 0)
 
     @property
     def said(self) -> str:
@@ -190,10 +192,13 @@ def _look(
         if len(narrow.rules) != len(left):
             narrow = _matcher((n, one.pattern) for n, one in left.items())
             wide = _matcher((n, one.wide) for n, one in left.items() if one.wide)
-        elsewhere.update(int(match.rule.card) for match in narrow.find_in_file(path, text))
-        like.update(int(match.rule.card) for match in wide.find_in_file(path, text))
-        if path not in own and any(name in text for name in new):
-            done.update(new.intersection(_CALLED.findall(text)))
+        found = Counter(int(match.rule.card) for match in narrow.find_in_file(path, text))
+        elsewhere.update(found)
+        if path not in own:
+            like.update(int(match.rule.card) for match in wide.find_in_file(path, text))
+            like.subtract(found)
+            if any(name in text for name in new):
+                done.update(name for name in _CALLED.findall(text) if name in new)
         left = {n: one for n, one in left.items() if elsewhere[n] <= MANY_PLACES}
         if not left:
             break
@@ -218,7 +223,7 @@ def _look(
         replace(
             one,
             elsewhere=elsewhere[n],
-            right=max(like[n] - elsewhere[n] - one.sites, 0) if one.wide else replaced,
+            right=max(like[n], 0) if one.wide else replaced,
             removals=removals[n],
             fixes=fixes[n],
         )
@@ -263,6 +268,7 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
                     sites=sum(one[place] for one, _after in counts),
                     wide=wide if after[0] >= before[0] > 0 else None,
                     is_foreign=is_foreign,
+                    is_repeated=len(fixes) > 1,
                 )
             )
     return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
@@ -475,13 +481,23 @@ def _find_additions(
                         seed, node=node, run=(before.start, before.start),
                         relations=(("has", leaf.text), ("not-has", lacks)),
                     )  # fmt: skip
-    words = (leaf.text for leaf in leaves if re.fullmatch(r"[\w-]*[a-zA-Z_][\w-]+", leaf.text))
-    word = next((word for word in words if word not in known and word not in _ORDINARY), "")
+    words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
+    word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
     for leaf in (before, after) if word else ():
         for node in _around(leaf.node, (leaf.start, leaf.end)):
             if node.kind() in _SYNTAX["calls"]:
                 run = (leaf.start, leaf.start)
                 yield replace(seed, node=node, run=run, relations=(("not-has", word),))
+
+
+def _is_key(leaf: Any) -> bool:
+    """Tell whether a word names an argument or an entry of a mapping."""
+    if "shorthand" in leaf.kind():
+        return True
+    parent = leaf.parent()
+    while parent is not None and parent.kind() not in _SYNTAX["named"]:
+        leaf, parent = parent, parent.parent() if "string" in parent.kind() else None
+    return parent is not None and _span(parent.child(0)) == _span(leaf)
 
 
 def _find_guard(leaves: Sequence[_Leaf]) -> Any:
@@ -544,7 +560,7 @@ def _around(leaf: Any, run: tuple[int, int]) -> Iterator[Any]:
     node, levels = leaf, 0
     while node is not None and levels < _MAX_LEVELS:
         kind = node.kind()
-        if kind.endswith(_SYNTAX["outermost"]) or "comment" in kind:
+        if kind.endswith(_SYNTAX["outermost"]) or "comment" in kind or "import" in kind:
             return
         start, end = _span(node)
         if start <= run[0] and run[1] <= end and kind not in _SYNTAX["arguments"]:
