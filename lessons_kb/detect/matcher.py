@@ -189,11 +189,12 @@ def build_rule(pattern: Pattern) -> dict[str, Any]:
     for name, text in pattern.relations:
         near = name.removeprefix("not-")
         found = {"regex": f"^{text}$"} if _NAME.fullmatch(text) else _any_of(text)
+        if near == "follows":  # the statement of an expression, too
+            found = {"any": [found, {"has": found}]}
         if near != "inside" or "$$$" in text:
             found["stopBy"] = "end"
         one: dict[str, Any] = {near: found}
-        if near == "follows":  # the statement of an expression, too
-            one = {near: {"any": [found, {"has": found}], "stopBy": "end"}}
+        if near == "follows":
             one = {"any": [one, {"inside": {**one, "stopBy": "end"}}]}
         rules.append({"not": one} if near != name else one)
     return rules[0] if len(rules) == 1 else {"all": rules}

@@ -61,7 +61,7 @@ _ORDINARY = {*_SYNTAX["control"], *_SYNTAX["constants"]}
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
-_CALLED = re.compile(r"(\w[\w.]*)\(")
+_CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
 _CONSTANTS = re.compile(
     r"^[\w.$]+\(|\)$|\w+ ?[=:] ?(?:[\w.-]+|\$\w+|\"[^\"]*\"|'[^']*')(?=[,)\]}]|$)"
     r"|\$\$\$|\$[A-Z]\b|\b(?:True|False|None|true|false|null|undefined|\d+)\b|[\s,{}\[\]]"
