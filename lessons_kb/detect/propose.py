@@ -63,8 +63,8 @@ _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
 _CONSTANTS = re.compile(
-    r"^[\w.$]+\(|\)$|\w+ ?[=:] ?(?:[\w.-]+|\$\w+|\"[^\"]*\"|'[^']*')(?=[,)\]}]|$)"
-    r"|\$\$\$|\$[A-Z]\b|\b(?:True|False|None|true|false|null|undefined|\d+)\b|[\s,{}\[\]]"
+    r"^[\w.$]+\(|\)$|\w+ ?[=:] ?(?=[TFNtfnu\d$\"'-])(?:\"[^\"]*\"|'[^']*'(?=[,)\]}]|$))?"
+    r"|\$\$\$|\$[A-Z]\b|\b(?:True|False|None|true|false|null|undefined|\d+)\b|[\s,{}\[\]-]"
 )
 """All of a call whose arguments mean the same in other code."""
 _QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")

@@ -1,6 +1,10 @@
 """`lessons detect`: a linter over the tree, a change and the history (SPEC §6a)."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -215,8 +219,8 @@ def test_more_patterns_than_are_looked_for_are_told(shop, lessons):
 
 
 WRONG_USES = [
-    (["src", "--diff"], "use one of PATHS, --diff and --history"),
-    (["--history", "--diff"], "use one of PATHS, --diff and --history"),
+    (["src", "--diff"], "use one of PATHS, --diff, --history and --test"),
+    (["--history", "--diff"], "use one of PATHS, --diff, --history and --test"),
     (["--history", "--format", "sarif"], "--history is printed as text or json"),
     (["gone.py"], "no file or folder gone.py"),
     (["--format", "xml"], "--format must be one of"),
@@ -290,3 +294,105 @@ def test_the_check_of_a_change_names_what_it_contradicts(shop, lessons):
     assert done.code == 1
     assert "A command line built from input ran a stranger's command" in done.out
     assert f"src/run.py:3: {LINE}" in done.out
+
+
+RULED = r"""
+---
+type: lesson
+title: Text files were read in the machine's encoding
+severity: high
+detect:
+  - ast: open($$$)
+    language: python
+    not-has: encoding
+    bad: "x = open(path)"
+    good: "x = open(path, encoding='utf-8')"
+  - ast: requests.$A($$$, verify=False, $$$)
+    language: python
+    bad: "requests.get(url, verify=False)"
+    good: "requests.get(url)"
+  - regex: 'shell\s*=\s*True'
+    files: ["*.py"]
+---
+
+## Root Cause
+
+The default differs between machines.
+""".lstrip()
+
+
+@pytest.fixture
+def ruled(shop):
+    write(shop, "lessons/shell.md", RULED)
+    return shop
+
+
+def test_the_examples_of_patterns_are_tested(ruled, lessons):
+    done = lessons("detect", "--test")
+    assert (done.code, done.out, done.err) == (0, "", "lessons: 4 examples, 0 failed\n")
+    write(ruled, "lessons/shell.md", RULED.replace("'utf-8')", "e)").replace("open(path)", "f(p)"))
+    done = lessons("detect", "--test")
+    assert done.code == 1
+    assert done.out == "lessons/shell.md: ast open($$$): bad, and not found: x = f(p)\n"
+    assert lessons("detect", "--test", "--exit-zero").code == 0
+    assert "does not find its own bad example x = f(p)" in lessons("lint").out
+
+
+def run_tool(*command, cwd):
+    environment = {**os.environ, "HOME": str(cwd), "NO_COLOR": "1"}
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_ast_grep_runs_the_exported_rules_and_their_tests(ruled, lessons):
+    done = lessons("detect", "--export", "ast-grep", "rules")
+    left = "lessons/shell.md: regex pattern 3 left out: ast-grep takes ast patterns with a language"
+    assert left in done.err
+    assert "5 files written to rules" in done.err
+    tool = os.path.join(os.path.dirname(sys.executable), "ast-grep")
+    code, told = run_tool(tool, "test", "--skip-snapshot-tests", cwd=ruled / "rules")
+    assert (code, "2 passed; 0 failed" in told) == (0, True), told
+    (ruled / "src" / "bad.py").write_text("x = open(p)\ny = open(p, encoding=e)\n")
+    config = str(ruled / "rules" / "sgconfig.yml")
+    _code, told = run_tool(tool, "scan", "-c", config, "src/bad.py", "--json", cwd=ruled)
+    (found,) = json.loads(told.partition("\nError: ")[0])
+    assert found["message"] == "Text files were read in the machine's encoding"
+    assert found["note"] == "The default differs between machines."
+    assert found["range"]["start"]["line"] == 0
+
+
+def test_semgrep_runs_the_exported_rules_and_their_tests(ruled, lessons):
+    semgrep = shutil.which("semgrep")
+    if semgrep is None:
+        pytest.skip("semgrep is not on the PATH")
+    assert lessons("detect", "--export", "semgrep", "rules").code == 0
+    quiet = ("--metrics=off", "--disable-version-check")
+    code, told = run_tool(semgrep, "--test", *quiet, ".", cwd=ruled / "rules")
+    assert (code, "2/2: ✓ All tests passed" in told) == (0, True), told
+
+
+@pytest.mark.parametrize("tool", ["ast-grep", "semgrep"])
+def test_exported_rules_come_back_as_cards(ruled, lessons, tmp_path, tool):
+    lessons("detect", "--export", tool, str(tmp_path / "rules"))
+    folder = tmp_path / "rules" / ("rules" if tool == "ast-grep" else "")
+    other = tmp_path / "other"
+    make_brain(str(other))
+    done = lessons("--brain", str(other), "import", str(folder), "--near", "new", "--yes")
+    assert done.code == 0, done.err
+    (found, *_rest) = sorted(other.glob("lessons/*.md"))
+    text = found.read_text()
+    assert "title: Text files were read in the machine's encoding" in text
+    assert "not-has: 'encoding'" in text
+    assert "severity: high" in text
+
+
+def test_a_rule_that_no_pattern_says_is_passed_over(shop, lessons):
+    rule = "id: a\nmessage: Too deep\nlanguage: python\nrule: {any: [{kind: call}]}\n"
+    (shop / "rule.yml").write_text(rule)
+    done = lessons("import", "rule.yml")
+    assert "Too deep" in done.out
+    assert "pattern has no counterpart in a card" in done.out
+    (shop / "rule.yml").write_text("a: [")
+    done = lessons("import", "rule.yml")
+    assert done.code == 2
+    assert "not YAML" in done.err
