@@ -62,14 +62,15 @@ _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
-_CONSTANTS = re.compile(
-    r"^[\w.$]+\(|\)$|\w+ ?[=:] ?(?=[TFNtfnu\d$\"'-])(?:\"[^\"]*\"|'[^']*'(?=[,)\]}]|$))?"
+_PLAIN = re.compile(
+    r"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?=[TFNtfnu\d\"'-])(?:\"[^\"]*\"|'[^']*'(?=[,)\]}]|$))?"
     r"|\$\$\$|\$[A-Z]\b|\b(?:True|False|None|true|false|null|undefined|\d+)\b|[\s,{}\[\]-]"
 )
-"""All of a call whose arguments mean the same in other code."""
+"""All of a name or call that means the same in other code: its arguments are options."""
 _QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")
 _FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\bcorrect|수정|고침")
 """In the first line of a commit's message."""
+_HOLE = re.compile(r"\$+[A-Z]?")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
@@ -83,8 +84,6 @@ class Candidate:
     """Places that it found before the fix."""
     wide: Pattern | None = None
     """What finds right and wrong uses of the same call, if the fix went on calling it."""
-    is_foreign: bool = False
-    """Whether it names something that the file imports."""
     is_repeated: bool = False
     """Whether it is of several fixes: places of one are often copies of each other."""
     elsewhere: int = 0
@@ -107,12 +106,8 @@ class Candidate:
         fixed, wrong = self.sites + self.fixes, self.elsewhere + self.removals - self.fixes
         if self.elsewhere > MANY_PLACES or 2 * wrong >= fixed:
             return False
-        means_same = self.wide is not None or self.is_foreign
-        if not self.is_repeated and not self.fixes:
-            if self.wide is not None:
-                means_same = not _CONSTANTS.sub("", self.pattern.text)
-            return means_same and self.right >= (_FEW_RIGHT if self.sites == 1 else 1)
-        return means_same and (self.is_repeated or self.right > 0)
+        few = _FEW_RIGHT if fixed == 1 else 1
+        return self.is_repeated or self.right >= few
 
     @property
     def said(self) -> str:
@@ -262,15 +257,17 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
         if all(before[place] and not after[place] for before, after in counts):
             wide = _widen(pattern)
             before, after = _count([wide] if wide else [], changes)
-            found.append(
-                Candidate(
-                    pattern=pattern,
-                    sites=sum(one[place] for one, _after in counts),
-                    wide=wide if after[0] >= before[0] > 0 else None,
-                    is_foreign=is_foreign,
-                    is_repeated=len(fixes) > 1,
+            is_kept = after[0] >= before[0] > 0
+            plain = len(fixes) > 1 or not _PLAIN.sub("", pattern.text)
+            if plain and (is_kept or is_foreign):
+                found.append(
+                    Candidate(
+                        pattern=pattern,
+                        sites=sum(one[place] for one, _after in counts),
+                        wide=wide if is_kept else None,
+                        is_repeated=len(fixes) > 1,
+                    )
                 )
-            )
     return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
 
 
@@ -609,7 +606,11 @@ class _Writer:
             if not isinstance(one, str):
                 known, self._in_guard = len(self._holes), True
                 one = self._write(nodes)  # noqa: PLW2901
-                if len(self._holes) > known or not known:
+                if (
+                    len(self._holes) > known
+                    or not known
+                    or not _ORDINARY.issuperset(_WORD.findall(_HOLE.sub("", one)))
+                ):
                     return None  # a guard of something else
             relations.append((name, _FOLDS.sub(" ", one)))
         if not (self._kept or relations):

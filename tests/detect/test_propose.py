@@ -64,7 +64,7 @@ def test_two_fixes_of_one_mistake_are_one_pattern_for_all_verbs():
     ("a.py", "def f(a):\n    return a.split(',')",
      "def f(a):\n    if not a:\n        return []\n    return a.split(',')",
      "def g(b):\n    if not b:\n        return 1\n    return b.split('x')\n" * 3,
-     "$A.split($$$)", "def h(c):\n    return c.split(';')",
+     "$A.split", "def h(c):\n    return c.split(';')",
      "def h(c):\n    if not c:\n        return 0\n    return c.split(';')"),
     ("a.py", "import subprocess\nsubprocess.run(cmd, shell=True)", "import subprocess\nsubprocess.run(cmd)",
      "subprocess.run(a, check=True)\nsubprocess.run(b)\n",
@@ -98,7 +98,7 @@ SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
     ([SHELL], "", "it was fixed in one place, and no other code shows how it is done right"),
     ([fix("a.py", "x = 1", "x = 2")], "", "nothing that the fix removed or added tells it from other code"),
     ([fix("a.py", "log('the door is open')", "log('the door is shut')")], "log('a')\nlog('b')\n",
-     "it was fixed in one place, and no other code shows how it is done right"),
+     "nothing that the fix removed or added tells it from other code"),
     ([fix("a.txt", "a.b(c)", "d")], "", "the fix changes no code in a language that ast-grep knows"),
     ([WITHOUT_CHECK[0], OPEN], "", "nothing that the fix removed or added tells it from other code"),
 ])  # fmt: skip
