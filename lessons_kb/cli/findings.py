@@ -44,7 +44,7 @@ from lessons_kb.cli.options import (
     split_list,
 )
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
-from lessons_kb.detect.matcher import EXTRA
+from lessons_kb.detect.matcher import EXTRA, Match
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     CONTRADICTED,
@@ -266,6 +266,7 @@ def detect(
     export: str | None = None,
     form: Format = "text",
     exit_zero: bool = False,
+    fail_on: FailOn = "info",
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
 
@@ -334,7 +335,7 @@ def detect(
             for path, card, match in rows
         ],
         (
-            visible(f"{path}:{one.line}:{one.column}: {one.text} — {card.title} ({card.id})")
+            visible(f"{path}:{one.line}:{one.column}: {_word_match(card, one)}")
             for path, card, one in rows
         ),
         (
@@ -342,7 +343,7 @@ def detect(
                 path=path,
                 line=match.line,
                 rule=card.id,
-                message=f"{card.title}: {match.text}",
+                message=_word_match(card, match),
                 level=_SEVERITY_LEVELS[card.severity],
             )
             for path, card, match in rows
@@ -351,8 +352,14 @@ def detect(
     if form == "text":
         cards = counted(len({one.card.id for one in found}), "card")
         say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    if found and not exit_zero:
+    levels = {_SEVERITY_LEVELS[one.card.severity] for one in found}
+    if not exit_zero and not levels.isdisjoint(FAIL_ON[fail_on]):
         raise typer.Exit(1)
+
+
+def _word_match(card: Card, match: Match) -> str:
+    """Return what hooks, commit hooks and continuous integration say of a match."""
+    return f"`{match.text}` — “{card.title}” ({card.id})"
 
 
 def _detecting(brain: Brain) -> list[Card]:

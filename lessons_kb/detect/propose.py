@@ -62,9 +62,10 @@ _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
+_VALUE = r"True|False|None|true|false|null|undefined"
 _PLAIN = re.compile(
-    r"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?=[TFNtfnu\d\"'-])(?:\"[^\"]*\"|'[^']*'(?=[,)\]}]|$))?"
-    r"|\$\$\$|\$[A-Z]\b|\b(?:True|False|None|true|false|null|undefined|\d+)\b|[\s,{}\[\]-]"
+    rf"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+|\"[^\"]*\"|'[^']*')(?=[,)\]}} ]|$)"
+    rf"|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}\[\]]"
 )
 """All of a name or call that means the same in other code: its arguments are options."""
 _QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")
@@ -101,10 +102,12 @@ class Candidate:
 
         What was fixed speaks for it, once more with each commit that fixed it elsewhere; each
         place that is left, and each commit that took it out for another reason, speaks against
-        it. A single place is a rule only where other code shows how it is done right.
+        it, unless four times as many show how it is done right. A single place is a rule only
+        where other code shows that.
         """
         fixed, wrong = self.sites + self.fixes, self.elsewhere + self.removals - self.fixes
-        if self.elsewhere > MANY_PLACES or 2 * wrong >= fixed:
+        is_rare = 4 * wrong <= self.right if self.wide is not None and wrong else 2 * wrong < fixed
+        if self.elsewhere > MANY_PLACES or not is_rare:
             return False
         few = _FEW_RIGHT if fixed == 1 else 1
         return self.is_repeated or self.right >= few

@@ -28,7 +28,7 @@ subprocess.run(cmd, shell=True)
 ```
 """
 LINE = "subprocess.run(cmd, shell=True)"
-SAID = "— A command line built from input ran a stranger's command (lessons/shell.md)"
+SAID = "— “A command line built from input ran a stranger's command” (lessons/shell.md)"
 
 
 def save(folder, subject, date="2026-01-05"):
@@ -59,7 +59,7 @@ def shop(tmp_path, monkeypatch):
 def test_the_tree(shop, lessons, monkeypatch):
     done = lessons("detect")
     assert done.out == (
-        f"src/old.py:1:1: os.system('ls')  # os.system {SAID}\nsrc/run.py:5:25: {LINE} {SAID}\n"
+        f"src/old.py:1:1: `os.system('ls')  # os.system` {SAID}\nsrc/run.py:5:25: `{LINE}` {SAID}\n"
     )
     assert done.err == "lessons: 2 matches of 1 card\n"
     assert done.code == 1
@@ -94,7 +94,7 @@ def test_a_project_without_git(tmp_path, lessons, monkeypatch):
     assert (none.code, none.out) == (0, "")
     assert "no card has patterns; add `detect:` to a card" in none.err
     write(tmp_path, "lessons/shell.md", SHELL)
-    assert lessons("detect").out == f"a.py:1:21: {LINE} {SAID}\n"
+    assert lessons("detect").out == f"a.py:1:21: `{LINE}` {SAID}\n"
 
 
 def test_json(shop, lessons):
@@ -112,8 +112,7 @@ def test_json(shop, lessons):
 def test_github_and_sarif(shop, lessons):
     done = lessons("detect", "src/run.py", "--format", "github")
     assert done.out == (
-        "::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::"
-        f"A command line built from input ran a stranger's command: {LINE}\n"
+        f"::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::`{LINE}` {SAID}\n"
     )
     log = json.loads(lessons("detect", "src/run.py", "--format", "sarif").out)
     (result,) = log["runs"][0]["results"]
@@ -128,7 +127,9 @@ def test_a_change_is_held_against_what_it_adds(shop, lessons):
     )
     (shop / "src" / "new.py").write_text(f"{LINE}\n")
     done = lessons("detect", "--diff")
-    assert done.out == (f"src/new.py:1:21: {LINE} {SAID}\nsrc/run.py:6:31: again({LINE}) {SAID}\n")
+    assert done.out == (
+        f"src/new.py:1:21: `{LINE}` {SAID}\nsrc/run.py:6:31: `again({LINE})` {SAID}\n"
+    )
     assert done.code == 1
     save(shop, "second")
     assert lessons("detect", "--diff").out == ""
@@ -141,7 +142,7 @@ def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons):
     path.write_text(f"x = os.path(\n{rows})\n")
     save(shop, "second")
     path.write_text(f"os.system(\n{rows})\n")
-    assert lessons("detect", "--diff").out == f"src/old.py:1:1: os.system( {SAID}\n"
+    assert lessons("detect", "--diff").out == f"src/old.py:1:1: `os.system(` {SAID}\n"
 
 
 def test_history_counts_before_and_since_the_card(shop, lessons):
