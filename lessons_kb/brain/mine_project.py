@@ -43,7 +43,7 @@ from lessons_kb.learn.mining import (
     typed_before,
 )
 from lessons_kb.learn.triggers import SessionReader, Sighting
-from lessons_kb.model import Event, as_data
+from lessons_kb.model import DONE, Event, as_data
 from lessons_kb.process.git import list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
@@ -328,6 +328,11 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
     """Write drafts of the first ``count`` candidates that have none yet, and return them."""
     made: list[Draft] = []
     roots = {git_top(brain.directory) or brain.directory, brain.directory}
+    ran = [
+        event.text
+        for layer in brain.layers
+        for event in layer.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
+    ]
     for place, candidate in enumerate(candidates):
         if len(made) >= count:
             break
@@ -347,6 +352,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             prompts=prompts,
             diff=redact(diff),
             propose=partial(propose_pattern, brain.directory),
+            ran=ran,
         )
         draft = Drafts(brain).add_mined(
             candidate.id,

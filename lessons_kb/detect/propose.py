@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import accumulate, combinations, groupby, islice
+from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
 from typing import Any
 
 from lessons_kb.data import read_words
@@ -33,6 +33,7 @@ from lessons_kb.detect.matcher import (
 )
 from lessons_kb.model import Pattern
 from lessons_kb.text.sanitize import counted
+from lessons_kb.text.shell import split_commands
 
 MAX_LEARNT_CHARS = 20_000
 """Of each side of one change; a longer one is no fix of one mistake."""
@@ -65,12 +66,14 @@ _CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
 _VALUE = r"True|False|None|true|false|null|undefined"
 _PLAIN = re.compile(
     rf"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+|\"[^\"]*\"|'[^']*')(?=[,)\]}} ]|$)"
-    rf"|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}\[\]]"
+    rf"|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}]"
 )
 """All of a name or call that means the same in other code: its arguments are options."""
 _QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")
 _FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\bcorrect|수정|고침")
 """In the first line of a commit's message."""
+_FEW_WORDS = 2
+"""Of a command: its program alone tells nothing."""
 _HOLE = re.compile(r"\$+[A-Z]?")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
@@ -238,6 +241,36 @@ def _widen(pattern: Pattern) -> Pattern | None:
 
 def _matcher(patterns: Iterable[tuple[int, Pattern]]) -> Matcher:
     return Matcher(Rule(card=str(place), pattern=one) for place, one in patterns)
+
+
+def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
+    """Return what commands that failed more than once share, unless such commands ran well.
+
+    Shared are the program, its first words and its options, these in any order; paths and other
+    operands are not looked at. ``ran`` are the commands that did no harm.
+    """
+    split = [[words for _operator, words in split_commands(one)] for one in failed]
+    for words in split[0] if len(split) > 1 else ():
+        alike = [words, *(same for some in split[1:] for same in some if same[0] == words[0])]
+        shared = [w for place in zip(*alike, strict=False) for w in {*place} if len({*place}) == 1]
+        heads = [*takewhile(lambda word: _WORD.fullmatch(word) is not None, shared)]
+        options = sorted({w for w in words if w[:1] == "-" and all(w in one for one in alike)})
+        if len(alike) < len(split) or len(heads) + len(options) < _FEW_WORDS or len(options) > 3:  # noqa: PLR2004
+            continue
+        orders = (
+            "".join(rf".*\s{re.escape(one)}\b" for one in order)
+            for order in permutations(options)
+        )
+        text = r"\b" + r"\s+".join(map(re.escape, heads)) + r"\b"
+        pattern = Pattern(
+            kind="command", text=text + (f"(?:{'|'.join(orders)})" if options else "")
+        )
+        matcher = _matcher([(0, pattern)])
+        harmless = sum(bool(matcher.find_in_commands([one])) for one in ran)
+        if check_pattern(pattern) or 2 * harmless >= len(split):
+            return Proposal(said=f"such commands ran {counted(harmless, 'time')} without harm")
+        return Proposal(pattern=pattern, said=f"failed {len(split)} times, ran well {harmless}")
+    return Proposal()
 
 
 def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:

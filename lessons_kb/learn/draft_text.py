@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns
-from lessons_kb.detect.propose import Proposal
+from lessons_kb.detect.propose import Proposal, propose_command
 from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
@@ -161,10 +161,11 @@ def sketch_candidate(
     prompts: Sequence[str] = (),
     diff: str = "",
     propose: Propose = lambda _diff: Proposal(),
+    ran: Iterable[str] = (),
 ) -> Sketch:
     """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
 
-    ``prompts`` are the tasks in which it happened.
+    ``prompts`` are the tasks in which it happened, ``ran`` the commands that did no harm.
     """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for one in candidate.sightings[:2]:
@@ -181,7 +182,14 @@ def sketch_candidate(
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
     return Sketch(
         title=f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})",
-        sections=_write_sections(dict.fromkeys(facts), "What fixed it:", change, propose),
+        sections=_write_sections(
+            dict.fromkeys(facts),
+            "What fixed it:",
+            change,
+            propose,
+            output=excerpt,
+            command=propose_command([o.command for o in candidate.sightings if o.command], ran),
+        ),
         paths=_guarded(candidate.paths),
         symptoms=prompts[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
@@ -189,7 +197,13 @@ def sketch_candidate(
 
 
 def _write_sections(
-    facts: Iterable[str], how: str, diff: str, propose: Propose, *, output: str = ""
+    facts: Iterable[str],
+    how: str,
+    diff: str,
+    propose: Propose,
+    *,
+    output: str = "",
+    command: Proposal = Proposal(),  # noqa: B008
 ) -> dict[str, str]:
     """Return the facts and, if there is one, the diff that fixed it.
 
@@ -198,7 +212,7 @@ def _write_sections(
     """
     sections = {SITUATION: _paragraphs(facts)}
     proposal = propose(diff) if diff.strip() else Proposal()
-    patterns = [proposal.pattern] if proposal.pattern else []
+    patterns = [one.pattern for one in (proposal, command) if one.pattern]
     signature = error_signature(output)
     if signature and not signature.startswith("assert"):  # what a test expected is no cause
         patterns.append(Pattern(kind="error", text=signature))
@@ -206,7 +220,7 @@ def _write_sections(
         patterns = [replace(one, bad=(), good=()) for one in patterns]
     shown = [how, fence(diff, "diff")] if diff.strip() else []
     if patterns and "--" not in (form := format_patterns(patterns)):
-        said = f"# {proposal.said}\n" if proposal.said else ""
+        said = "".join(f"# {one.said}\n" for one in (proposal, command) if one.pattern)
         shown.append(f"{_PROPOSAL}\n{said}{form}\n-->")
     elif proposal.said:
         shown.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")

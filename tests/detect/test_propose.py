@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.detect import matcher as ast_patterns
 from lessons_kb.detect.matcher import Change, Matcher, Rule
-from lessons_kb.detect.propose import find_candidates, propose
+from lessons_kb.detect.propose import find_candidates, propose, propose_command
 
 
 def fix(path, before, after):
@@ -123,6 +123,28 @@ def test_the_history_speaks_for_a_pattern_and_against_it():
     assert (found.pattern, found.said) == (None, "of 2 other removals in history 0 were fixes")
     found = propose([SHELL], today, [("the fix itself", lambda: SHELL)])
     assert found.pattern is None
+
+
+@pytest.mark.parametrize(("failed", "ran", "found", "other"), [
+    (["cd app && alembic stamp head --purge", "alembic stamp --purge a1b2"], ["alembic upgrade head"],
+     "alembic stamp 77 --purge", "alembic stamp 77"),
+    (["cp -r -f a /x/y", "cp -f -r b/c d"], ["cp a b"] * 9, "cp -f -r e f", "cp -r e f"),
+    (["rm -rf build", "rm -rf dist"], ["rm -rf x"] * 214, "", ""),
+    (["pytest", "pytest -q"], [], "", ""),
+    (["alembic stamp head"], [], "", ""),
+])  # fmt: skip
+def test_commands_are_generalised_over_two_that_failed(failed, ran, found, other):
+    pattern = propose_command(failed, ran).pattern
+    assert (pattern is not None) is bool(found)
+    if pattern is not None:
+        matcher = Matcher([Rule(card="a", pattern=pattern)])
+        assert matcher.find_in_commands([found])
+        assert not matcher.find_in_commands([other])
+
+
+def test_a_command_that_ran_well_is_no_mistake():
+    said = propose_command(["rm -rf build", "rm -rf dist"], ["rm -rf x"] * 214).said
+    assert said == "such commands ran 214 times without harm"
 
 
 def test_a_pattern_brings_its_examples():
