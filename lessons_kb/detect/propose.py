@@ -65,7 +65,7 @@ _WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
 _VALUE = r"True|False|None|true|false|null|undefined"
 _PLAIN = re.compile(
-    rf"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+|\"[^\"]*\"|'[^']*')(?=[,)\]}} ]|$)"
+    rf"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+)(?=[,)\]}} ]|$)"
     rf"|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}]"
 )
 """All of a name or call that means the same in other code: its arguments are options."""
@@ -258,8 +258,7 @@ def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
         if len(alike) < len(split) or len(heads) + len(options) < _FEW_WORDS or len(options) > 3:  # noqa: PLR2004
             continue
         orders = (
-            "".join(rf".*\s{re.escape(one)}\b" for one in order)
-            for order in permutations(options)
+            "".join(rf".*\s{re.escape(one)}\b" for one in order) for order in permutations(options)
         )
         text = r"\b" + r"\s+".join(map(re.escape, heads)) + r"\b"
         pattern = Pattern(
