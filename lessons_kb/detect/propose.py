@@ -88,8 +88,6 @@ class Candidate:
     """Places that it found before the fix."""
     wide: Pattern | None = None
     """What finds right and wrong uses of the same call, if the fix went on calling it."""
-    is_repeated: bool = False
-    """Whether it is of several fixes: places of one are often copies of each other."""
     elsewhere: int = 0
     """Places that it finds today."""
     right: int = 0
@@ -109,11 +107,9 @@ class Candidate:
         where other code shows that.
         """
         fixed, wrong = self.sites + self.fixes, self.elsewhere + self.removals - self.fixes
-        is_rare = 4 * wrong <= self.right if self.wide is not None and wrong else 2 * wrong < fixed
-        if self.elsewhere > MANY_PLACES or not is_rare:
-            return False
-        few = _FEW_RIGHT if fixed == 1 else 1
-        return self.is_repeated or self.right >= few
+        is_rare = 2 * wrong < fixed or (self.wide is not None and 4 * wrong <= self.right)
+        shows_right = fixed > 1 or self.right >= _FEW_RIGHT
+        return self.elsewhere <= MANY_PLACES and is_rare and shows_right
 
     @property
     def said(self) -> str:
@@ -300,7 +296,6 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
                         pattern=pattern,
                         sites=sum(one[place] for one, _after in counts),
                         wide=wide if is_kept else None,
-                        is_repeated=len(fixes) > 1,
                     )
                 )
     return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
@@ -315,10 +310,9 @@ def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool
         if one.is_like(other) and (fix != again if len(seeds) > 1 else one.run != other.run)
     )
     for some in (*islice(pairs, _MAX_WRITTEN // 4), *((seed,) for seed in seeds[0])):
-        for loose in (True, False):
-            writer = _Writer(some, loose=loose)
-            if pattern := writer.write_pattern():
-                yield pattern, writer.is_foreign
+        writer = _Writer(some)
+        if pattern := writer.write_pattern():
+            yield pattern, writer.is_foreign
 
 
 def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> list[Counter[int]]:
@@ -412,10 +406,6 @@ class _KnownNames:
     bound: set[str]
     """Given a value nearby: they mean nothing elsewhere."""
     imported: set[str]
-    after: str
-    """The fixed side."""
-    whole: bool
-    """Whether the rest of the file is known: what is bound nowhere is then a global name."""
 
 
 def _find_seeds(change: Change) -> Iterator[_Seed]:
@@ -435,8 +425,6 @@ def _find_seeds(change: Change) -> Iterator[_Seed]:
     names = _KnownNames(
         bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
         imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
-        after=change.after,
-        whole=bool(change.prefix or change.suffix),
     )
     steps = [*_align(old.leaves, new.leaves)]
     runs = tuple((old.leaves[a].start, old.leaves[b - 1].end) for kind, a, b, *_ in steps if a < b)
@@ -621,10 +609,8 @@ def _is_binding(leaf: Any) -> bool:
 class _Writer:
     """Writes what some instances share; what the fix did not remove is generalised."""
 
-    def __init__(self, seeds: Sequence[_Seed], *, loose: bool) -> None:
+    def __init__(self, seeds: Sequence[_Seed]) -> None:
         self._seeds = seeds
-        self._loose = loose
-        """Whether any value may stand for a removed text in quotes, or for a removed name."""
         self._holes: dict[tuple[str, ...], str] = {}
         self._kept = False
         """Whether a part of the mistake is left: ``f("$A")`` says nothing of ``f("a, b")``."""
@@ -667,10 +653,8 @@ class _Writer:
             return self._write_arguments(nodes)
         if kind in _SYNTAX["bodies"] and not removed:
             return "$$$"
-        texts = {node.text() for node in nodes}
-        if kind in _SYNTAX["literals"] or kind == "string":
-            is_plain = kind != "string" or len(node.text()) <= _MAX_LITERAL
-            if removed and len(texts) == 1 and is_plain and not (kind == "string" and self._loose):
+        if kind in _SYNTAX["literals"]:
+            if removed and len({node.text() for node in nodes}) == 1 and self._is_short(node):
                 self._kept = True
                 return str(node.text())
             return self._hole(nodes)
@@ -751,8 +735,7 @@ class _Writer:
         while first.children():
             first = first.child(0)
         text = first.text()
-        is_global = text[:1].isupper() or (self._seeds[0].names.whole and not self._loose)
-        return any(text in seed.names.imported for seed in self._seeds) or is_global
+        return text[:1].isupper() or any(text in seed.names.imported for seed in self._seeds)
 
     def _is_name(self, leaf: Any) -> bool:
         """Tell whether an identifier names what is called, a member, an option or a type."""
@@ -764,6 +747,12 @@ class _Writer:
     def _is_removed(self, node: Any, seed: _Seed) -> bool:
         start, end = _span(node)
         return any(start < run[1] and run[0] < end for run in seed.removed)
+
+    def _is_short(self, node: Any) -> bool:
+        """Tell whether a value may be a part of the mistake: of a text, if fixes agree on it."""
+        return node.kind() != "string" or (
+            len(self._seeds) > 1 and len(node.text()) <= _MAX_LITERAL
+        )
 
     def _hole(self, nodes: Sequence[Any]) -> str:
         texts = tuple(node.text() for node in nodes)
