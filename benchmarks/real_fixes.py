@@ -373,7 +373,9 @@ def write_prompts(folder: Path, results: Sequence[Result], *, seed: int) -> int:
     for one in results:
         for place in rng.sample(one.places, min(PLACES, len(one.places))):
             text = f"{show_fix(one.fix)}\nThe place, in {place.where}:\n\n~~~\n{place.text}\n~~~\n"
-            asked.append((_ASKED, text, f"place {one.fix.data} {key_of(one, place)}"))
+            own = one.fix.repository is None or place.where.startswith(one.fix.name.split()[0])
+            data = one.fix.data + ("" if own else ", other repositories")
+            asked.append((_ASKED, text, f"place {data} {key_of(one, place)}"))
     rng.shuffle(asked)
     fixes = rng.sample(results, min(2 * ITEMS, len(results)))
     asked += [(_PATTERNABLE, show_fix(o.fix), f"fix {o.fix.data} {key_of(o)}") for o in fixes]

@@ -508,6 +508,7 @@ def _find_additions(
             if node.kind() in _SYNTAX["calls"]:
                 run = (leaf.start, leaf.start)
                 yield replace(seed, node=node, run=run, relations=(("not-has", word),))
+                break  # what stands around that call lacks nothing
 
 
 def _is_key(leaf: Any) -> bool:
