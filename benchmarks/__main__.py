@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name == "judgement":
+        if name in ("judgement", "detect"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
         if name in ("judgement", "diet"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from lessons_kb.brain.detection import propose_patterns
+from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.exchange import event_of
 from lessons_kb.brain.layers import Layers
@@ -44,7 +44,7 @@ from lessons_kb.learn.mining import (
     typed_before,
 )
 from lessons_kb.learn.triggers import REVIEW, SessionReader, Sighting
-from lessons_kb.model import Event, as_data
+from lessons_kb.model import DONE, Event, as_data
 from lessons_kb.process.git import find_change, list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
@@ -329,6 +329,11 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
     """Write drafts of the first ``count`` candidates that have none yet, and return them."""
     made: list[Draft] = []
     roots = {git_top(brain.directory) or brain.directory, brain.directory}
+    ran = [
+        event.text
+        for layer in brain.layers
+        for event in layer.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
+    ]
     for place, candidate in enumerate(candidates):
         if len(made) >= count:
             break
@@ -352,7 +357,8 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             prompts=prompts,
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
-            propose=partial(propose_patterns, brain.directory),
+            propose=partial(propose_pattern, brain.directory),
+            ran=ran,
         )
         draft = Drafts(brain).add_mined(
             candidate.id,
