@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.learn.failure_signs import one_line, shows
+from lessons_kb.learn.failure_signs import one_line
 from lessons_kb.learn.triggers import (
     AGREED,
     CAUSE,
@@ -27,6 +27,7 @@ from lessons_kb.learn.triggers import (
     Sighting,
 )
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.times import read_time
