@@ -6,13 +6,14 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.injected import find_cards, is_withheld
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
+from lessons_kb.store.user_state import user_settings_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
@@ -34,13 +35,14 @@ def build_titles(
     *,
     outside: bool,
     most: int,
+    session: str = "",
     counter: TokenCounter = estimate_tokens,
 ) -> str:
     """Return the titles of the cards that an agent in ``directory`` can read, "" without any.
 
     Those of a brain that lies elsewhere are among them if the agent reads ``outside`` as well.
-    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. The last
-    commit is looked at as it is.
+    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. Cards that
+    are withheld from the ``session`` have none. The last commit is looked at as it is.
     """
     settings = brain.layers[0].settings
     budget = min(settings.hooks.catalogue_tokens, most)
@@ -53,7 +55,7 @@ def build_titles(
         if folder is None:
             continue
         injected = layer.hook_journal.injections.latest(most=budget // _SHORTEST)
-        found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
+        found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected, session)
         total += count
         for one in found:
             place = f"{folder}/{one.path}" if folder else one.path
@@ -73,7 +75,7 @@ def find_folder(root: str, directory: str, *, outside: bool) -> str | None:
 
 
 def _read_titles(
-    layer: Layer, project: str | None, most: int, injected: Collection[str]
+    layer: Layer, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
     """Return the titles that may be given, the most used of many, and how many there are."""
 
@@ -82,10 +84,12 @@ def _read_titles(
         return titles, one.catalogue.count_titles(project)
 
     found, count = layer.read(search)
-    if not layer.settings.effect.withhold_harmful:
+    if not (layer.settings.effect.withhold_harmful or os.path.exists(user_settings_path())):
         return found, count
-    harmful = find_harmful(layer, find_cards(layer, {one.path for one in found}))
-    return [one for one in found if one.path not in harmful], count - len(harmful)
+    cards = find_cards(layer, {one.path for one in found})
+    held = {*find_harmful(layer, cards)}
+    held |= {card.id for card in cards if is_withheld(layer, card, session)}
+    return [one for one in found if one.path not in held], count - len(held)
 
 
 def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str]]:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
+from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards, session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.errors import LessonsError
-from lessons_kb.model import NOTE, Card, Event, Preflight
+from lessons_kb.model import NOTE, WITHHELD, Card, Event, Occasion, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
@@ -23,6 +23,8 @@ _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
 _MAX_FILES = 3
 _LOOKED_AT = 200
+_OVER_SECONDS = 3_600
+"""Without an event for so long a session is over."""
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", "gate.min_confidence"),
@@ -84,6 +86,8 @@ class Why:
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
+    withheld: tuple[Verdict, ...] = ()
+    """Kept from the session by the user's ``[effect] withhold``; told once it is over."""
 
 
 def explain_prompt(
@@ -151,6 +155,8 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     noted = _read_noted(asked) if asked else None
     ids = {verdict.id.rpartition(":")[2] for verdict in noted or ()}
     ids |= {row.card for _layer, row in rows}
+    held = _find_withheld(layers, session)
+    ids |= {one.card for _layer, one in held}
     cards = {layer: {card.id: card for card in find_cards(layer, ids)} for layer in layers}
 
     def tell(layer: Layer, row: Injection, how: str = "prompt", reason: str = "") -> Verdict:
@@ -201,7 +207,29 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         verdicts=tuple(verdicts),
         later=tuple(later),
         earlier=tuple(tell(layer, row) for layer, row in before),
+        withheld=tuple(
+            Verdict(
+                id=one.card,
+                title=find_title(one.card),
+                given=False,
+                at=one.at,
+                reason=f"withheld to see what becomes without it; due for: {one.occasion}",
+                rule="effect.withhold",
+            )
+            for _layer, one in held
+        ),
     )
+
+
+def _find_withheld(layers: Sequence[Layer], session: str) -> list[tuple[Layer, Occasion]]:
+    """Return what was withheld from a session, nothing while it may go on: it could be told."""
+    last = layers[0].journal.events.find(session=session, limit=1)
+    if not (session and last) or session_of()[0] == session:
+        return []
+    if time.time() - last[0].at < _OVER_SECONDS:
+        return []
+    found = ((layer, one) for layer in layers for one in layer.journal.ledger.find(session=session))
+    return [(layer, one) for layer, one in found if one.told == WITHHELD]
 
 
 def find_rule(reason: str) -> str:

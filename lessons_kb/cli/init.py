@@ -27,7 +27,7 @@ from lessons_kb.config import flat_settings
 from lessons_kb.errors import InputError
 from lessons_kb.store.scan import goes_by_path, is_trusted
 from lessons_kb.store.settings import read_settings
-from lessons_kb.store.user_state import user_brain
+from lessons_kb.store.user_state import user_brain, user_settings_path
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
 
@@ -64,6 +64,11 @@ def init(folder: str | None = None, user: bool = False) -> None:
     known = count_cards(root)
     if known:
         say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
+    say(
+        "off by default: `[effect] withhold = 0.1` in your own "
+        f"{visible(user_settings_path())} keeps each lesson from a tenth of your sessions, so that "
+        "`lessons stats` can say what it prevents"
+    )
     if not user and _offer_mining(root):
         return
     nearest = next(iter(look(os.curdir).trusted), "") == root

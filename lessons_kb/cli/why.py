@@ -139,13 +139,14 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     yield "Suppressed:"
     suppressed = [one for one in why.verdicts if not (one.given or one.offered)]
     yield from _list_verdicts(suppressed, "✗", words)
-    for title, verdicts in (
-        ("Injected later:", why.later),
-        ("Already in the context:", why.earlier),
+    for title, mark, verdicts in (
+        ("Injected later:", "✓", why.later),
+        ("Already in the context:", "✓", why.earlier),
+        ("Withheld from this session:", "✗", why.withheld),
     ):
         if verdicts:
             yield title
-            yield from _list_verdicts(verdicts, "✓", words)
+            yield from _list_verdicts(verdicts, mark, words)
 
 
 def _list_verdicts(

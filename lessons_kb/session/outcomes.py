@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.stats import read_signs
-from lessons_kb.learn.failure_signs import is_about, phrases_of
-from lessons_kb.learn.lesson_effect import RECURRED, find_marks
+from lessons_kb.brain.ledger import settle
+from lessons_kb.learn.lesson_effect import find_marks
 from lessons_kb.session.state import Hook
 from lessons_kb.store.scan import SUFFIXES
 
-_MAX_SIGNS = 300
 
-
-def note_effects(hook: Hook, *, after: int) -> None:
-    """Note the lessons that the answer judges, and those whose mistake was seen in this turn.
-
-    ``after`` is the number of the turn's prompt among the events.
-    """
+def note_effects(hook: Hook) -> None:
+    """Note the lessons that the answer judges, and what became of those that were due."""
     session = hook.event.session
     layers = hook.brain.layers
     given = {layer: layer.hook_journal.outcomes.given(session) for layer in layers}
-    if not session or not any(given.values()):
-        return
-    for name, mark in find_marks(hook.event.text):
+    for name, mark in find_marks(hook.event.text) if session and any(given.values()) else ():
         if name.isdecimal():
             named = find_ranked(given, session).get(int(name), [])
         else:
@@ -34,14 +25,7 @@ def note_effects(hook: Hook, *, after: int) -> None:
         if len(named) == 1:  # whoever could mean two lessons means none
             layer, card_id = named[0]
             layer.hook_journal.outcomes.note(session, card_id, mark, at=hook.now)
-    _note_signs(hook, given, after)
-
-
-def note_return(layer: Layer, session: str, card: str, *, at: float) -> None:
-    """Note that a card's mistake was seen again, if the session was given the card before."""
-    outcomes = layer.hook_journal.outcomes
-    if session and card in outcomes.given(session):
-        outcomes.note(session, card, RECURRED, at=at)
+    settle(hook.brain, hook.journal, session, folder="" if hook.event.posted else hook.scope)
 
 
 def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[Layer, str]]]:
@@ -65,20 +49,3 @@ def _is_called(card: str, name: str) -> bool:
         for text in (card.lower(), name.strip("./"))
     )
     return wanted in (bare, posixpath.basename(bare))
-
-
-def _note_signs(hook: Hook, given: Mapping[Layer, Mapping[str, float]], after: int) -> None:
-    """Note the lessons whose mistake shows in what happened since they were given.
-
-    The journal gives whole seconds; the complaint that brought a card up is no recurrence.
-    """
-    session = hook.event.session
-    signs = read_signs(hook.journal.events, session, after=after - 1, limit=_MAX_SIGNS)
-    for layer, firsts in given.items() if signs else ():
-        for card in find_cards(layer, set(firsts)):
-            phrases = phrases_of(card)
-            since = firsts[card.id]
-            for sign in signs:
-                if sign.at >= since + sign.spoken and is_about(sign, phrases):
-                    layer.hook_journal.outcomes.note(session, card.id, RECURRED, at=sign.at)
-                    break

@@ -54,7 +54,7 @@ def _check(hook: Hook) -> Answer:
         # Lessons that still wait for an event were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards = [] if waits else state.cards
-    note_effects(hook, after=state.after)
+    note_effects(hook)
     said = Answer(lines=lines) if lines else NOTHING
     if not cards or not event.text:
         return said

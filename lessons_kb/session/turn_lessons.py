@@ -9,7 +9,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.detection import Detected, is_card_file
-from lessons_kb.brain.injected import card_digest, find_cards, note_taken
+from lessons_kb.brain.injected import card_digest, find_cards, is_withheld, note_taken
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.session_titles import build_titles, find_folder
@@ -17,7 +17,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import ACT_TOLD, BLOCK_TOLD, DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
@@ -45,8 +45,14 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
     return text[:_MAX_TEXT]
 
 
-def find_sure(brain: Layers, text: str, state: SessionMemory) -> list[Found]:
+def is_kept_back(hook: Hook, found: Found, occasion: str) -> bool:
+    """Tell whether a lesson is withheld from the session, and note it at the occasion."""
+    return is_withheld(*found, hook.event.context, occasion=occasion, at=hook.now)
+
+
+def find_sure(hook: Hook, brain: Layers, text: str, occasion: str) -> list[Found]:
     """Return the lesson that a text brings, if any, for a turn in which few were given so."""
+    state = hook.state
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return []
     for layer in brain.layers:
@@ -56,7 +62,8 @@ def find_sure(brain: Layers, text: str, state: SessionMemory) -> list[Found]:
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT):
         if hit.passed and is_sure(hit.confidence, at_prompt=near.get(shown_name(hit), 0.0)):
-            return [(layer, hit.card)]
+            found = (layer, hit.card)
+            return [] if is_kept_back(hook, found, occasion) else [found]
     return []
 
 
@@ -112,7 +119,9 @@ def find_place(hook: Hook, brain: Layers, hit: Hit) -> str:
     return "" if folder is None else show_path(posixpath.join(folder, hit.card.id))
 
 
-def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
+def note_given(
+    hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int, occasion: str = "prompt"
+) -> list[list[str]]:
     """Journal lessons as given, in the order of their block; return [root, card id] of each."""
     rows: dict[Layer, list[tuple[int, tuple[str, str, int]]]] = {}
     for rank, (layer, hit) in enumerate(given, 1):
@@ -122,9 +131,11 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
         layer.hook_journal.record_injections(
             hook.event.context,
             turn=layer.hook_journal.injections.turn(hook.event.context),
-            at=int(hook.now),
+            at=hook.now,
             cards=[row for _rank, row in cards],
             ranks=[rank for rank, _row in cards],
+            told=BLOCK_TOLD if occasion == "prompt" else ACT_TOLD,
+            occasion=occasion,
         )
         for _rank, (card, *_rest) in cards:
             note_taken(layer, hook.event.context, card, at=hook.now)
@@ -132,7 +143,12 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
 
 
 def give(
-    hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
+    hook: Hook,
+    limits: LessonLimits,
+    found: Collection[Found],
+    occasion: str,
+    *,
+    counted: bool = True,
 ) -> tuple[Preflight, list[list[str]]]:
     """Return the block of some cards, and [root, card id] of each; the journal notes them.
 
@@ -149,7 +165,7 @@ def give(
             missing[shown_name(hit)] = (layer, hit)
     block = hook.can.pack_known([hit for _layer, hit in missing.values()], limits.packing)
     given = [missing[shown_name(hit)] for hit in block.lessons]
-    return block, note_given(hook, given, block.tokens if counted else 0)
+    return block, note_given(hook, given, block.tokens if counted else 0, occasion)
 
 
 _MAX_LINES = 5
@@ -235,6 +251,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
         return build_titles(
             brain or freshen(hook.brain)[0],
             hook.event.directory,
+            session=hook.event.context,
             outside=can.reads_outside,
             most=can.tokens,
             counter=can.count_tokens,
@@ -281,7 +298,13 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
             journal.record_injections(
-                session, turn=turn, at=int(at), cards=[(*row, 0)], ranks=[0], source=OPENED
+                session,
+                turn=turn,
+                at=at,
+                cards=[(*row, 0)],
+                ranks=[0],
+                source=OPENED,
+                told=OPENED,
             )
         note_taken(layer, session, card.id, at=at)
         state.note_given([[layer.root, card.id]])

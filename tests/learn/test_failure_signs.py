@@ -1,6 +1,4 @@
-"""Is it the mistake of this card? And what an agent says of a lesson in so many words."""
-
-from dataclasses import replace
+"""What an output tells of failures, and what an agent says of a lesson in so many words."""
 
 import pytest
 from hypothesis import given
@@ -9,62 +7,8 @@ from hypothesis import strategies as st
 from lessons_kb.learn.failure_signs import (
     error_excerpt,
     find_failing,
-    find_signs,
-    is_about,
-    phrases_of,
 )
 from lessons_kb.learn.lesson_effect import find_marks
-from lessons_kb.model import Card, Event
-
-CARD = Card(
-    id="lessons/cache.md",
-    kind="lesson",
-    title="Cache key of the price endpoint ignores the currency",
-    symptoms=("price endpoint answers in the wrong currency", "캐시된 가격이 다른 통화로 나온다"),
-)
-
-
-def shows(event, card=CARD):
-    return any(is_about(sign, phrases_of(card)) for sign in find_signs([event]))
-
-
-def failed(output, **more):
-    return Event(kind="test", text="pytest -q", outcome="exec_error", output=output, **more)
-
-
-WRONG = "the price endpoint answers in the wrong currency"
-
-
-@pytest.mark.parametrize(("event", "is_sign"), [
-    (failed(f"E assert: {WRONG}: EUR"), True),
-    (Event(kind="prompt", text=f"It is still broken: {WRONG} again."), True),
-    (Event(kind="prompt", text="또 안 돼요. 캐시된 가격이 다른 통화로 나온다고요."), True),
-    (Event(kind="prompt", text=f"Find out whether {WRONG}"), False),
-    (replace(failed(f"E assert: {WRONG}"), outcome="ok"), False),
-    (replace(failed(f"E assert: {WRONG}"), outcome="permission_denied"), False),
-    (failed("ModuleNotFoundError: no module named price"), False),
-    (failed("the currency of the price"), False), (failed(""), False),
-    (Event(kind="answer", text=f"It is still broken: {WRONG}"), False),
-])  # fmt: skip
-def test_a_failure_or_complaint_in_the_words_of_a_symptom_is_a_sign(event, is_sign):
-    assert shows(event) is is_sign
-
-
-def test_what_went_well_is_not_searched_for_errors(monkeypatch):
-    searched = []
-    monkeypatch.setattr(
-        "lessons_kb.learn.failure_signs.error_excerpt", lambda *a, **_: searched.append(a)
-    )
-    for outcome in ("ok", "exec_error"):
-        find_signs([replace(failed("E assert: wrong currency"), outcome=outcome)])
-    assert len(searched) == 1
-
-
-def test_a_short_title_never_matches():
-    card = Card(id="lessons/x.md", kind="lesson", title="Price cache")
-    assert phrases_of(card) == ()
-    assert not shows(failed("price cache price cache"), card)
-
 
 MARKS = {
     (("1", "harmful"),): [
@@ -132,7 +76,7 @@ def test_what_is_said_of_something_else(text):
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text):
     find_marks(f"lesson {text}")
-    find_signs([Event(kind="prompt", text=text), failed(text)])
+    find_failing(text)
 
 
 PYTEST = """\

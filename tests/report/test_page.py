@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lessons_kb.learn.statistics import Pooled
 from lessons_kb.report.page import HEIGHT, describe, draw_amounts, draw_shares, file_link, round_up
 from lessons_kb.text.sanitize import clean_line
 
@@ -171,9 +172,14 @@ def test_what_is_told_of_nothing_and_of_one(page, overview, effect, effects, sco
 
 def test_the_lead_says_what_came_back(overview, effect):
     assert describe(overview(effect(1))) == "1 card, not injected yet."
-    once = effect(1, injected=2, sessions=2, recurred=1)
-    assert describe(overview(once)).endswith("A mistake came back once.")
-    assert describe(overview(effect(1, injected=2, sessions=2))).endswith("No mistake came back.")
+    once = effect(1, injected=2, sessions=2, block=(1, 2))
+    assert describe(overview(once)).endswith("A mistake was left in spite of its lesson once.")
+    none = describe(overview(effect(1, injected=2, sessions=2)))
+    assert none.endswith("No mistake was seen left in spite of its lesson.")
+    pooled = Pooled(lessons=3, value=0.4, low=0.2, high=0.61)
+    assert describe(overview(once, pooled=pooled)).endswith(
+        "Lessons prevent their mistakes by +40 points over 3 cards (95 % interval +20 to +61)."
+    )
 
 
 def test_proposals_stand_under_what_to_do(page, small):

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lessons_kb.trial.statistics import Comparison, compare, wilson
+from lessons_kb.learn.statistics import Comparison, compare, wilson
 
 
 def test_counts_are_those_of_the_pairs():
