@@ -7,12 +7,10 @@ session counts as prevented, in each of them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lessons_kb.data import read_patterns
 from lessons_kb.learn.statistics import Difference, Pooled, wilson
 from lessons_kb.model import (
     BEFORE,
@@ -26,7 +24,6 @@ from lessons_kb.model import (
     Card,
     Occasion,
 )
-from lessons_kb.text.sentences import split_sentences
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
 PROPOSALS = ("", "edit", "archive", "promote")
@@ -370,30 +367,3 @@ def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
 
 def _percent(share: float) -> str:
     return ">99 %" if share > 0.995 else f"{share:.0%}".replace("%", " %")  # noqa: PLR2004
-
-
-PATTERNS = read_patterns("lesson_verdicts.txt")
-"""Mark → what is searched in each sentence, in lower case."""
-_NOT_SAID = "|".join(PATTERNS.pop("not said"))
-"""In a sentence that asks, supposes, quotes, denies, gives and takes, or tells of what has been
-fixed since, nothing was said."""
-_MAX_TEXT = 40_000
-_MAX_SENTENCE = 400
-
-
-def find_marks(answer: str) -> list[tuple[str, str]]:
-    """Return (what, mark) of each lesson that an answer judges, in order, each pair once.
-
-    ``what`` is the number that the lesson had in its block, or its id as it was written; the
-    mark is ``helpful`` or ``harmful``.
-    """
-    low = answer[:_MAX_TEXT].lower()
-    if "lesson" not in low and "교훈" not in low and ".md" not in low:
-        return []
-    marks: dict[tuple[str, str], None] = {}
-    for sentence in (one for one in split_sentences(low) if len(one) <= _MAX_SENTENCE):
-        for mark, patterns in PATTERNS.items():
-            for found in (each for one in patterns for each in re.finditer(one, sentence)):
-                if not re.search(_NOT_SAID, sentence.replace(found[0], " ", 1)):
-                    marks[found["number"] or found["name"], mark] = None
-    return list(marks)

@@ -15,6 +15,7 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.session.stop import find_ranked
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import _MIGRATIONS
 from tests.kit import state_dir, write
@@ -79,14 +80,6 @@ def own(tmp_path):
         return tmp_path / "own"
 
     return own
-
-
-def stop(brain, text):
-    event = HookEvent(
-        what="stop", agent="claude-code", session="s", directory=brain.directory, text=text
-    )
-    respond(event, Capabilities(), find=lambda _directory: brain)
-    return [effect.card.id for effect in brain.stats.overview().effects if effect.harmful]
 
 
 def test_an_empty_brain_has_an_overview(root):
@@ -169,27 +162,6 @@ def test_a_bump_by_hand_is_meant_of_the_last_session_of_a_day(brain):
     brain.bump(NAME)
     brain.bump(NAME)
     assert brain.stats.effect(NAME).outcomes == {"came back": 1}
-
-
-def test_an_agents_own_words_are_marks_once_a_session(brain, happen):
-    happen("prompt", text=PROMPT)
-    happen("stop", text="Lesson 1 helped: the key now holds the currency. Lesson 7 was wrong.")
-    happen("prompt", text="Go on, and name the currency in the price endpoint's log")
-    happen("stop", text="`lessons/cache-key.md` was helpful, lessons/other.md was wrong.")
-    effect = brain.stats.effect(NAME)
-    assert (effect.helpful, effect.harmful) == (1, 0)
-
-
-@pytest.mark.parametrize(
-    "name", ["lessons/node.js-hooks", "node.js-hooks.md", "./lessons/Node.js-hooks.md"]
-)
-def test_a_card_is_called_by_its_slug_dots_and_all(brain, root, happen, name):
-    (root / NAME).rename(root / "lessons" / "node.js-hooks.md")
-    (root / "lessons" / "node.md").write_text(CACHE.replace("Cache key", "A cache key"))
-    happen("prompt", text=PROMPT)
-    happen("stop", text=f"`{name}` was misleading.")
-    marked = [e.card.id for e in brain.stats.overview().effects if e.harmful]
-    assert marked == ["lessons/node.js-hooks.md"]
 
 
 def test_marks_by_hand(brain):
@@ -358,7 +330,7 @@ def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain,
         journals = [layer.journal for layer in both.layers]
         ranked = [row for journal in journals for row in journal.injections.ranked("s")]
         assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
-        assert stop(both, "Lesson 2 was misleading.") == [shown[1]]
+        assert [card for _layer, card in find_ranked(both.layers, "s")[2]] == [shown[1]]
 
 
 def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brain, root, own):
@@ -372,7 +344,7 @@ def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brai
         ):
             block = both.preflight(prompt, session="s", context=False)
             assert [hit.card.id for hit in block.lessons] == cards
-        assert stop(both, "Lesson 1 was misleading.") == [telegram]
+        assert [card for _layer, card in find_ranked(both.layers, "s")[1]] == [telegram]
 
 
 @pytest.mark.parametrize("what", ["before", "compact"])
