@@ -98,11 +98,12 @@ def judge(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tuple[str
     made: dict[tuple[str, str, str], bool] = {}  # (fact, path or run, text) → whether it is gone
     for event, evidence in steps:
         for edit in evidence.edits:
+            before = edit.before or str(event.record.get("before", ""))
             for fact, path, text in made:
-                gone = event.kind == "remove" or (text in edit.before and text not in edit.text)
+                gone = event.kind == "remove" or (text in before and text not in edit.text)
                 if path == edit.path and fact == PATTERN_FACT and gone:
                     made[fact, path, text] = True
-            change = Change(path=edit.path, before=edit.before, after=edit.text, line=0)
+            change = Change(path=edit.path, before=before, after=edit.text, line=0)
             for match in facts.matcher.find_added(change):
                 made[PATTERN_FACT, edit.path, match.text.rstrip("…")] = False
             if any(_is_looked_for(rule, edit.path) for rule in facts.matcher.rules):

@@ -31,7 +31,7 @@ MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
 """Probability from which one card helps; that any of many compared is said to for nothing."""
-HARM, HARM_BEFORE = 0.9, 0.975
+HARM, HARM_BEFORE = 0.9, 0.99
 """Probability from which a card harms, held against sessions that it was withheld from; against
 sessions before it, which differ in more than the card."""
 MIN_COMPARED = 3
