@@ -28,7 +28,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.ledger import judge as judge_outcome
 from lessons_kb.brain.ledger import read_facts, read_steps
 from lessons_kb.learn.lesson_effect import VERDICTS
-from lessons_kb.model import WITHHELD, Event, Occasion
+from lessons_kb.model import WITHHELD, Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import Capabilities, HookEvent
 from lessons_kb.store.user_state import user_settings_path
@@ -392,11 +392,10 @@ def play_sixty(
                     events = _make_events(name, left=left, corrected=dice.random() < CORRECTS)
                     outcome, fact = judge_outcome(facts, read_steps(events, brain.layers))
                     session = f"{name}-{number}"
-                    one = Occasion(
+                    layer.journal.ledger.note(
                         session=session, card=card.id, at=time.time(), occasion="prompt",
                         told=told, outcome=outcome, fact=fact,
                     )  # fmt: skip
-                    layer.journal.ledger.note(one)
         for effect in brain.stats.overview().effects:
             nature, difference = truth[effect.card.id]
             table[nature, effect.verdict] = table.get((nature, effect.verdict), 0) + 1

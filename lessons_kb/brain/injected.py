@@ -19,7 +19,6 @@ from lessons_kb.model import (
     Card,
     Event,
     Hit,
-    Occasion,
     Preflight,
 )
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
@@ -161,7 +160,8 @@ def note_offered(offered: Iterable[tuple[Layer, Hit]], session: str, *, at: floa
     for layer, hit in offered:
         layer.hook_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
         if session:
-            _note_due(layer, session, hit.card.id, "prompt", OFFER_TOLD, at)
+            due = {"session": session, "card": hit.card.id, "at": at}
+            layer.hook_journal.ledger.note(**due, occasion="prompt", told=OFFER_TOLD)
 
 
 def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
@@ -195,13 +195,9 @@ def is_withheld(
     if drawn >= settings.withhold * 2**64 or card.id in journal.outcomes.given(session):
         return False
     if occasion:
-        _note_due(layer, session, card.id, occasion, WITHHELD, at or time.time())
+        due = {"session": session, "card": card.id, "at": at or time.time()}
+        journal.ledger.note(**due, occasion=occasion, told=WITHHELD)
     return True
-
-
-def _note_due(layer: Layer, session: str, card: str, occasion: str, told: str, at: float) -> None:
-    one = Occasion(session=session, card=card, at=at, occasion=occasion, told=told)
-    layer.hook_journal.ledger.note(one)
 
 
 class Memory:

@@ -141,11 +141,9 @@ class Layers:
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
         if fresh:
             self.refresh_soon()
-        session = session_of()[0]
-        found = self._find(query)[0]
-        return [hit for layer, hit in found if not is_withheld(layer, hit.card, session)][
-            : max(limit, 0)
-        ]
+        session, found = session_of()[0], self._find(query)[0]
+        given = [hit for layer, hit in found if not is_withheld(layer, hit.card, session)]
+        return given[: max(limit, 0)]
 
     def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
         """Return the lessons for a text, best first, with the brain that holds each.

@@ -40,6 +40,7 @@ from lessons_kb.model import (
     Event,
     Evidence,
     Occasion,
+    as_data,
 )
 from lessons_kb.store.journal import ASKED, Journal
 from lessons_kb.text.error_signature import error_signature, is_same_error
@@ -95,6 +96,7 @@ def judge(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tuple[str
     ``folder`` is the project root, where it may be looked whether a line is still there.
     """
     chance = ""
+    runs = any(rule.pattern.kind == "command" for rule in facts.matcher.rules)
     made: dict[tuple[str, str, str], bool] = {}  # (fact, path or run, text) → whether it is gone
     for event, evidence in steps:
         for edit in evidence.edits:
@@ -108,11 +110,10 @@ def judge(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tuple[str
                 made[PATTERN_FACT, edit.path, match.text.rstrip("…")] = False
             if any(_is_looked_for(rule, edit.path) for rule in facts.matcher.rules):
                 chance = chance or PATTERN_FACT
-        for command in evidence.commands:
+        for command in evidence.commands if runs else ():
+            chance = chance or PATTERN_FACT
             for match in facts.matcher.find_in_commands(find_run(command.line)):
                 made[PATTERN_FACT, "", match.text] = False
-            if any(rule.pattern.kind == "command" for rule in facts.matcher.rules):
-                chance = chance or PATTERN_FACT
         if event.kind in RUNS and event.outcome != "cancelled" and (facts.errors or facts.tests):
             run, failing = find_test_command(event.text), find_failing(event.output)
             if run and (failing or event.outcome in DONE):
@@ -220,7 +221,7 @@ def _look(brain: Layers, layer: Layer, only: str | None) -> None:
             journal.outcomes.keep(card, day, {BEFORE: len(before)})
             for one in before:
                 if one not in made[-1:]:
-                    journal.ledger.note(one)
+                    journal.ledger.note(**as_data(one))
 
 
 def _find_due(brain: Layers, session: str, cards: set[str]) -> set[str]:

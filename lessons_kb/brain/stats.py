@@ -65,12 +65,7 @@ class Stats:
         cards = [card for part in parts for card in part.cards]
         homes = Counter(card_id for part in parts for card_id in part.known)
         added = glance(self._brain)
-        pooled = pool(
-            two
-            for part in parts
-            for card_id, two in part.differences.items()
-            if part.chosen is None or card_id in part.chosen
-        )
+        pooled = pool(two for part in parts for two in part.differences.values())
         effects = [
             replace(
                 part.weigh(card, day, pooled, shared=homes[card.id] > 1),
@@ -81,14 +76,7 @@ class Stats:
             if card.status != "archived"
         ]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
-        failed = [
-            one
-            for part in parts
-            for card_id, occasions in part.occasions.items()
-            if part.chosen is None or card_id in part.chosen
-            for one in occasions
-            if one.outcome in FAILED and one.told not in UNTOLD
-        ]
+        failed = [day for part in parts for day in part.failed()]
         sums: Counter[str] = Counter()
         for part in parts:
             for card_id, counts in part.totals.items():
@@ -112,9 +100,7 @@ class Stats:
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
             recurrences=len(failed),
-            periods=_weekly(
-                [*(row for part in parts for row in part.days()), *map(_day_of, failed)], day
-            ),
+            periods=_weekly([*(row for part in parts for row in part.days()), *failed], day),
             effects=tuple(effects),
             pooled=pooled,
         )
@@ -141,7 +127,7 @@ class Stats:
             return ()
         seen = Counter({(day, what): n for _card, what, day, n in rows if n and what in _HISTORY})
         told = (one for one in occasions if one.told not in UNTOLD)
-        seen.update((_day_of(one)[0], one.outcome) for one in told if one.fact)
+        seen.update((_day_of(one), one.outcome) for one in told if one.fact)
         return tuple((day, what, n) for (day, what), n in sorted(seen.items()))
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
@@ -207,9 +193,8 @@ class _Counted:
             facts=read_facts(self.layer, card).kinds if self._is_untold(card) else FACTS,
             compared=pooled.lessons,
         )
-        two = self.differences.get(card.id)
-        several = two is not None and pooled.lessons > 1
-        return replace(effect, expected=pooled.shrink(two) if two and several else None)
+        two = self.differences.get(card.id) if pooled.lessons > 1 else None
+        return replace(effect, expected=pooled.shrink(two) if two else None)
 
     def _is_untold(self, card: Card) -> bool:
         """Tell whether a card was given, and no session shows what became of its mistake."""
@@ -235,6 +220,12 @@ class _Part(_Counted):
         self.known = {card.id for card in files}
         filtered = stage is not None or project is not None
         self.chosen = {card.id for card in self.cards} if filtered else None
+        if self.chosen is not None:
+            self.occasions = {x: y for x, y in self.occasions.items() if x in self.chosen}
+
+    def failed(self) -> list[tuple[str, str, int]]:
+        told = (one for some in self.occasions.values() for one in some if one.told not in UNTOLD)
+        return [(_day_of(one), _FAILED, 1) for one in told if one.outcome in FAILED]
 
     def days(self) -> list[tuple[str, str, int]]:
         return self.outcomes.days(_WEEKLY, self.chosen) if self.outcomes else []
@@ -268,9 +259,8 @@ def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, .
     )
 
 
-def _day_of(one: Occasion) -> tuple[str, str, int]:
-    """Return an occasion on which a mistake was left as a count of its day."""
-    return time.strftime("%Y-%m-%d", time.localtime(one.at)), _FAILED, 1
+def _day_of(one: Occasion) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(one.at))
 
 
 def _monday(date: dt.date) -> dt.date:

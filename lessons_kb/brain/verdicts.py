@@ -15,7 +15,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.errors import LessonsError
-from lessons_kb.model import NOTE, WITHHELD, Card, Event, Occasion, Preflight
+from lessons_kb.model import NOTE, WITHHELD, Card, Event, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
@@ -86,8 +86,8 @@ class Why:
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
-    withheld: tuple[Verdict, ...] = ()
-    """Kept from the session by the user's ``[effect] withhold``; told once it is over."""
+    withheld: tuple[str, ...] = ()
+    """Ids of cards kept from the session by ``[effect] withhold``; told once it is over."""
 
 
 def explain_prompt(
@@ -155,8 +155,6 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     noted = _read_noted(asked) if asked else None
     ids = {verdict.id.rpartition(":")[2] for verdict in noted or ()}
     ids |= {row.card for _layer, row in rows}
-    held = _find_withheld(layers, session)
-    ids |= {one.card for _layer, one in held}
     cards = {layer: {card.id: card for card in find_cards(layer, ids)} for layer in layers}
 
     def tell(layer: Layer, row: Injection, how: str = "prompt", reason: str = "") -> Verdict:
@@ -207,29 +205,17 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         verdicts=tuple(verdicts),
         later=tuple(later),
         earlier=tuple(tell(layer, row) for layer, row in before),
-        withheld=tuple(
-            Verdict(
-                id=one.card,
-                title=find_title(one.card),
-                given=False,
-                at=one.at,
-                reason=f"withheld to see what becomes without it; due for: {one.occasion}",
-                rule="effect.withhold",
-            )
-            for _layer, one in held
-        ),
+        withheld=_find_withheld(layers, session),
     )
 
 
-def _find_withheld(layers: Sequence[Layer], session: str) -> list[tuple[Layer, Occasion]]:
+def _find_withheld(layers: Sequence[Layer], session: str) -> tuple[str, ...]:
     """Return what was withheld from a session, nothing while it may go on: it could be told."""
     last = layers[0].journal.events.find(session=session, limit=1)
-    if not (session and last) or session_of()[0] == session:
-        return []
-    if time.time() - last[0].at < _OVER_SECONDS:
-        return []
-    found = ((layer, one) for layer in layers for one in layer.journal.ledger.find(session=session))
-    return [(layer, one) for layer, one in found if one.told == WITHHELD]
+    if not last or session_of()[0] == session or time.time() - last[0].at < _OVER_SECONDS:
+        return ()
+    due = (one for layer in layers for one in layer.journal.ledger.find(session=session))
+    return tuple(one.card for one in due if one.told == WITHHELD)
 
 
 def find_rule(reason: str) -> str:

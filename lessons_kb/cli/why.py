@@ -139,14 +139,16 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     yield "Suppressed:"
     suppressed = [one for one in why.verdicts if not (one.given or one.offered)]
     yield from _list_verdicts(suppressed, "✗", words)
-    for title, mark, verdicts in (
-        ("Injected later:", "✓", why.later),
-        ("Already in the context:", "✓", why.earlier),
-        ("Withheld from this session:", "✗", why.withheld),
+    for title, verdicts in (
+        ("Injected later:", why.later),
+        ("Already in the context:", why.earlier),
     ):
         if verdicts:
             yield title
-            yield from _list_verdicts(verdicts, mark, words)
+            yield from _list_verdicts(verdicts, "✓", words)
+    if why.withheld:
+        yield "Withheld from this session, to compare with [effect.withhold]:"
+        yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
 
 
 def _list_verdicts(

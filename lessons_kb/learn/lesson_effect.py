@@ -82,8 +82,6 @@ class Effect:
     irrelevant: int
     outcomes: Mapping[str, int]
     """What became of the sessions that were told: outcome → how many."""
-    withheld: int
-    """Sessions that it was withheld from."""
     told: Rate
     """Sessions in which the mistake was left, of those told of which that is known."""
     untold: Rate
@@ -194,9 +192,7 @@ def is_ignored(effect: Effect) -> bool:
 
 
 def rate(times: int, of: int) -> Rate:
-    """Return a share with its interval; more ``times`` than ``of`` count as all."""
-    of = max(of, 0)
-    times = min(max(times, 0), of)
+    """Return a share with its interval."""
     low, high = wilson(times, of)
     return Rate(times=times, of=of, low=low, high=high)
 
@@ -264,7 +260,6 @@ def weigh(
         harmful=seen["harmful"],
         irrelevant=seen["irrelevant"],
         outcomes=Counter(one.outcome for one in occasions if one.told not in UNTOLD),
-        withheld=sum(one.told == WITHHELD for one in occasions),
         told=rate(two.made, two.of),
         untold=rate(two.made_without, two.of_without),
         against=against,

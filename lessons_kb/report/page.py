@@ -26,7 +26,6 @@ from lessons_kb.learn.lesson_effect import (
     tell_difference,
     tell_pooled,
 )
-from lessons_kb.model import WITHHELD
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -289,8 +288,6 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         title = f"{title[: _LONGEST - 1].rstrip()}…"
     rates = {"before": effect.untold, "after": effect.told}
     words = {"before": effect.against or "without", "after": "with it"}
-    if effect.against != WITHHELD and effect.withheld:
-        about.append(f"withheld {effect.withheld:,}×")
     change = []
     for when, rate in rates.items() if any(rate.of for rate in rates.values()) else ():
         low, high = f"{100 * rate.low:.0f}", f"{100 * rate.high:.0f}"

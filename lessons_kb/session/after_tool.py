@@ -36,6 +36,7 @@ def answer(hook: Hook) -> Answer:
         return NOTHING  # it was never made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
+    hook.occasion = "command" if ended.outcome in DONE else "error"
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     calls = parse_call(ended, arguments, cwd=event.cwd)
     wrote = _find_written(hook, calls)
@@ -53,7 +54,7 @@ def answer(hook: Hook) -> Answer:
         texts = [(GUARD, signal.message) for signal in signals]
         texts += [(MATCH, text) for _call, _brain, _card, text in made]
         if limits and (new := state.note_late(event.id, late)):
-            block, given = give(hook, limits, new, "error")
+            block, given = give(hook, limits, new)
             state.note_given(given)
             texts.append((BLOCK, block.text))
         context = state.deliver(texts, hook.can)
@@ -90,7 +91,7 @@ def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     written = [path for one in calls if one.kind == "edit" and not one.tool for path in one.targets]
     held = {mark for call, mark in hook.state.holding if call == hook.event.call} if written else ()
     found = find_in_files(hook.brain, written, hook.scope, without=held) if held else []
-    return [x for x in found if not is_kept_back(hook, (x.layer, x.card), "command")]
+    return [one for one in found if not is_kept_back(hook, one.layer, one.card)]
 
 
 def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
@@ -102,7 +103,7 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
-    return find_sure(hook, hook.brain, error_excerpt(ended.output), "error")
+    return find_sure(hook, hook.brain, error_excerpt(ended.output))
 
 
 def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:

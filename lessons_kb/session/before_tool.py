@@ -141,9 +141,11 @@ def answer(hook: Hook) -> Answer:
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
+    changed = redact_short(call.changed[0])[:200] if call.changed else ""
+    hook.occasion = f"change {changed}" if changed else "command"
     brain, concerns = _find_concerns(hook, call)
-    concerns = [x for x in concerns if not is_kept_back(hook, (x.layer, x.card), call.occasion)]
-    late = find_sure(hook, brain, describe(brain, call.changes), call.occasion)
+    concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
+    late = find_sure(hook, brain, describe(brain, call.changes))
     before = None
     if call.written and has_detectors(hook.brain):  # to know the mistakes that it adds
         before = find_in_files(hook.brain, call.written, hook.scope)
@@ -189,9 +191,7 @@ def _hold_or_tell(
         late = state.note_late(event.id, late)
         if new or new_mistakes or late:
             cards = new | dict.fromkeys(late, True)
-            block, said = _tell(
-                hook, state, limits, cards, new_mistakes, told_from, done, call.occasion
-            )
+            block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
             texts += said
         question = _name_reason(asking, told_from)
         if question and not can.ask and can.context:
@@ -326,7 +326,6 @@ def _tell(
     new_mistakes: Sequence[Detected],
     directory: str,
     done: Container[str],
-    occasion: str,
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all that is said of a call.
 
@@ -336,7 +335,7 @@ def _tell(
     again = [x for x in cards if cards[x] and (x[1].id, card_digest(x[1])) in known[x[0]]][:MOST]
     told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
     reminders = {card: text for card, text in told.items() if text}
-    block, given = give(hook, limits, cards, occasion)
+    block, given = give(hook, limits, cards)
     state.note_given([*given, *([layer.root, card.id] for layer, card in again)])
     state.brought += [[hook.event.id, card] for _root, card in given]
     if not hook.can.lines:
@@ -372,11 +371,6 @@ class _Call:
     """Files that a command writes to: what it writes is seen in them once it has ended."""
     place: Callable[[Change], Change] | None = None
     """Looks at the file that a change is made to, and gives the change its lines."""
-
-    @property
-    def occasion(self) -> str:
-        """What the ledger calls it."""
-        return f"change {redact_short(self.changed[0])[:200]}" if self.changed else "command"
 
     def placed(self) -> Iterable[Change]:
         """Return the changes with their lines, as far as we may look."""

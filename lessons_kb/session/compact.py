@@ -44,7 +44,7 @@ def answer(hook: Hook) -> Answer:
         for layer in brain.layers:
             layer.hook_journal.forget_context(event.context)
         state.shown = []
-        block, given = give(hook, limits, found, "prompt", counted=False)
+        block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
         if block.text:  # what waits of the compaction before is in it
             state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]

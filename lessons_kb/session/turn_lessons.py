@@ -45,12 +45,12 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
     return text[:_MAX_TEXT]
 
 
-def is_kept_back(hook: Hook, found: Found, occasion: str) -> bool:
-    """Tell whether a lesson is withheld from the session, and note it at the occasion."""
-    return is_withheld(*found, hook.event.context, occasion=occasion, at=hook.now)
+def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
+    """Tell whether a lesson is withheld from the session, and note that it was due."""
+    return is_withheld(layer, card, hook.event.context, occasion=hook.occasion, at=hook.now)
 
 
-def find_sure(hook: Hook, brain: Layers, text: str, occasion: str) -> list[Found]:
+def find_sure(hook: Hook, brain: Layers, text: str) -> list[Found]:
     """Return the lesson that a text brings, if any, for a turn in which few were given so."""
     state = hook.state
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
@@ -62,8 +62,7 @@ def find_sure(hook: Hook, brain: Layers, text: str, occasion: str) -> list[Found
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT):
         if hit.passed and is_sure(hit.confidence, at_prompt=near.get(shown_name(hit), 0.0)):
-            found = (layer, hit.card)
-            return [] if is_kept_back(hook, found, occasion) else [found]
+            return [] if is_kept_back(hook, layer, hit.card) else [(layer, hit.card)]
     return []
 
 
@@ -119,9 +118,7 @@ def find_place(hook: Hook, brain: Layers, hit: Hit) -> str:
     return "" if folder is None else show_path(posixpath.join(folder, hit.card.id))
 
 
-def note_given(
-    hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int, occasion: str = "prompt"
-) -> list[list[str]]:
+def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
     """Journal lessons as given, in the order of their block; return [root, card id] of each."""
     rows: dict[Layer, list[tuple[int, tuple[str, str, int]]]] = {}
     for rank, (layer, hit) in enumerate(given, 1):
@@ -134,8 +131,8 @@ def note_given(
             at=hook.now,
             cards=[row for _rank, row in cards],
             ranks=[rank for rank, _row in cards],
-            told=BLOCK_TOLD if occasion == "prompt" else ACT_TOLD,
-            occasion=occasion,
+            told=BLOCK_TOLD if hook.occasion == "prompt" else ACT_TOLD,
+            occasion=hook.occasion,
         )
         for _rank, (card, *_rest) in cards:
             note_taken(layer, hook.event.context, card, at=hook.now)
@@ -143,12 +140,7 @@ def note_given(
 
 
 def give(
-    hook: Hook,
-    limits: LessonLimits,
-    found: Collection[Found],
-    occasion: str,
-    *,
-    counted: bool = True,
+    hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[list[str]]]:
     """Return the block of some cards, and [root, card id] of each; the journal notes them.
 
@@ -165,7 +157,7 @@ def give(
             missing[shown_name(hit)] = (layer, hit)
     block = hook.can.pack_known([hit for _layer, hit in missing.values()], limits.packing)
     given = [missing[shown_name(hit)] for hit in block.lessons]
-    return block, note_given(hook, given, block.tokens if counted else 0, occasion)
+    return block, note_given(hook, given, block.tokens if counted else 0)
 
 
 _MAX_LINES = 5

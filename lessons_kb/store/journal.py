@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
-from lessons_kb.model import BEFORE, BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
+from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure
 from lessons_kb.store.user_state import make_private, state_dir
@@ -308,7 +308,7 @@ class Outcomes:
 
 
 _OCCASION = [one.name for one in fields(Occasion)]
-_SAME_SESSION = "(session = ? OR substr(session, 1, length(?) + 1) = ? || '/')"
+_SAME_SESSION = "(session = ?1 OR (session > ?1 || '/' AND session < ?1 || '0'))"
 """A session and its subagents."""
 
 
@@ -321,12 +321,10 @@ class Ledger:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def note(self, one: Occasion) -> None:
-        """Note an occasion; of a session and a card the first one counts."""
-        self._db.run(
-            f"INSERT OR IGNORE INTO ledger ({', '.join(_OCCASION)}) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            [getattr(one, name) for name in _OCCASION],
-        )
+    def note(self, **one: Any) -> None:
+        """Note an occasion by its fields; of a session and a card the first one counts."""
+        row = [getattr(Occasion(**one), name) for name in _OCCASION]
+        self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
 
     def settle(self, one: Occasion, outcome: str, fact: str) -> None:
         """Note what became of an occasion."""
@@ -336,27 +334,26 @@ class Ledger:
         )
 
     def find(
-        self, *, session: str | None = None, cards: Collection[str] | None = None
+        self, *, session: str | None = None, cards: Iterable[str] | None = None
     ) -> list[Occasion]:
-        """Return the occasions of a session and its subagents, of some cards, or all; by time."""
-        names = ", ".join(_OCCASION[:5])
-        where, values = "card IN (SELECT value FROM json_each(?))", [json.dumps([*(cards or ())])]
-        if session is not None:
-            where, values = _SAME_SESSION, [session] * 3
+        """Return the occasions of a session and its subagents, of some cards, or all, by time."""
+        where, values = ("true", []) if session is None else (_SAME_SESSION, [session])
+        if cards is not None:
+            where, values = "card IN (SELECT value FROM json_each(?))", [json.dumps([*cards])]
         rows = self._db.run(
-            f"SELECT {names}, CASE WHEN bumped THEN '{CAME_BACK}' ELSE outcome END,"  # noqa: S608
-            " CASE WHEN bumped THEN 'bump' ELSE fact END FROM ledger"
-            f" WHERE {'true' if session is cards is None else where} ORDER BY at, session",
-            () if session is cards is None else values,
+            f"SELECT {', '.join(_OCCASION[:5])},"  # noqa: S608 names of our own
+            f" CASE WHEN bumped THEN '{CAME_BACK}' ELSE outcome END,"
+            " CASE WHEN bumped THEN 'bump' ELSE fact END"
+            f" FROM ledger WHERE {where} ORDER BY at, session",
+            values,
         )
         return [Occasion(**dict(zip(_OCCASION, row, strict=True))) for row in rows]
 
     def bump(self, session: str, card: str, *, at: float) -> None:
         """Note that the mistake came back in a session in spite of what it was told."""
         self._db.run(
-            f"UPDATE ledger SET bumped = ? WHERE {_SAME_SESSION} AND card = ? AND NOT bumped"  # noqa: S608
-            " AND told != ?",
-            (at, session, session, session, card, BEFORE),
+            f"UPDATE ledger SET bumped = ?2 WHERE {_SAME_SESSION} AND card = ?3 AND NOT bumped",  # noqa: S608
+            (session, at, card),
         )
 
     def take_back(self, card: str, *, at: float) -> None:
@@ -771,9 +768,8 @@ class Journal(Database):
             ):
                 injected.append((session, turn, int(at), card, digest, rank, tokens, source))
                 if session:
-                    self.ledger.note(
-                        Occasion(session=session, card=card, at=at, occasion=occasion, told=told)
-                    )
+                    due = {"session": session, "card": card, "at": at}
+                    self.ledger.note(**due, occasion=occasion, told=told)
                 counted.append((card, INJECTED, day, 1))
                 if tokens:
                     counted.append((card, TOKENS, day, tokens))

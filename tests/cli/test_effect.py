@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.model import as_data
 from tests.kit import occasions, trust_brain, write
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
@@ -62,7 +63,7 @@ def shop(tmp_path, monkeypatch):
         journal.outcomes.keep("", "2026-09-07", {"sessions": 62})
         for card, arms in OCCASIONS.items():
             for one in occasions(card, **arms):
-                journal.ledger.note(replace(one, at=START.timestamp() + one.at * 43_200))
+                journal.ledger.note(**as_data(replace(one, at=START.timestamp() + one.at * 43_200)))
     return root
 
 
