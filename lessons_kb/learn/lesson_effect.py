@@ -44,7 +44,7 @@ MIN_RETURNS = 3
 """Sessions in which the mistake was left in spite of the lesson, before that is made louder."""
 WEEKS = 26
 _TOP = 10
-_LACKING = ("no `detect` pattern", "no error message in its text", "no failing test in its text")
+_FACTLESS = "it has no `detect` pattern, and no error message or failing test in its text"
 
 INJECTED, SESSIONS, TOKENS = "injected", "sessions", "tokens"
 ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
@@ -94,13 +94,13 @@ class Effect:
     """The 95 % interval of that."""
     prevents: float
     """Probability that the difference is above 0."""
-    needed: int
+    needed: int = 0
     """About how many more sessions would tell; 0 where they do, or nothing is compared."""
-    verdict: str
+    verdict: str = ""
     """One of VERDICTS."""
-    proposal: str
+    proposal: str = ""
     """One of PROPOSALS."""
-    reason: str
+    reason: str = ""
     """One sentence for verdict and proposal."""
     first_injected: str | None
     """ISO date."""
@@ -187,7 +187,7 @@ def noisy(overview: Overview) -> tuple[Effect, ...]:
 
 def is_ignored(effect: Effect) -> bool:
     """Return whether a card's items are surely addressed in few of the answers only."""
-    often = rate(effect.addressed, effect.checked).high
+    often = wilson(effect.addressed, effect.checked)[1]
     return effect.injections > 0 and often < SELDOM_ADDRESSED
 
 
@@ -266,10 +266,6 @@ def weigh(
         difference=two.value,
         interval=two.interval,
         prevents=two.prevents,
-        needed=0,
-        verdict="",
-        proposal="",
-        reason="",
         first_injected=first,
         last_injected=last,
     )
@@ -277,14 +273,9 @@ def weigh(
     proposal, what = _propose(effect, verdict, idle=idle)
     if what and verdict not in ("no facts yet", "never used"):
         what = f"{why}; {what}"
-    needed = max(two.needed - two.of - two.of_without, 1) if verdict == "too early" else 0
-    return replace(
-        effect,
-        verdict=verdict,
-        proposal=proposal,
-        reason=what or why,
-        needed=needed if two.known else 0,
-    )
+    unsure = verdict == "too early" and two.known
+    needed = max(two.needed - two.of - two.of_without, 1) if unsure else 0
+    return replace(effect, verdict=verdict, proposal=proposal, reason=what or why, needed=needed)
 
 
 def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int) -> tuple[str, str]:
@@ -294,11 +285,8 @@ def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int)
     if not effect.injections and not two.of:
         return "never used", "no prompt has matched it yet"
     if not two.of:
-        lacking = [text for kind, text in zip(FACTS, _LACKING, strict=True) if kind not in facts]
-        if len(lacking) == len(FACTS):
-            return "no facts yet", f"it has {', '.join(lacking[:-1])} and {lacking[-1]}"
-        looked = " or ".join(kind for kind in FACTS if kind in facts)
-        return "no facts yet", f"no session with it has shown whether its {looked} comes back"
+        seen = f"no session with it has shown whether its {' or '.join(facts)} comes back"
+        return "no facts yet", seen if facts else _FACTLESS
     without = "when it was withheld" if effect.against == WITHHELD else "before it"
     change = f"the mistake was left in {two.made} of {two.of} sessions with it"
     if not two.known:

@@ -84,7 +84,7 @@ def test_what_was_put_right_in_its_session_is_prevented():
 
 
 @pytest.mark.parametrize(("facts", "lacking"), [
-    ((), "it has no `detect` pattern, no error message in its text and no failing test in its"),
+    ((), "it has no `detect` pattern, and no error message or failing test in its text"),
     (("error", "test"), "has shown whether its error or test comes back"),
 ])  # fmt: skip
 def test_a_card_without_facts_names_what_it_lacks(facts, lacking):
