@@ -243,6 +243,7 @@ def play(
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
         mock.patch("lessons_kb.brain.injected.time", module),
+        mock.patch("lessons_kb.brain.injected.withhold_key", lambda: Random(seed).randbytes(32)),
     ):
         player = _Player(brain, str(project), dice, clock)
         for number in range(sessions):

@@ -298,7 +298,7 @@ def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int)
             return "helps", f"{change}: it prevents it with {_percent(two.prevents)} probability"
         if 1 - two.prevents >= (HARM if effect.against == WITHHELD else HARM_BEFORE) and two.made:
             return "harms", f"{change}: it does harm with {_percent(1 - two.prevents)} probability"
-        if two.telling:
+        if two.telling and two.prevents < SURE:
             return "no effect", f"{change}: no difference that matters"
     return "too early", f"{change}: too few sessions to tell"
 
