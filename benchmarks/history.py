@@ -243,7 +243,9 @@ def play(
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
         mock.patch("lessons_kb.brain.injected.time", module),
-        mock.patch("lessons_kb.brain.injected.withhold_key", lambda: Random(seed).randbytes(32)),
+        mock.patch(
+            "lessons_kb.brain.injected.withhold_key", return_value=Random(seed).randbytes(32)
+        ),
     ):
         player = _Player(brain, str(project), dice, clock)
         for number in range(sessions):

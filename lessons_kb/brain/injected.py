@@ -8,6 +8,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import ConfigError, StorageError
@@ -22,8 +23,8 @@ from lessons_kb.model import (
     Preflight,
 )
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
-from lessons_kb.store.journal import ASKED
-from lessons_kb.store.settings import read_withhold_settings
+from lessons_kb.store.journal import ASKED, OFFER
+from lessons_kb.store.settings import WithholdSettings, read_withhold_settings
 from lessons_kb.store.trial_record import read_arm
 from lessons_kb.store.user_state import withhold_key
 
@@ -131,7 +132,7 @@ MAX_OUTCOME = 8
 """Cards told of a block: those given, then the best of those held back."""
 
 
-OFFER, TAKEN = "offer", "offer taken"
+TAKEN = "offer taken"
 """What is counted, once a session, of a card whose title was offered, and then opened or given."""
 _DOUBLED_AFTER = 10
 _TAKEN_WEIGHS = 3
@@ -171,6 +172,14 @@ def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
         outcomes.note(session, card, TAKEN, at=at)
 
 
+def read_withholding() -> WithholdSettings:
+    """Return what the user has withheld: nothing in a trial, nor where the settings are wrong."""
+    with suppress(ConfigError):  # doctor says so
+        if not read_arm(os.environ):
+            return read_withhold_settings()
+    return WithholdSettings()
+
+
 def is_withheld(
     layer: Layer, card: Card, session: str, *, occasion: str = "", at: float = 0.0
 ) -> bool:
@@ -178,18 +187,16 @@ def is_withheld(
 
     A keyed hash of session and card decides, which nobody can steer who does not know the user's
     secret; a subagent's session is its parent's. At an ``occasion`` the ledger notes it. A lesson
-    that the session has been given is not withheld, nor any in a trial.
+    that the session has been given is not withheld.
     """
-    if not session or read_arm(os.environ):
+    settings = read_withholding() if session else WithholdSettings()
+    is_weighty = card.gate != NO_GATE or card.severity == "high"
+    if not settings.withhold or (is_weighty and not settings.withhold_high):
         return False
+    about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
     try:
-        settings = read_withhold_settings()
-        is_weighty = card.gate != NO_GATE or card.severity == "high"
-        if not settings.withhold or (is_weighty and not settings.withhold_high):
-            return False
-        about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
         drawn = int.from_bytes(hmac.digest(withhold_key(), about, "sha256")[:8])
-    except (ConfigError, StorageError, OSError):  # doctor says so; the lesson is given
+    except (StorageError, OSError):
         return False
     journal = layer.hook_journal
     if drawn >= settings.withhold * 2**64 or card.id in journal.outcomes.given(session):

@@ -290,3 +290,19 @@ def test_settings_that_are_wrong_withhold_nothing_and_doctor_says_so(claude, car
     path.write_text(f"[effect]\n{wrong}\n")
     assert "shell.md" in claude.prompt(TASK).context
     assert "settings.toml" in lessons("--brain", str(card), "doctor").out
+
+
+def test_the_file_of_all_titles_has_none_of_a_withheld_card(card):
+    (card / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 300\n")
+    for number in range(40):
+        text = f"# Lesson number {number} of many in this brain\n\n- Look at it\n"
+        (card / "lessons" / f"many-{number}.md").write_text(text)
+
+    def read(session):
+        start = Claude(card, session).say("SessionStart", source="startup").context
+        (path,) = re.findall(r"[^\s`]*titles-\w+\.md", start)
+        return (card / path).read_text()
+
+    assert "shell.md" in read("one")
+    withhold(1.0)
+    assert "shell.md" not in read("two")

@@ -28,13 +28,14 @@ if "hang" in prompt:
     time.sleep(60)
 told = "idempotency key" in done.stdout
 looked = pathlib.Path("lessons").is_dir()
+files = sorted(map(str, pathlib.Path("lessons").glob("*")))
 if told or "easy" in prompt:
     pathlib.Path("pay.py").write_text("send(key=1)\\n")
 else:
     pathlib.Path("pay.py").write_text("send()\\n")
 print(json.dumps({{"type": "result", "session_id": "one", "total_cost_usd": 0.5,
                   "usage": {{"input_tokens": 90, "output_tokens": 10}}, "told": told,
-                  "looked": looked}}))
+                  "looked": looked, "files": files}}))
 """
 CARD = """\
 ---
@@ -157,6 +158,9 @@ def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):
     assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
     assert rows["retry"]["arms"]["placebo"] == ["wrong"]
     assert data["comparisons"][0]["difference"] == 0
+    printed = json.loads((tmp_path / "out/runs/retry.placebo.1/agent.txt").read_text())
+    (name,) = printed["files"]
+    assert "advice" in name  # a card's own name tells its topic
 
 
 @pytest.mark.slow
