@@ -201,8 +201,12 @@ DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
     one.name: type(one.default) for one in fields(Settings) if is_dataclass(one.default)
 }
-USERS_OWN = ("check.command", "check.seconds", "writer.command", "writer.seconds")
-"""Keys of the user's own settings: a brain is others' data, and may not make us run a command."""
+USERS_OWN = (
+    *("check.command", "check.seconds", "writer.command", "writer.seconds"),
+    *("effect.withhold", "effect.withhold_high"),
+)
+"""Keys of the user's own settings: a brain is others' data, and may not make us run a command, nor
+decide what is withheld."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "ko"),
@@ -305,7 +309,7 @@ def _check_value(dotted: str, value: Any, where: str) -> Any:
     if dotted in USERS_OWN:
         raise ConfigError(
             f"{where}: {dotted} is not a setting of a brain; put it into your own settings.toml "
-            "(see `lessons check --help`)"
+            f"(see `lessons {'stats' if dotted.startswith('effect') else 'check'} --help`)"
         )
     defaults = flat_settings(DEFAULTS)
     valid = [key for key in defaults if not key.startswith("folders.")]

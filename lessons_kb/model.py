@@ -323,6 +323,39 @@ DONE = ("ok", "unknown")
 
 OUTCOMES = (*DONE, "cancelled", *FAILURES)
 
+BLOCK_TOLD, ACT_TOLD, OFFER_TOLD = "block", "act", "offer"
+"""How a session was told a lesson: with a prompt, with a change or an error, by its title. One
+that read its file has it ``opened``."""
+UNTOLD = WITHHELD, BEFORE = "withheld", "before"
+"""How it was not: the lesson was withheld, or did not exist yet."""
+
+AVOIDED, CORRECTED, LEFT, CAME_BACK = KNOWN_OUTCOMES = ("avoided", "corrected", "left", "came back")
+UNKNOWN_OUTCOME = "unknown"
+FAILED = (LEFT, CAME_BACK)
+"""What became of a mistake in a session that its lesson is about: never made; made, and put right;
+made, and still there; the same in spite of what an earlier session was told; nobody knows."""
+FACTS = PATTERN_FACT, ERROR_FACT, TEST_FACT = ("pattern", "error", "test")
+"""What shows it: a pattern of ``detect`` in a change or command, an error's signature, a failing
+test. The fourth fact, a bump, needs nothing of the card."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occasion:
+    """A session, or a subagent's part of one, for which a lesson was due."""
+
+    session: str
+    card: str
+    at: float
+    """When it was due, seconds since the epoch."""
+    occasion: str
+    """``prompt``, ``error``, ``command``, or ``change`` with the file."""
+    told: str
+    outcome: str = UNKNOWN_OUTCOME
+    """One of KNOWN_OUTCOMES, or UNKNOWN_OUTCOME."""
+    fact: str = ""
+    """What shows it: one of FACTS, or ``bump``."""
+
+
 LEVELS = ("note", "nudge", "escalate")
 
 

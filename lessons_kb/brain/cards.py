@@ -19,6 +19,7 @@ from lessons_kb.brain.git_merge import merges_cards
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
@@ -47,7 +48,6 @@ from lessons_kb.errors import (
 )
 from lessons_kb.importers.markdown_blocks import SECTIONS
 from lessons_kb.learn.draft_text import Sketch, fill, find_lacks, format_patterns
-from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
 from lessons_kb.store import files as disk
@@ -422,8 +422,8 @@ class Cards:
             # Said outside of any session, it is meant of the last one of a day.
             outcomes = layer.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
-            if session and path in outcomes.given(session):
-                outcomes.note(session, path, RECURRED, at=at)
+            if session:
+                layer.journal.ledger.bump(session, path, at=at)
 
     def add_not_for(self, name: str, prompt: str) -> Card:
         """Write a prompt that looks alike and is not meant into a card's ``not-for``; see `redact`.
@@ -678,7 +678,7 @@ def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
     return [(cards[number], cosine) for number, cosine in alike if number in cards]
 
 
-_USES = ("injected", "addressed", "bumped", "recurred", "helpful")
+_USES = ("injected", "addressed", "bumped", "helpful")
 """What is counted of a card that shows it is in use."""
 
 
@@ -689,14 +689,17 @@ class Stale:
     card: Card
     days: int
     """Since it was last of use."""
+    harm: str = ""
+    """Why it does harm, "" where it is merely unused."""
 
 
 def find_stale(brain: Layers) -> list[Stale]:
-    """Return active cards of the nearest brain seen once and unused for ``stale_days``.
+    """Return active cards of the nearest brain that do harm, or were seen once and are unused.
 
-    Those from triggers come first, then the longest unused. A use is an injection or what
-    followed it, as the journal counts them by day, or a date in the card. A card without any is
-    as old as its file.
+    Harmful ones come first, of the others those from triggers, then those longest unused, for
+    ``stale_days`` at least; one that is known to help is never among them. A use is an injection
+    or what followed it, as the journal counts them by day, or a date in the card. A card without
+    any is as old as its file.
     """
     layer = brain.layers[0]
     limit = layer.settings.learn.stale_days
@@ -707,8 +710,14 @@ def find_stale(brain: Layers) -> list[Stale]:
         used = {card: day for card, what, day, _times in counts if what in _USES}
     now = dt.date.fromisoformat(day_or_today())
     found = []
-    for card in layer.read(lambda one: one.catalogue.all_cards()):
-        if card.kind == NOTE or card.status != "active" or card.occurrences > 1:
+    cards = layer.read(lambda one: one.catalogue.all_cards())
+    effects = weigh_cards(layer, [card for card in cards if card.kind != NOTE])
+    for card in cards:
+        effect = effects.get(card.id)
+        harm = effect.reason if effect and effect.verdict == "harms" else ""
+        helps = effect is not None and effect.verdict == "helps"
+        idle = card.occurrences == 1 and not helps
+        if card.kind == NOTE or card.status != "active" or not (idle or harm):
             continue
         seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
         last = max(filter(None, map(read_date, seen)), default=None)
@@ -716,6 +725,7 @@ def find_stale(brain: Layers) -> list[Stale]:
             with contextlib.suppress(OSError):
                 written = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
                 last = dt.date.fromtimestamp(written)
-        if last and (now - last).days >= limit:
-            found.append(Stale(card=card, days=(now - last).days))
-    return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))
+        days = (now - last).days if last else 0
+        if harm or (last and days >= limit):
+            found.append(Stale(card=card, days=days, harm=harm))
+    return sorted(found, key=lambda s: (not s.harm, s.card.source != "auto", -s.days, s.card.id))

@@ -37,7 +37,7 @@ def archive(
 
     Example: lessons archive --stale --dry-run
 
-    --stale    Archive cards that were seen once and long unused.
+    --stale    Archive cards that do harm, or were seen once and are long unused.
     --dry-run  Show which, change nothing.
     --yes, -y  Do not ask about cards from triggers (source: auto).
     --curated  With --yes: nor about cards written by a human.
@@ -52,7 +52,8 @@ def archive(
     chosen = []
     for one in found if not dry_run else ():
         name, source = one.card.id, one.card.source
-        question = f"Archive {name} ({source}, unused for {counted(one.days, 'day')})?"
+        why = one.harm or f"unused for {counted(one.days, 'day')}"
+        question = f"Archive {name} ({source}, {why})?"
         if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
             chosen.append(name)
     done = {card.id for card in brain.cards.set_status("archived", *chosen)}
@@ -61,7 +62,7 @@ def archive(
             [
                 {
                     **pick(one.card, "id", "source"),
-                    "days": one.days,
+                    **pick(one, "days", "harm"),
                     "done": "archived" if one.card.id in done else "kept",
                 }
                 for one in found
@@ -71,8 +72,12 @@ def archive(
         say("no stale cards")
     else:
         rows = [
-            (card.id, card.source, str(days), "archived" if card.id in done else "", card.title)
-            for card, days in ((one.card, one.days) for one in found)
+            (
+                *(one.card.id, one.card.source, str(one.days)),
+                "archived" if one.card.id in done else "",
+                f"harms: {one.harm}" if one.harm else one.card.title,
+            )
+            for one in found
         ]
         print_table(("id", "source", "days", "done", "title"), rows, right="days")
         if not dry_run and len(done) < len(found):

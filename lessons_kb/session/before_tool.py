@@ -71,6 +71,7 @@ from lessons_kb.session.turn_lessons import (
     find_known,
     find_sure,
     give,
+    is_kept_back,
     name_card,
     name_place,
     read_limits,
@@ -140,8 +141,11 @@ def answer(hook: Hook) -> Answer:
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
+    changed = redact_short(call.changed[0])[:200] if call.changed else ""
+    hook.occasion = f"change {changed}" if changed else "command"
     brain, concerns = _find_concerns(hook, call)
-    late = find_sure(brain, describe(brain, call.changes), hook.state)
+    concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
+    late = find_sure(hook, brain, describe(brain, call.changes))
     before = None
     if call.written and has_detectors(hook.brain):  # to know the mistakes that it adds
         before = find_in_files(hook.brain, call.written, hook.scope)

@@ -196,6 +196,8 @@ class Hook:
         self._brain: Layers | None = None
         self._journal: Journal | None = None
         self._state: SessionMemory | None = None
+        self.occasion = "prompt"
+        """What lessons are due for, as the ledger calls it."""
 
     @property
     def brain(self) -> Layers:

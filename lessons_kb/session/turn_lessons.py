@@ -9,7 +9,13 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.detection import Detected, is_card_file
-from lessons_kb.brain.injected import card_digest, find_cards, note_taken
+from lessons_kb.brain.injected import (
+    card_digest,
+    find_cards,
+    is_withheld,
+    note_taken,
+    read_withholding,
+)
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.session_titles import Access, build_titles, find_card, find_place
@@ -17,7 +23,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import ACT_TOLD, BLOCK_TOLD, DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
@@ -45,8 +51,14 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
     return text[:_MAX_TEXT]
 
 
-def find_sure(brain: Layers, text: str, state: SessionMemory) -> list[Found]:
+def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
+    """Tell whether a lesson is withheld from the session, and note that it was due."""
+    return is_withheld(layer, card, hook.event.context, occasion=hook.occasion, at=hook.now)
+
+
+def find_sure(hook: Hook, brain: Layers, text: str) -> list[Found]:
     """Return the lesson that a text brings, if any, for a turn in which few were given so."""
+    state = hook.state
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return []
     for layer in brain.layers:
@@ -56,7 +68,7 @@ def find_sure(brain: Layers, text: str, state: SessionMemory) -> list[Found]:
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT):
         if hit.passed and is_sure(hit.confidence, at_prompt=near.get(shown_name(hit), 0.0)):
-            return [(layer, hit.card)]
+            return [] if is_kept_back(hook, layer, hit.card) else [(layer, hit.card)]
     return []
 
 
@@ -112,7 +124,9 @@ def find_file(hook: Hook, brain: Layers, hit: Hit) -> str:
 
 def _find_access(hook: Hook) -> Access:
     directory, can = os.path.realpath(hook.event.directory), hook.can
-    return Access(directory=directory, outside=can.reads_outside, ignored=can.reads_ignored)
+    session = hook.event.context if read_withholding().withhold else ""
+    outside, ignored = can.reads_outside, can.reads_ignored
+    return Access(directory=directory, outside=outside, ignored=ignored, session=session)
 
 
 def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
@@ -125,9 +139,11 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
         layer.hook_journal.record_injections(
             hook.event.context,
             turn=layer.hook_journal.injections.turn(hook.event.context),
-            at=int(hook.now),
+            at=hook.now,
             cards=[row for _rank, row in cards],
             ranks=[rank for rank, _row in cards],
+            told=BLOCK_TOLD if hook.occasion == "prompt" else ACT_TOLD,
+            occasion=hook.occasion,
         )
         for _rank, (card, *_rest) in cards:
             note_taken(layer, hook.event.context, card, at=hook.now)
@@ -282,7 +298,13 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
             journal.record_injections(
-                session, turn=turn, at=int(at), cards=[(*row, 0)], ranks=[0], source=OPENED
+                session,
+                turn=turn,
+                at=at,
+                cards=[(*row, 0)],
+                ranks=[0],
+                source=OPENED,
+                told=OPENED,
             )
         note_taken(layer, session, card.id, at=at)
         state.note_given([[layer.root, card.id]])
