@@ -35,11 +35,17 @@ from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import guards_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
-# Set on the changes of commits that fixed what a lesson is about (one repository), held against
-# two other repositories and against 720 changes of recorded sessions about something else.
-_ALONE = 0.95
-"""Confidence by the change or the error alone from which a card is given."""
+# Set on the changes of two repositories with lessons of their own (compound, kitcn); held against
+# others, and against 720 changes of recorded sessions about something else.
+_ALONE = 8.0
+"""Log odds and names from which a card is given for a change."""
+_NAME, _MOST_NAMES = 2.0, 4
+"""Log odds of a name of the code that the change and the card share and few other cards have: in a
+brain about one repository the words of any change are like some card's."""
+_ERROR = 0.95
+"""Confidence by the error alone from which a card is given, …"""
 _TOGETHER = 0.9
+"""… and with some at the prompt."""
 _EARLIER = 0.5
 """Part of the log odds at the prompt that counts, from those of `NEAR` on."""
 NEAR = 0.02
@@ -48,17 +54,29 @@ _SUREST = 0.9999
 
 
 def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
-    """Tell whether a card is to be given for what happens after the prompt.
+    """Tell whether a card is to be given for an error that came after the prompt.
 
-    ``confidence`` is the gate's for the text of the change or the error, ``at_prompt`` the one for
-    the prompt; 0 = the prompt did not draw the card.
+    ``confidence`` is the gate's for the text of the error, ``at_prompt`` the one for the prompt;
+    0 = the prompt did not draw the card.
     """
-    if confidence >= _ALONE:
+    if confidence >= _ERROR:
         return True
     if at_prompt < NEAR or confidence <= 0:
         return False
-    added = _log_odds(at_prompt) - _log_odds(NEAR)
-    return _log_odds(confidence) + _EARLIER * added >= _log_odds(_TOGETHER)
+    return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(_TOGETHER)
+
+
+def weigh_change(confidence: float, names: int, *, at_prompt: float = 0.0) -> float:
+    """Return how much speaks for a card before a change, from 0 on enough to give it.
+
+    ``names`` is how many names of the code the change shares with this card and few others.
+    """
+    told = _NAME * min(names, _MOST_NAMES) + _earlier(at_prompt)
+    return _log_odds(confidence) + told - _ALONE if told and confidence > 0 else -_ALONE
+
+
+def _earlier(at_prompt: float) -> float:
+    return _EARLIER * max(_log_odds(max(at_prompt, NEAR)) - _log_odds(NEAR), 0)
 
 
 def _log_odds(confidence: float) -> float:

@@ -14,8 +14,8 @@ from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
+    find_for_error,
     find_opened,
-    find_sure,
     give,
     note_opened,
     read_limits,
@@ -55,6 +55,7 @@ def answer(hook: Hook) -> Answer:
         if limits and (new := state.note_late(event.id, late)):
             block, given = give(hook, limits, new)
             state.note_given(given)
+            state.late += len(given)
             texts.append((BLOCK, block.text))
         context = state.deliver(texts, hook.can)
         named = tuple(state.named) if hook.can.lines else ()
@@ -102,7 +103,7 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
-    return find_sure(hook.brain, error_excerpt(ended.output), hook.state)
+    return find_for_error(hook.brain, error_excerpt(ended.output), hook.state)
 
 
 def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:
