@@ -215,7 +215,13 @@ def close(answer, evidence=DONE):
     ("L1.2 done tests/test_bot.py:3", ("contradicted", "answer")),
     ("L1.2 done `npm test`", ("contradicted", "answer")),
     ("L1.2 left: no time", ("denied", "answer")),
-    ("L1.2 done", ("open", "")),
+    ("L1.2 done", ("claimed", "answer")),
+    ("L1.2 n/a", ("claimed", "answer")),
+    ("Lessons: L1.1 n/a; L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
+    ("Lessons: 1.1 done src/bot.py, 1.2 left: no time", ("denied", "answer")),
+    ("<!-- Lessons: L1.1 left; L1.2 done `npm test` -->", ("contradicted", "answer")),
+    ("**Lessons:** L1.1 done; L1.2 not needed", ("claimed", "answer")),
+    ("Lessons: 2 (lessons/a.md, lessons/b.md)", ("open", "answer")),
     ("L1.2 I wonder", ("open", "answer")),
     ("L1.2 done src/nothing.py\nL1.2 left", ("denied", "answer")),
     ("L1.9 done src/bot.py:41", ("open", "")),
@@ -233,4 +239,4 @@ def test_a_closing_shows_its_own_item_alone():
 
 def test_where_not_all_is_known_nothing_is_contradicted():
     some = Evidence(edits=DONE.edits)
-    assert close("L1.2 done tests/test_bot.py:3", some)[1] == ("open", "answer")
+    assert close("L1.2 done tests/test_bot.py:3", some)[1] == ("claimed", "answer")
