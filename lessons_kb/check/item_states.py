@@ -53,8 +53,8 @@ from lessons_kb.text.sentences import split_sentences
 
 DONE, LEFT_OUT, NOT_NEEDED = "done", "left", "not needed"
 REQUEST = (
-    "End your last message with one line such as: "
-    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left (done: a file or `command`)"
+    "End your last message with one line such as "
+    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
 )
 """What the block asks for."""
 MAX_CLOSINGS = 200
@@ -463,11 +463,12 @@ class _Scene:
             where = _locate(closing.path, (closing.number,) if closing.number else (), 0)
         elif not reason and closing.command:
             happened, reason = self._claims.ran(closing.command), NOT_RUN
-        if happened:
-            return _Verdict(SHOWN, closing.command or closing.line, where)
+        if happened:  # a file that was written does not show that something ran
+            ran = where == COMMAND or not phrase("asks to run").search(item.text)
+            return _Verdict(SHOWN, closing.command or closing.line, where) if ran else claimed
         if reason and self._evidence.complete:
             return _Verdict(CONTRADICTED, closing.line, ANSWER, reason)
-        return self._find_done(item) or claimed
+        return claimed
 
     def _find_done(self, item: _Item) -> _Verdict | None:
         """Return what was written or run that shows an item; what is forbidden is not so shown.
