@@ -37,11 +37,11 @@ from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_wor
 
 # Set on the changes of two repositories with lessons of their own (compound, kitcn); held against
 # others, and against 720 changes of recorded sessions about something else.
-_ALONE = 8.0
-"""Log odds and names from which a card is given for a change."""
-_NAME, _MOST_NAMES = 2.0, 4
-"""Log odds of a name of the code that the change and the card share and few other cards have: in a
+_LEAST_NAMES = 6.0
+"""Nats of the names that a change and a card share from which the names tell it from others: in a
 brain about one repository the words of any change are like some card's."""
+_FIRST, _FURTHER = 12.0, 19.0
+"""Log odds and nats together from which a change brings the card that ranks first, and others."""
 _ERROR = 0.95
 """Confidence by the error alone from which a card is given, …"""
 _TOGETHER = 0.9
@@ -66,13 +66,16 @@ def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
     return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(_TOGETHER)
 
 
-def weigh_change(confidence: float, names: int, *, at_prompt: float = 0.0) -> float:
-    """Return how much speaks for a card before a change, from 0 on enough to give it.
+def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.0) -> bool:
+    """Tell whether a card is to be given before a change.
 
-    ``names`` is how many names of the code the change shares with this card and few others.
+    ``confidence`` is the gate's for the text of the change; ``nats`` what the names of the code say
+    that it shares with the card and few others; ``first``: no card ranks above it.
     """
-    told = _NAME * min(names, _MOST_NAMES) + _earlier(at_prompt)
-    return _log_odds(confidence) + told - _ALONE if told and confidence > 0 else -_ALONE
+    told = nats + _earlier(at_prompt)
+    if told < _LEAST_NAMES or confidence <= 0:
+        return False
+    return _log_odds(confidence) + told >= (_FIRST if first else _FURTHER)
 
 
 def _earlier(at_prompt: float) -> float:

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 
 from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import card_digest, find_cards, note_taken
@@ -19,7 +20,7 @@ from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.gate import is_sure, weigh_change
+from lessons_kb.relevance.gate import is_due, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import OPENED
@@ -38,6 +39,9 @@ _LOOKED_AT = 3
 _FEW = 3
 """Cards of a brain that may have a name which tells one of them from the others."""
 
+_LEAST_CARDS = 16
+"""A smaller brain is taken for one of so many: few cards cannot tell how rare a name is."""
+
 Found = tuple[Layer, Card]
 
 
@@ -51,22 +55,21 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
 
 
 def find_for_change(brain: Layers, changes: Iterable[Change], state: SessionMemory) -> list[Found]:
-    """Return the lessons that some changes bring, surest first, those with something to do.
+    """Return the lessons that some changes bring, best first, those with something to do.
 
     A change shares words with many a lesson of its repository: what tells is that it has names of
     the code that one lesson has, and few others.
     """
     text = describe(brain, changes)
     names = find_names(text)
-    found: list[tuple[float, Found]] = []
-    for layer, hit, at_prompt in _search(brain, text, state):
-        card = hit.card
+    found: list[Found] = []
+    for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, state)):
+        card, first = hit.card, place == 0
         if card.checklist != (card.title,) or card.why:
-            shared = _count_rare(layer, names & find_names(_read(layer, card)))
-            if (weight := weigh_change(hit.confidence, shared, at_prompt=at_prompt)) >= 0:
-                found.append((weight, (layer, card)))
-    found.sort(key=lambda one: -one[0])
-    return [one for _weight, one in found]
+            nats = _weigh_names(layer, names & find_names(_read(layer, card)))
+            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt):
+                found.append((layer, card))
+    return found
 
 
 def find_for_error(brain: Layers, text: str, state: SessionMemory) -> list[Found]:
@@ -100,12 +103,14 @@ def _read(layer: Layer, card: Card) -> str:
         return ""
 
 
-def _count_rare(layer: Layer, names: Iterable[str]) -> int:
-    """Count the names that neither the world's texts hold nor more than a few cards."""
+def _weigh_names(layer: Layer, names: Iterable[str]) -> float:
+    """Return the nats of the names that no common text holds, nor more than a few cards."""
     found = {terms[-1] for name in names if (terms := analyze(name))}
     rare = [term for term in found if get_share(term) is None]
     held = layer.read(lambda one: one.reader.document_frequencies(rare) if one.reader else {})
-    return sum(held.get(term, 0) <= _FEW for term in rare)
+    cards = max(layer.state.cards if layer.state else 0, _LEAST_CARDS)
+    counts = (max(held.get(term, 0), 1) for term in rare)
+    return sum(log((cards + 1) / count) for count in counts if count <= _FEW)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,8 +12,12 @@ from tests.kit import trust_brain
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 SHELL = "lessons/shell-true-file-name.md"
 MONEY = "lessons/money-in-floats.md"
-UPLOAD = "    cmd = f'convert {file_name} out.png'\n    subprocess.run(cmd, shell=True)\n"
-FLOATS = "    price = round_money(float(item.price) * quantity)\n    total += price\n"
+UPLOAD = """\
+    path = os.path.abspath(file_name)
+    os.system(f'file {path}')
+    subprocess.run(f'convert {path} out.png', shell=True)
+"""
+FLOATS = "    amount_minor = round_money(value, code)\n    return value\n"
 PLAIN = "    <Button colour='primary'>{label}</Button>\n"
 LOCKED = """\
 Traceback (most recent call last):
