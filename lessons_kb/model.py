@@ -20,9 +20,11 @@ FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 """Indexed fields. ``body`` holds the text of the whole file, the others repeat parts of it."""
 
 
-PATTERNS = ("regex", "ast", "command")
-"""What a pattern of ``detect`` is: a regular expression over code, a syntax pattern, or a regular
-expression over commands."""
+PATTERNS = ("regex", "ast", "command", "error")
+"""What a pattern of ``detect`` is: a regular expression over code, a syntax pattern, a regular
+expression over commands, or the signature of an error."""
+RELATIONS = ("inside", "has", "follows", "not-inside", "not-has", "not-follows")
+"""How a syntax pattern may stand to other code."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +40,12 @@ class Pattern:
     """Of an ``ast`` pattern; "" = that of the file."""
     unless: str = ""
     """A regular expression; a match on a line that holds it does not count."""
+    relations: tuple[tuple[str, str], ...] = ()
+    """One of RELATIONS, and a syntax pattern or a word, of which all must hold."""
+    bad: tuple[str, ...] = ()
+    """Code or commands that it must find."""
+    good: tuple[str, ...] = ()
+    """Those that it must not find."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -103,6 +103,8 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
             "paths": paths,
             "symptoms": symptoms,
             "severity": sketch.severity or "medium",
+            "source": source,
+            "examples": (sketch.example,) if sketch.example else (),
             "created": created,
         }
         said = (name for name in SECTIONS if name in sketch.sections)
@@ -224,8 +226,8 @@ class Cards:
             if inside.partition("/")[0] != ".." and inside not in notes:
                 raise InputError(f"{inside} is a card; choose another file")
 
-    def find(self, name: str) -> tuple[Layer, Card]:
-        """Return the card that ``name`` means and its brain.
+    def find(self, name: str, *, notes: bool = True) -> tuple[Layer, Card]:
+        """Return the card that ``name`` means and its brain; without ``notes`` it means none.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
         card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
@@ -249,7 +251,10 @@ class Cards:
             wanted = wanted.replace("\\", "/").removeprefix("./")
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
             # The own name of a file that cannot be read is not the beginning of another's.
-            fitting = _fitting(wanted, cards, exact=bool(_fitting(wanted, others, exact=True)))
+            exact_only = bool(_fitting(wanted, others, exact=True))
+            lessons = [path for path, card in cards.items() if card.kind != NOTE]
+            fitting = [] if notes else _fitting(wanted, lessons, exact=exact_only)
+            fitting = fitting or _fitting(wanted, cards, exact=exact_only)
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -343,7 +348,7 @@ class Cards:
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
-                duplicate := self._find_near_duplicate(card.title, near=on_duplicate == "fail")
+                duplicate := self._find_near_duplicate(card, near=on_duplicate == "fail")
             ):
                 existing = duplicate[0]
                 if on_duplicate == "bump":
@@ -459,7 +464,7 @@ class Cards:
 
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
-        found = [self.find(name) for name in names]
+        found = [self.find(name, notes=False) for name in names]
         for layer, card in found:
             trash.put(layer.root, card.id)
             layer.touch()
@@ -471,7 +476,7 @@ class Cards:
         Returns its id and what was done, ``undeleted``, ``activated`` or ``unchanged``.
         """
         try:
-            layer, card = self.find(name)
+            layer, card = self.find(name, notes=False)
         except (CardNotFound, AmbiguousCard) as error:
             back = self._undelete(name, exact=isinstance(error, AmbiguousCard))
             if back is None:
@@ -532,13 +537,13 @@ class Cards:
             return by_words
         return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
-    def _find_near_duplicate(self, title: str, *, near: bool) -> tuple[str, str] | None:
-        """Return the id of a card with this title, and why; with ``near`` one that is like it."""
-        key = normal_title(title)
+    def _find_near_duplicate(self, card: Card, *, near: bool) -> tuple[str, str] | None:
+        """Return the id of a card with its title, and why; with ``near`` one that is like it."""
+        key = normal_title(card.title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
                 return path, f"{path} already has this title"
-        for one in self._find_near_duplicates(title):
+        for one in self.find_near_duplicates(card):
             if one.level == SAME or (near and one.level == NEAR):
                 return one.card.id, one.reason
         return None
@@ -560,7 +565,7 @@ class Cards:
 
     def _each(self, names: Sequence[str], change: Callable[[Layer, Card], Card]) -> list[Card]:
         """Change every card; those that refuse are named when the others are done."""
-        found = [self.find(name) for name in names]
+        found = [self.find(name, notes=False) for name in names]
         cards: list[Card] = []
         refused: list[LessonsError] = []
         for layer, card in found:

@@ -21,7 +21,7 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
@@ -33,7 +33,7 @@ def archive(
     yes: bool = False,
     curated: bool = False,
 ) -> None:
-    """Retire cards; `restore` undoes it.
+    """Retire cards that hold no more; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
 
@@ -107,7 +107,7 @@ def delete(ids: Ids, yes: bool = False) -> None:
     --yes, -y  Do not ask for confirmation.
     """
     brain = open_brain()
-    names = [brain.cards.get(name).id for name in ids]
+    names = [brain.cards.find(name, notes=False)[1].id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
             command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
@@ -117,7 +117,7 @@ def delete(ids: Ids, yes: bool = False) -> None:
 
 
 def ignore(ids: Ids) -> None:
-    """Stop injecting cards; `restore` undoes it.
+    """Silence cards that do not fit here; `restore` undoes it.
 
     Example: lessons ignore telegram-allowlist
     """
@@ -162,6 +162,15 @@ def restore(ids: Ids) -> None:
     Example: lessons restore telegram-allowlist
     """
     brain = open_brain()
-    done = [brain.cards.restore(name) for name in ids]
+    done, failed = list[tuple[str, str]](), list[LessonsError]()
+    for name in ids:
+        try:
+            done.append(brain.cards.restore(name))
+        except LessonsError as error:
+            failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]
     print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
+    for other in failed[1:]:
+        say(str(other))
+    if failed:
+        raise failed[0]

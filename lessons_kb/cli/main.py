@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "trust": ("init", "Allow the cards of a brain to reach your agents."),
         "mine": ("mine", "Find lessons in past agent sessions and commits; read only."),
         "import": ("import_export", "Import lessons kept elsewhere; --yes writes them."),
+        "diet": ("diet", "Move rules that apply now and then from rules files to cards."),
         "install": ("install", "Connect a coding agent: add hooks and the MCP server."),
         "uninstall": ("install", "Remove hooks and the MCP server from a coding agent."),
         "config": ("init", "Print the settings in effect and the origin of each."),
@@ -56,8 +57,11 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "report": ("reports", "Write an HTML report on which lessons come up and help."),
         "trial": ("trial", "Let an agent do the same tasks with and without lessons."),
         "eval": ("reports", "Measure retrieval on labelled prompts; name what went wrong."),
-        "ignore": ("card_commands", "Stop injecting cards; `restore` undoes it."),
-        "archive": ("card_commands", "Retire cards; `restore` undoes it."),
+        "ignore": (
+            "card_commands",
+            "Silence cards that do not fit here; `restore` undoes it.",
+        ),
+        "archive": ("card_commands", "Retire cards that hold no more; `restore` undoes it."),
         "delete": ("card_commands", "Move cards to the trash; `restore` brings them back."),
         "restore": ("card_commands", "Make ignored, archived or deleted cards active again."),
         "export": ("import_export", "Print every card; jsonl is what `import jsonl` reads."),
@@ -93,7 +97,7 @@ DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
 _RUNS_COMMANDS, _ITS_VALUED = "run", ("--stall", "--session", "--stage")
-_OPTIONAL_VALUE = ("--diff", "--from-session")
+_OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What says, where no file is named, that standard output takes no more."""
@@ -143,7 +147,7 @@ app = typer.Typer(
     name="lessons",
     cls=_Commands,
     help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
-    epilog="Example: lessons init && lessons add 'Retried without an idempotency key'",
+    epilog="Example: lessons init && lessons create 'Retried without an idempotency key'",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

@@ -367,12 +367,15 @@ COLUMNS = {
     "ndcg10": "ndcg@10",
     "injected3": "injected@3",
     "kept": "kept",
+    "offered": "offered",
+    "openable": "openable",
     "false_injection": "false-injection",
+    "false_offer": "false-offer",
     "tokens": "tokens",
     "milliseconds": "ms",
 }
 """Figure → its column."""
-_LESS_IS_BETTER = ("false_injection", "tokens", "milliseconds")
+_LESS_IS_BETTER = ("false_injection", "false_offer", "tokens", "milliseconds")
 _ROOM = 100
 """Columns of a terminal from which on all figures stand side by side."""
 _DIGITS = {"tokens": 1, "milliseconds": 1}
@@ -395,10 +398,11 @@ def evaluate(
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
     should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the gate.
-    injected@3 measures what the gate lets through; kept is the ratio of the two. false injection
-    is the share of prompts without a card that drew one, tokens the mean size of what is
-    injected, ms the median time of a prompt. Less is better of the last three, so --fail-under
-    false-injection=0.05 fails above that.
+    injected@3 measures what the gate lets through; kept is the ratio of the two. offered counts
+    cards that are offered by title as well, openable also those that a session lists at its start.
+    false injection is the share of prompts without a card that drew one, false offer of those
+    that drew a title, tokens the mean size of what is injected, ms the median time of a prompt.
+    Less is better of the last four, so --fail-under false-injection=0.05 fails above that.
 
     Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
 
@@ -444,7 +448,7 @@ def _find_failed(found: Evaluation, bounds: Mapping[str, float]) -> Iterator[str
     for name, bound in bounds.items():
         value, less = getattr(found, name), name in _LESS_IS_BETTER
         if value is None:
-            kind = "without a card" if name == "false_injection" else "with a card"
+            kind = "without a card" if name.startswith("false") else "with a card"
             yield f"{COLUMNS[name]} is undefined: the file has no prompt {kind}"
         elif value > bound if less else value < bound:
             yield f"{COLUMNS[name]} {value:.3f} is {'above' if less else 'below'} {bound:g}"

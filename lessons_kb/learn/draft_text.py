@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lessons_kb.cards.check_card import is_vague
+from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
-from lessons_kb.data import compile_patterns
+from lessons_kb.data import compile_patterns, read_patterns
+from lessons_kb.detect.propose import Proposal, propose_command
 from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
@@ -31,22 +33,29 @@ from lessons_kb.learn.triggers import (
     pick_turns,
 )
 from lessons_kb.model import Document, Event, Pattern
-from lessons_kb.text.sanitize import clean
+from lessons_kb.text.error_signature import error_signature, shows
+from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sentences import split_sentences
 
 SITUATION = "Situation"
 FIX = "Fix"
 UNNAMED = "TODO name the mistake"
 """How the title of a draft begins until somebody has named it."""
 
+EVIDENCE = "Evidence"
+"""Last heading of a draft that somebody completed: what it was written from; no card has it."""
+
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
-Propose = Callable[[str], Sequence[Pattern]]
+_MAX_KEPT_DIFF = 1_500
+"""Of a diff that a card keeps."""
+_MAX_BODY = 2_500
+_MAX_TESTS = 1_500
+Propose = Callable[[str], Proposal]
 """Returns how the mistake may look that a unified diff put right."""
 _PROPOSAL = """\
-<!-- What this change removed looks like this. If it is the mistake, move it to the header: the
-     lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
-_UNQUOTED = re.compile(r"[\n\r]|--")
-"""What would end the comment, or a line of it."""
+<!-- The mistake looks like this. If that is right, move it to the header: the lesson then arrives
+     before it is made again (`lessons detect` shows where it is now)."""
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
 _ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
@@ -78,7 +87,7 @@ class Sketch:
 
 
 def sketch_trigger(
-    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: ()
+    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: Proposal()
 ) -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
 
@@ -97,11 +106,28 @@ def sketch_trigger(
     change = diff or "\n".join(trigger.changes)
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=_write_sections([*facts, _changed(files)], how, change, propose),
+        sections=_write_sections(
+            [*facts, _changed(files)],
+            how,
+            change,
+            propose,
+            output=failure.output if failure else "",
+        ),
         paths=_guarded(files),
+        symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
     )
+
+
+def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
+    """Return the task and the error of a mistake: what a future task may have in common."""
+    output = trigger.failure.output if trigger.failure else ""
+    lines = (line.strip().removeprefix("E ").strip() for line in clean(output).splitlines())
+    errors = [_shorten(one_line(line, _MAX_HINT)) for line in lines if shows("error", line.lower())]
+    request = one_line(trigger.request, _MAX_HINT) if trigger.kind != REJECTION else ""
+    enough = len(request.split()) >= _MIN_WORDS
+    return tuple(dict.fromkeys([*([request] if enough else []), *errors[-1:]]))
 
 
 def sketch_session(
@@ -109,7 +135,7 @@ def sketch_session(
     *,
     diff: str = "",
     title: str = "",
-    propose: Propose = lambda _diff: (),
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what a session tells: its last request, its last failure, what it changed.
 
@@ -136,7 +162,12 @@ def sketch_session(
 
 
 def sketch_diff(
-    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = lambda _diff: ()
+    path: str,
+    hunks: str,
+    *,
+    line: int = 0,
+    title: str = "",
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
@@ -149,11 +180,15 @@ def sketch_candidate(
     *,
     prompts: Sequence[str] = (),
     diff: str = "",
-    propose: Propose = lambda _diff: (),
+    tests: str = "",
+    propose: Propose = lambda _diff: Proposal(),
+    ran: Iterable[str] = (),
 ) -> Sketch:
     """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
 
-    ``prompts`` are the tasks in which it happened.
+    ``prompts`` are the tasks in which it happened, ``tests`` what that commit changed of its
+    tests, ``ran`` the commands that did no harm. Cause, checklist and symptoms hold what somebody
+    wrote, word for word.
     """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for one in candidate.sightings[:2]:
@@ -164,33 +199,124 @@ def sketch_candidate(
     facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
     for commit in candidate.commits[:3]:
         facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
-    if causes := [cause for commit in candidate.commits[:1] for cause in commit.causes]:
+    body = next((_TRAILER.sub("", commit.body).strip() for commit in candidate.commits[:1]), "")
+    if body and body != candidate.commits[0].subject:
+        quoted = "\n".join(f"> {line}".rstrip() for line in clean(body[:_MAX_BODY]).splitlines())
+        facts.append(f"Its message:\n\n{quoted}")
+    causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
+    if causes:
         said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
+    sections = _write_sections(
+        dict.fromkeys(facts),
+        "What fixed it:",
+        change,
+        propose,
+        output=excerpt,
+        command=propose_command([o.command for o in candidate.sightings if o.command], ran),
+    )
+    if tests.strip():
+        shown = fence(tests, "diff", limit=_MAX_TESTS)
+        sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
+    written = [
+        sentence
+        for text in (body, *causes, *(one.quote for one in candidate.sightings))
+        for line in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text)
+        for sentence in split_sentences(" ".join(line.split()))
+        if len(sentence) <= _MAX_SENTENCE and "|" not in sentence
+    ]
+    named = name_mistake(candidate.title)
+    hint = f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})"
+    why = [one for one in written if shows("explains", one.lower())][:2]
+    items = [one for one in written if shows("advises", one.lower()) and one not in why][:3]
+    sections |= {"Root Cause": " ".join(map(clean_line, why))} if why else {}
+    checklist = "\n".join(f"- [ ] {clean_line(one).lstrip('-* ')}" for one in items)
+    sections |= {"Prevention Checklist": checklist} if items else {}
+    errors = [one.title for one in candidate.sightings if one.signature]
+    errors += [line.strip() for line in body.splitlines() if shows("error", line.strip().lower())]
+    symptoms = (*prompts[:2], *(_shorten(one_line(line, _MAX_HINT)) for line in errors[:2]))
     return Sketch(
-        title=f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})",
-        sections=_write_sections(dict.fromkeys(facts), "What fixed it:", change, propose),
+        title=named or hint,
+        sections=sections,
         paths=_guarded(candidate.paths),
-        symptoms=prompts[:3],
+        symptoms=tuple(dict.fromkeys(symptoms))[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
     )
 
 
-def _write_sections(facts: Iterable[str], how: str, diff: str, propose: Propose) -> dict[str, str]:
+def name_mistake(subject: str) -> str:
+    """Return the mistake that a commit's subject names, "" where it names what was done."""
+    text = _REFERENCE.sub("", _CONVENTION.sub("", subject.strip())).strip()
+    for pattern in _TITLES:
+        if (found := pattern.match(text)) and (told := (found[1] or "").strip(" .:")):
+            first = told.split()[0]
+            named = told[0].upper() + told[1:] if first.isalpha() and first.islower() else told
+            return "" if _words(named) <= _MIN_TITLE else named
+    return ""
+
+
+def split_evidence(text: str) -> tuple[str, str]:
+    """Return a draft's card and the evidence behind it; one that nobody completed is all evidence.
+
+    The evidence has no comments: what they ask for is no part of it.
+    """
+    card, mark, evidence = text.partition(f"\n## {EVIDENCE}\n")
+    if mark:
+        return card.rstrip("\n") + "\n", evidence.strip("\n")
+    sections = read_sections(normal_newlines(_strip_comments(split_header(text).body)))
+    return text, re.sub(r"\n{3,}", "\n\n", text_of(sections, ("situation", "fix")))
+
+
+def finish(text: str, template: str) -> str:
+    """Return a draft as the card it becomes: no evidence, no guidance, no empty heading.
+
+    ``template`` is what it was written over; of a long diff the beginning stays.
+    """
+    card = split_evidence(text)[0]
+    body = split_header(card).body
+    head = card[: len(card) - len(body)]
+    unused = {line for line in template.splitlines() if line.startswith("#") or line[-1:] in ":]"}
+    head = "".join(line for line in head.splitlines(True) if line.rstrip() not in unused)
+    shorter = _DIFF.sub(lambda one: fence(one[2], "diff", limit=_MAX_KEPT_DIFF), body)
+    filled = _EMPTY.sub("", _strip_comments(shorter).rstrip() + "\n")
+    return head + re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
+
+
+def _strip_comments(body: str) -> str:
+    """Return Markdown without comments, but for those in code, and what shows an item done."""
+    return _REMARK.sub(lambda one: one[0] if one[1] else "", body)
+
+
+def _write_sections(
+    facts: Iterable[str],
+    how: str,
+    diff: str,
+    propose: Propose,
+    *,
+    output: str = "",
+    command: Proposal = Proposal(),  # noqa: B008
+) -> dict[str, str]:
     """Return the facts and, if there is one, the diff that fixed it.
 
-    Behind it stand, as a comment, the patterns of what it removed, for the header.
+    Behind it stand, as a comment, how the mistake looks in what it removed, and the error in the
+    ``output`` of what failed, for the header.
     """
     sections = {SITUATION: _paragraphs(facts)}
-    if diff.strip():
-        shown = [how, fence(diff, "diff")]
-        if patterns := [
-            one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)
-        ]:
-            shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
-        sections[FIX] = _paragraphs(shown)
-    return sections
+    proposal = propose(diff) if diff.strip() else Proposal()
+    patterns = [one.pattern for one in (proposal, command) if one.pattern]
+    signature = error_signature(output)
+    if signature and not signature.startswith("assert"):  # what a test expected is no cause
+        patterns.append(Pattern(kind="error", text=signature))
+    if "--" in format_patterns(patterns):  # it would end the comment
+        patterns = [replace(one, bad=(), good=()) for one in patterns]
+    shown = [how, fence(diff, "diff")] if diff.strip() else []
+    if patterns and "--" not in (form := format_patterns(patterns)):
+        said = "".join(f"# {one.said}\n" for one in (proposal, command) if one.pattern)
+        shown.append(f"{_PROPOSAL}\n{said}{form}\n-->")
+    elif proposal.said:
+        shown.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")
+    return {**sections, FIX: _paragraphs(shown)} if shown else sections
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -236,6 +362,11 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
         rows += [f"    language: {one.language}"] if one.language else []
         rows += [f"    files: [{', '.join(map(quoted, one.files))}]"] if one.files else []
         rows += [f"    unless: {quoted(one.unless)}"] if one.unless else []
+        rows += [f"    {name}: {quoted(text)}" for name, text in one.relations]
+        for name, examples in (("bad", one.bad), ("good", one.good)):
+            for text in examples[:1]:
+                lines = "".join(f"\n      {line}" for line in text.split("\n"))
+                rows.append(f"    {name}: " + (f"|-{lines}" if "\n" in text else quoted(text)))
     return "\n".join(rows)
 
 
@@ -364,6 +495,16 @@ MISSING = {
 """Part of a card → what is said where it is missing."""
 
 _OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns("draft_gaps.txt", "open", "no mistake", "no cause")
+_TITLES = tuple(re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.txt")["titles"])
+_CONVENTION = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ", re.IGNORECASE)
+_REFERENCE = re.compile(
+    r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE
+)
+_TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
+_MAX_SENTENCE = 300
+_MIN_WORDS = 3
+_REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*shown-by).*?-->")
+_EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"
 _MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2
 """Words; of a script without spaces two characters count as one."""

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 
 from lessons_kb.data import read_mapping, read_patterns
@@ -28,17 +27,6 @@ def one_line(text: str, limit: int) -> str:
     """Return a text as one line of at most ``limit`` characters."""
     line = clean_line(text[: 4 * limit])
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-@cache
-def _compiled(section: str) -> re.Pattern[str]:
-    patterns = read_patterns("mining_signals.txt")[section]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE)
-
-
-def shows(section: str, low: str) -> bool:
-    """Tell whether a pattern of a section of ``mining_signals.txt`` is in a lower-case text."""
-    return _compiled(section).search(low) is not None
 
 
 PHRASES = read_patterns("feedback_phrases.txt")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detection import Detected, find_in_files
+from lessons_kb.brain.detection import Detected, find_detected, find_in_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
@@ -103,6 +103,9 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
+    known = find_detected(hook.brain, (), failures=[ended.output])
+    if known and hook.brain.layers[0].settings.hooks.during_turn:
+        return [(known[0].layer, known[0].card)]
     return find_for_error(hook.brain, error_excerpt(ended.output), hook.state)
 
 

@@ -407,6 +407,8 @@ def _take_lock(path: str) -> Any:
 
 
 JOURNAL_NAME = "journal.db"
+OFFER = "offer"
+"""What is counted of a card, once a context, whose title was offered."""
 GIVEN, OPENED = "given", "opened"
 """How a session came by a card: in a block, or by reading its file."""
 SESSION_PATIENCE = 0.4
@@ -706,10 +708,12 @@ class Journal(Database):
                 ranks or range(1, len(cards) + 1), cards, strict=True
             ):
                 injected.append((session, turn, at, card, digest, rank, tokens, source))
+                if not session:  # somebody looks what would be given
+                    continue
                 counted.append((card, INJECTED, day, 1))
                 if tokens:
                     counted.append((card, TOKENS, day, tokens))
-                if session and card not in known:
+                if card not in known:
                     known.add(card)
                     counted.append((card, SESSIONS, day, 1))
             self.run_each(
@@ -734,12 +738,15 @@ class Journal(Database):
     ) -> None:
         """Note that the session's context was compacted: all or some cards are gone from it.
 
-        Unless ``opened`` are meant, too, those that the agent has opened stay.
+        Unless ``opened`` are meant, too, those that the agent has opened stay. With all of it gone,
+        titles may be offered again.
         """
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
         forget += "" if opened else f" AND source != '{OPENED}'"
         if cards is None:
             self.run(forget, (session,))
+            if opened:
+                self.run("DELETE FROM outcomes WHERE session = ? AND what = ?", (session, OFFER))
             return
         with self.transaction():
             for card in cards:

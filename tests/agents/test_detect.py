@@ -285,3 +285,35 @@ def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, session,
     change_in_opencode(opencode, "Post", output="Edit applied.", metadata={"diff": diff})
     opencode.stop("I have changed src/run.py.")
     assert states(project)["Pass a list of arguments"] == "contradicted"
+
+
+KNOWN_ERROR = """
+---
+type: lesson
+title: Prices of a basket were read before they were loaded
+detect:
+  - error: "KeyError: 'apple' @ cart.py"
+---
+
+## Prevention Checklist
+
+- Load the price list first
+""".lstrip()
+FAILED = """\
+Exit code 1
+Traceback (most recent call last):
+  File "/home/ann/shop/{file}", line 12, in total
+    return table[name]
+KeyError: 'apple'
+"""
+
+
+@pytest.mark.parametrize(("file", "comes"), [("cart.py", True), ("stock.py", False)])
+def test_an_error_that_comes_back_brings_its_card_in_other_words(claude, project, file, comes):
+    (project / "lessons" / "prices.md").write_text(KNOWN_ERROR)
+    with Brain.open(project, directory=project) as opened:
+        opened.refresh()
+    claude.prompt("make the totals of an order exact")
+    assert claude.run("python main.py") == {}
+    said = claude.run("python main.py", when="Failed", error=FAILED.format(file=file)).context
+    assert ("Load the price list first" in said) is comes

@@ -47,6 +47,18 @@ def test_json_has_every_figure(lessons, brain, prompts):
     assert seen.code == 1
 
 
+def test_a_card_that_the_start_of_a_session_lists_could_be_opened(lessons, brain, prompts):
+    prompts.write_text(json.dumps({"query": "Give me a joke", "expected": ["kst-day-boundary"]}))
+    figures = json.loads(lessons("eval", prompts, "--json").out)["engines"]["tantivy"]
+    assert (figures["injected3"], figures["offered"], figures["openable"]) == (0, 0, 1)
+    bad = lessons("eval", prompts, "--fail-under", "offered=1", "--fail-under", "openable=1")
+    assert (bad.code, "offered 0.000 is below 1" in bad.err, "openable" in bad.err) == (
+        1,
+        True,
+        False,
+    )
+
+
 def test_thresholds_end_with_one(lessons, brain, prompts):
     prompts.write_text(json.dumps({"query": "Give me a joke", "expected": ["kst-day-boundary"]}))
     bad = lessons("eval", prompts, "--fail-under", "recall@5=0.5", "--fail-under", "mrr=0.5")
