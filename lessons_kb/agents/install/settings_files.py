@@ -31,8 +31,8 @@ WRITTEN = "Written by `lessons install"
 """Stands in every file of ours that is not somebody else's settings."""
 
 COMMANDS: Mapping[str, str] = {
-    "lesson": "Draft a lesson card about the mistake that was just made",
-    "lessons-review": "Confirm, complete or discard drafts of lesson cards",
+    "lesson": "Draft a lesson card about a mistake. Use when the user asks to record one.",
+    "lessons-review": "Confirm or discard drafts of lessons. Use when the user asks to review.",
 }
 """Name → what the agent's menu says of it."""
 _POLICY = "skills/{}/agents/openai.yaml"

@@ -1,0 +1,170 @@
+"""What installers look for: each file is what the code says, and leads where it says."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lessons_kb.version import __version__
+
+ROOT = Path(__file__).parent.parent
+AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli")
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+packages = load("packages")
+FILES = packages.build_packages()
+
+
+def test_every_file_is_what_the_code_says(request):
+    if request.config.getoption("--update"):
+        packages.main([])
+    stale = [
+        path
+        for path, text in FILES.items()
+        if not (ROOT / path).is_file() or (ROOT / path).read_text("utf-8") != text
+    ]
+    assert stale == [], "`python docs/packages.py` writes them anew"
+    folder = ROOT / packages.PLUGINS
+    there = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert there - set(FILES) == set()
+
+
+MANIFESTS = {path: json.loads(text) for path, text in FILES.items() if path.endswith(".json")}
+
+
+def test_each_manifest_names_this_version():
+    versions = {path: data["version"] for path, data in MANIFESTS.items() if "version" in data}
+    schema = {path for path in versions if "/hooks" in path}  # the version of a form, not ours
+    assert {versions[path] for path in set(versions) - schema} == {__version__}
+    assert len(versions) - len(schema) == 9
+
+
+@pytest.mark.parametrize("path", [path for path in MANIFESTS if path.endswith("plugin.json")])
+def test_what_a_manifest_names_is_there(path):
+    """Codex, Claude Code and Cursor count from the folder above that of the manifest."""
+    folder = (ROOT / path).parent
+    folder = folder.parent if folder.name.startswith(".") else folder
+    named = [MANIFESTS[path].get(key) for key in ("skills", "hooks", "mcpServers", "commands")]
+    for one in filter(None, named):
+        assert (folder / one).exists(), one
+
+
+@pytest.mark.parametrize("path", [path for path in MANIFESTS if "marketplace" in path])
+def test_a_marketplace_leads_to_the_plugin(path):
+    (entry,) = MANIFESTS[path]["plugins"]
+    source = entry["source"] if isinstance(entry["source"], str) else entry["source"]["path"]
+    (manifest,) = (ROOT / source).glob(".*-plugin/plugin.json")
+    assert json.loads(manifest.read_text("utf-8"))["name"] == entry["name"]
+
+
+def test_the_neutral_manifest_names_no_schema():
+    assert "$schema" not in MANIFESTS["plugin.json"]
+
+
+def test_the_registry_takes_the_server_for_ours():
+    server, readme = MANIFESTS["server.json"], (ROOT / "README.md").read_text("utf-8")
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert len(server["description"]) <= 100
+    assert f"<!-- mcp-name: {server['name']} -->" in readme
+    (package,) = server["packages"]
+    words = [one["value"] for one in package["packageArguments"]]
+    assert [package["runtimeHint"], *words] == ["uvx", "lessons", "mcp"]
+
+
+def programs(folder, **lines):
+    folder.mkdir(exist_ok=True)
+    for name, line in lines.items():
+        path = folder / name.replace("_", "-")
+        path.write_text(f"#!/bin/sh\n{line}\n")
+        path.chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+
+
+def run(line, environment):
+    done = subprocess.run(
+        ["sh", "-c", line], input="{}", capture_output=True, env=environment, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its lines are for a POSIX shell")
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_hook_runs_what_is_installed_else_fetches_it_else_says_so(agent, tmp_path):
+    hooks = packages.plugin_hooks(agent)
+    lines = []
+    for event in list(hooks)[:2]:
+        (group,) = hooks[event]
+        handler = group.get("hooks", [group])[0]
+        lines.append(handler.get("bash") or handler["command"])
+    start, prompt = lines
+    ours = {"lessons_hook": 'echo "installed $*"', "uvx": 'echo "fetched $*"'}
+    both = programs(tmp_path / "both", **ours)
+    assert run(prompt, both) == f"installed {agent}"
+    fetching = programs(tmp_path / "uv", uvx=ours["uvx"])
+    assert run(prompt, fetching) == f"fetched -q --from lessons-kb lessons-hook {agent}"
+    neither = programs(tmp_path / "none")
+    assert run(prompt, neither) in ("", "{}")
+    if agent != "cursor":  # it shows no line
+        assert "Lessons are off" in json.dumps(json.loads(run(start, neither)))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its line is for a POSIX shell")
+def test_the_server_of_a_plugin_is_the_installed_one_else_fetched(tmp_path):
+    fetched = 'echo "fetched $*"'
+    for name, line, expected in (
+        ("whole", "echo installed", "installed"),
+        ("bare", "exit 2", "fetched -q --from lessons-kb[mcp] lessons mcp"),
+    ):
+        environment = programs(tmp_path / name, lessons=line, uvx=fetched)
+        assert run(packages.START_SERVER, environment) == expected
+    assert run(packages.START_SERVER, programs(tmp_path / "none", uvx=fetched)) == (
+        "fetched -q --from lessons-kb[mcp] lessons mcp"
+    )
+
+
+def test_the_bundles_hold_what_their_clients_open(tmp_path):
+    bundle, extension = packages.write_bundles(tmp_path)
+    with zipfile.ZipFile(bundle) as file:
+        manifest = json.loads(file.read("manifest.json"))
+        assert manifest["server"]["entry_point"] in file.namelist()
+        compile(file.read(manifest["server"]["entry_point"]), "server.py", "exec")
+        assert f"lessons-kb[mcp]=={__version__}" in file.read("pyproject.toml").decode()
+    assert (manifest["manifest_version"], manifest["server"]["type"]) == ("0.4", "uv")
+    with tarfile.open(extension) as tar:
+        assert {"gemini-extension.json", "hooks/hooks.json"} < set(tar.getnames())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX path")
+def test_the_bundle_starts_the_server(tmp_path):
+    (tmp_path / "server.py").write_text(packages.mcp_bundle()["server.py"])
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    done = subprocess.run(
+        [sys.executable, "server.py"], cwd=tmp_path, input=json.dumps(hello) + "\n",
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["result"]["serverInfo"]["name"] == "lessons", done.stderr
