@@ -115,12 +115,18 @@ def test_a_hook_runs_what_is_installed_else_fetches_it_else_says_so(agent, tmp_p
     ours = {"lessons_hook": 'echo "installed $*"', "uvx": 'echo "fetched $*"'}
     both = programs(tmp_path / "both", **ours)
     assert run(prompt, both) == f"installed {agent}"
-    fetching = programs(tmp_path / "uv", uvx=ours["uvx"])
-    assert run(prompt, fetching) == f"fetched -q --from lessons-kb lessons-hook {agent}"
+    wanted = f"--from lessons-kb=={__version__} lessons-hook {agent}"
+    known = programs(tmp_path / "known", uvx=ours["uvx"])
+    assert run(prompt, known) == f"fetched -q --offline {wanted}"
+    unknown = programs(tmp_path / "unknown", uvx=f'[ "$2" != --offline ] && {ours["uvx"]}')
+    assert run(prompt, unknown) == f"fetched -q {wanted}"
     neither = programs(tmp_path / "none")
     assert run(prompt, neither) in ("", "{}")
     if agent != "cursor":  # it shows no line
         assert "Lessons are off" in json.dumps(json.loads(run(start, neither)))
+
+
+FETCHED_SERVER = f"fetched -q --from lessons-kb[mcp]=={__version__} lessons mcp"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="its line is for a POSIX shell")
@@ -128,13 +134,11 @@ def test_the_server_of_a_plugin_is_the_installed_one_else_fetched(tmp_path):
     fetched = 'echo "fetched $*"'
     for name, line, expected in (
         ("whole", "echo installed", "installed"),
-        ("bare", "exit 2", "fetched -q --from lessons-kb[mcp] lessons mcp"),
+        ("bare", "exit 2", FETCHED_SERVER),
     ):
         environment = programs(tmp_path / name, lessons=line, uvx=fetched)
         assert run(packages.START_SERVER, environment) == expected
-    assert run(packages.START_SERVER, programs(tmp_path / "none", uvx=fetched)) == (
-        "fetched -q --from lessons-kb[mcp] lessons mcp"
-    )
+    assert run(packages.START_SERVER, programs(tmp_path / "none", uvx=fetched)) == (FETCHED_SERVER)
 
 
 def test_the_bundles_hold_what_their_clients_open(tmp_path):
