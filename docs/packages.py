@@ -116,6 +116,13 @@ def build_packages() -> dict[str, str]:
         f"{cursor}/.cursor-plugin/plugin.json": {**facts, "displayName": "Lessons"},
         f"{cursor}/hooks/hooks.json": {"version": 1, "hooks": plugin_hooks("cursor")},
         f"{cursor}/mcp.json": servers,
+        # Copilot CLI would take Claude Code's otherwise.
+        ".github/plugin/marketplace.json": {
+            "name": MARKET,
+            "owner": AUTHOR,
+            "metadata": {"description": ABOUT, "version": __version__},
+            "plugins": [{**entry, "source": f"./{copilot}"}],
+        },
         # No "$schema": with one, Codex cuts skills at 8,000 bytes.
         "plugin.json": {
             **facts,
@@ -123,7 +130,7 @@ def build_packages() -> dict[str, str]:
             "hooks": f"./{copilot}/hooks.json",
             "mcpServers": f"./{copilot}/.mcp.json",
         },
-        f"{copilot}/plugin.json": {**facts, "hooks": "hooks.json", "mcpServers": ".mcp.json"},
+        f"{copilot}/plugin.json": {**facts, "skills": "skills/", "hooks": "hooks.json", "mcpServers": ".mcp.json"},
         f"{copilot}/hooks.json": {"version": 1, "hooks": plugin_hooks("copilot-cli")},
         f"{copilot}/.mcp.json": {"mcpServers": {NAME: {"type": "local", "tools": ["*"], **server}}},
         "server.json": {
