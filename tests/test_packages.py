@@ -67,7 +67,10 @@ def test_what_a_manifest_names_is_there(path):
 def test_a_marketplace_leads_to_the_plugin(path):
     (entry,) = MANIFESTS[path]["plugins"]
     source = entry["source"] if isinstance(entry["source"], str) else entry["source"]["path"]
-    (manifest,) = [*(ROOT / source).glob(".*-plugin/plugin.json"), *(ROOT / source).glob("plugin.json")]
+    (manifest,) = [
+        *(ROOT / source).glob(".*-plugin/plugin.json"),
+        *(ROOT / source).glob("plugin.json"),
+    ]
     assert json.loads(manifest.read_text("utf-8"))["name"] == entry["name"]
 
 

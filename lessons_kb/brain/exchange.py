@@ -53,7 +53,7 @@ NAMES = {
 }
 """Source → what it is called in a message."""
 
-_KNOWN = (
+RULES = (
     *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
     *(".cursor/rules", ".github/copilot-instructions.md", ".github/instructions"),
 )
@@ -72,7 +72,7 @@ def find_files(path: str) -> list[str]:
     """
     if not os.path.isdir(path):
         return [path]
-    known = [one for name in _KNOWN if os.path.exists(one := os.path.join(path, name))]
+    known = [one for name in RULES if os.path.exists(one := os.path.join(path, name))]
     found = [one for one in known if os.path.isfile(one)]
     for folder in filter(os.path.isdir, known or [path]):
         names = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))

@@ -69,7 +69,7 @@ def init(folder: str | None = None, user: bool = False) -> None:
     nearest = next(iter(look(os.curdir).trusted), "") == root
     named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
     first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
-    say(f"next: {first}`lessons install --all` connects your agents")
+    say(f"next: {first}`lessons setup` connects your agents")
 
 
 def _choose(folder: str | None) -> str:

@@ -252,7 +252,7 @@ COMMANDS = (
         "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
         "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
         "import galangal mistakes.db; import transcript session.jsonl; eval eval.jsonl; mcp; lsp; "
-        "install git --dry-run "
+        "install git --dry-run; setup; setup --undo --yes "
     ),
     *[
         (do, one, "--scope", "project", "--shared")
