@@ -19,8 +19,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
+import typer  # noqa: E402
+from typer._completion_shared import get_completion_script  # noqa: E402
+
 from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
 from lessons_kb.agents.install.settings_files import build_commands, build_hooks  # noqa: E402
+from lessons_kb.cli.main import COMMANDS as COMMAND_NAMES  # noqa: E402
+from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.version import __version__  # noqa: E402
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -130,7 +135,12 @@ def build_packages() -> dict[str, str]:
             "hooks": f"./{copilot}/hooks.json",
             "mcpServers": f"./{copilot}/.mcp.json",
         },
-        f"{copilot}/plugin.json": {**facts, "skills": "skills/", "hooks": "hooks.json", "mcpServers": ".mcp.json"},
+        f"{copilot}/plugin.json": {
+            **facts,
+            "skills": "skills/",
+            "hooks": "hooks.json",
+            "mcpServers": ".mcp.json",
+        },
         f"{copilot}/hooks.json": {"version": 1, "hooks": plugin_hooks("copilot-cli")},
         f"{copilot}/.mcp.json": {"mcpServers": {NAME: {"type": "local", "tools": ["*"], **server}}},
         "server.json": {
@@ -162,7 +172,7 @@ def build_packages() -> dict[str, str]:
     for agent in (*COMMANDS, "copilot-cli"):
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)
-    return files
+    return files | shell_files()
 
 
 START_SERVER = (
@@ -228,6 +238,30 @@ def plugin_readme(agent: str) -> str:
 It runs `lessons-hook` and `lessons` where they are on the PATH, else `uvx --from {PACKAGE}`.
 It works offline from then on: no model, no API key, no telemetry. See [{PACKAGE}]({REPOSITORY}).
 """
+
+
+def shell_files() -> dict[str, str]:
+    """Return the manual page and the completion of each shell, which a wheel puts in `share/`."""
+    group = typer.main.get_command(app)
+    context = group.context_class(group, info_name="lessons", terminal_width=78)
+    parts = [f'.TH LESSONS 1 "" "lessons-kb {__version__}"', ".SH NAME", f"lessons \\- {ABOUT}"]
+    texts = {"DESCRIPTION": group.get_help(context)}
+    for name in sorted(COMMAND_NAMES):
+        command = group.get_command(context, name)
+        inner = command.context_class(command, info_name=name, parent=context, terminal_width=78)
+        if not command.hidden:
+            texts[f"lessons {name}"] = command.get_help(inner)
+    for heading, text in texts.items():
+        lines = text.replace("\\", "\\e").replace("-", "\\-").split("\n")
+        quoted = (f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
+        parts += [f'.SH "{heading}"', ".nf", *(line.rstrip() for line in quoted), ".fi"]
+    files = {"lessons.1": "\n".join(parts) + "\n"}
+    for shell, name in {"bash": "lessons.bash", "zsh": "_lessons", "fish": "lessons.fish"}.items():
+        script = get_completion_script(
+            prog_name="lessons", complete_var="_LESSONS_COMPLETE", shell=shell
+        )
+        files[name] = script.strip() + "\n"
+    return {f"templates/shell/{name}": text for name, text in files.items()}
 
 
 def write_bundles(folder: Path) -> list[Path]:
