@@ -275,6 +275,28 @@ _ROWS = (
         project_note="Gemini CLI asks for approval when the hooks of a project change.",
     ),
     Agent(
+        # As of 0.24: context of PreToolUse never arrives, a refusal does with its reason.
+        name="qwen-code",
+        events=_CLAUDE_EVENTS,
+        context=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+        lines=("Stop",),
+        refuse=("PreToolUse",),
+        project=("QWEN_PROJECT_DIR",),
+        within=0.02,
+        begins="",
+        program="qwen",
+        folder="{home}/.qwen",
+        project_folder=".qwen",
+        hooks_file="settings.json",
+        handler=_pairs("name=EVENT_NAME type=command command=LINE timeout=SECONDS"),
+        server="settings.json mcpServers",
+        command_file=_MARKDOWN,
+        layout="described",
+        arguments="{{args}}",
+        notes="Restart Qwen Code: it reads its settings when it starts.",
+        project_note="Qwen Code runs the hooks of a project only in folders that it trusts.",
+    ),
+    Agent(
         name="opencode",
         # The names are those of the events our plugin sends; it adds what they carry.
         events=_pairs(
