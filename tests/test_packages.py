@@ -4,13 +4,16 @@ import importlib.util
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lessons_kb.version import __version__
 
@@ -175,3 +178,52 @@ def test_the_bundle_starts_the_server(tmp_path):
     )  # fmt: skip
     answer = json.loads(done.stdout.splitlines()[0])
     assert answer["result"]["serverInfo"]["name"] == "lessons", done.stderr
+
+
+def test_the_extension_for_an_editor_is_of_this_version():
+    manifest = json.loads((ROOT / "templates" / "vscode" / "package.json").read_text("utf-8"))
+    assert manifest["version"] == __version__
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_scripts_that_exist_and_actions_by_their_hash(path):
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    for step in steps:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"a@{'0' * 40}"))
+        for script in re.findall(r"bash (\.ci/\w+)", step.get("run", "")):
+            assert (ROOT / script).is_file()
+        if sys.platform != "win32":
+            subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=True)
+
+
+def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path, monkeypatch):
+    lines = (ROOT / "docs" / "container" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    words = [json.loads(line) for line in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", lines)]
+    health, (program,), command = words
+    assert (program, command[0]) == ("lessons", "serve")
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = str(one.getsockname()[1])
+    environment = {**os.environ, "HOME": str(tmp_path), "LESSONS_STATE_HOME": str(tmp_path / "s")}
+    started = {"cwd": tmp_path, "env": environment, "text": True}
+    run = [sys.executable, "-m", "lessons_kb"]
+    subprocess.run([*run, "init", "brain"], check=True, capture_output=True, **started)
+    token = [*run, "--brain", "brain", "serve", "token", "add", "ann"]
+    subprocess.run(token, check=True, capture_output=True, **started)
+    served = [port if word == "8766" else word for word in command]
+    served = [word.replace("/data/", f"{tmp_path}/") for word in served]
+    server = subprocess.Popen([*run, *served], stderr=subprocess.PIPE, **started)
+    try:
+        check = [sys.executable, *health[1:]]
+        check[-1] = check[-1].replace("8766", port)
+        until = time.monotonic() + 60
+        while (done := subprocess.run(check, capture_output=True)).returncode:
+            assert time.monotonic() < until, done.stderr
+            assert server.poll() is None, server.stderr.read()
+    finally:
+        server.terminate()
+        server.communicate()

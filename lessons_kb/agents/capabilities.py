@@ -99,6 +99,8 @@ class Agent:
     """What every payload of its hooks has, where these can call a tool of a running server."""
     mcp_lacks: tuple[str, ...] = ()
     """Fields of single events that its payloads do not have: it would drop the call."""
+    plugin: str = ""
+    """Where the manifest of our plugin is once the agent has installed it, a glob in its folder."""
     server: str
     """The file that lists its MCP servers, and the keys that lead to them."""
     project_server: str = ""
@@ -195,6 +197,7 @@ _ROWS = (
         project_folder=".claude",
         hooks_file="settings.json",
         personal_file="settings.local.json",
+        plugin="plugins/cache/*/lessons/*/.claude-plugin/plugin.json",
         matchers={
             "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
@@ -229,6 +232,7 @@ _ROWS = (
         program="codex",
         folder="{CODEX_HOME:{home}/.codex}",
         project_folder=".codex",
+        plugin="plugins/cache/*/lessons/*/.codex-plugin/plugin.json",
         hooks_file="hooks.json",
         matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
         handler=_CALL,
@@ -264,6 +268,7 @@ _ROWS = (
         program="gemini",
         folder="{home}/.gemini",
         project_folder=".gemini",
+        plugin="extensions/lessons/gemini-extension.json",
         hooks_file="settings.json",
         matchers={"BeforeTool": "replace|write_file|run_shell_command"},
         handler=_pairs("name=EVENT_NAME type=command command=HARMLESS timeout=MILLISECONDS"),
@@ -367,6 +372,7 @@ _ROWS = (
         within=0.3,
         program="copilot",
         folder="{COPILOT_HOME:{home}/.copilot}",
+        plugin="installed-plugins/*/lessons/plugin.json",
         project_folder=".github",
         hooks_file="hooks/lessons.json",
         marks={"version": 1},
