@@ -168,7 +168,13 @@ def build_packages() -> dict[str, str]:
             ],
         },
     }
+    # By its documents: no hooks, for what they send was not seen.
+    antigravity = f"{PLUGINS}/antigravity"
+    data[f"{antigravity}/plugin.json"] = facts
+    data[f"{antigravity}/mcp_config.json"] = servers
     files = {path: json.dumps(value, indent=2) + "\n" for path, value in data.items()}
+    for path, text in plugin_commands("copilot-cli"):
+        files[f"{antigravity}/{path}"] = text.replace("copilot-cli", "antigravity")
     for agent in (*COMMANDS, "copilot-cli"):
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)

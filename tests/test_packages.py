@@ -53,7 +53,7 @@ def test_each_manifest_names_this_version():
     versions = {path: data["version"] for path, data in MANIFESTS.items() if "version" in data}
     schema = {path for path in versions if "/hooks" in path}  # the version of a form, not ours
     assert {versions[path] for path in set(versions) - schema} == {__version__}
-    assert len(versions) - len(schema) == 9
+    assert len(versions) - len(schema) >= 9
 
 
 @pytest.mark.parametrize("path", [path for path in MANIFESTS if path.endswith("plugin.json")])
@@ -210,7 +210,7 @@ def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path, m
         port = str(one.getsockname()[1])
     environment = {**os.environ, "HOME": str(tmp_path), "LESSONS_STATE_HOME": str(tmp_path / "s")}
     started = {"cwd": tmp_path, "env": environment, "text": True}
-    run = [sys.executable, "-m", "lessons_kb"]
+    run = [sys.executable, "-m", "lessons_kb.cli.main"]
     subprocess.run([*run, "init", "brain"], check=True, capture_output=True, **started)
     token = [*run, "--brain", "brain", "serve", "token", "add", "ann"]
     subprocess.run(token, check=True, capture_output=True, **started)
