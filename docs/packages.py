@@ -142,7 +142,7 @@ def build_packages() -> dict[str, str]:
             "mcpServers": ".mcp.json",
         },
         f"{copilot}/hooks.json": {"version": 1, "hooks": plugin_hooks("copilot-cli")},
-        f"{copilot}/.mcp.json": {"mcpServers": {NAME: {"type": "local", "tools": ["*"], **server}}},
+        f"{copilot}/.mcp.json": {"mcpServers": {NAME: {"type": "stdio", "tools": ["*"], **server}}},
         "server.json": {
             "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
             "name": REGISTERED,
@@ -174,7 +174,9 @@ def build_packages() -> dict[str, str]:
     data[f"{antigravity}/mcp_config.json"] = servers
     files = {path: json.dumps(value, indent=2) + "\n" for path, value in data.items()}
     for path, text in plugin_commands("copilot-cli"):
-        files[f"{antigravity}/{path}"] = text.replace("copilot-cli", "antigravity")
+        files[f"{antigravity}/{path}"] = text.replace(
+            "`lessons install copilot-cli` once more", "restart Antigravity"
+        )
     for agent in (*COMMANDS, "copilot-cli"):
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)
