@@ -32,6 +32,7 @@ _WORK = {
     "tables": "make the gate's data files from clones of public repositories",
     "redaction": "make the table of vendors' secrets; false alarms on code, and time",
     "detect": "patterns learnt from fixes, beside a linter's verdict on other projects",
+    "trial": "a trial with language models as the agents: what its kept results say",
     "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
 }
 

@@ -1,14 +1,15 @@
 """What readers open: the tiers of the prompt in the eyes of language models.
 
-A reader is shown what an agent would be shown, and says of each prompt which cards it would open.
-Two sets a brain: *catalogue*, the titles of all cards and nothing else; *hook*, the titles that a
-session starts with by default, and with each prompt the block and the offer that the hook adds.
-Own prompts are those that an author wrote for single cards, foreign ones were typed in other
-projects; they are mixed. Of skills the foreign prompts are those that look alike.
+A reader is shown what an agent would be shown, and says of each prompt which cards it would open:
+the titles that a session starts with by default, the file of all titles where the agent is told to
+read it, and with each prompt the block and the offer that the hook adds. Own prompts are those that
+an author wrote for single cards, foreign ones were typed in other projects; they are mixed. Of
+skills the foreign prompts are those that look alike. (The sets *catalogue* that are kept showed
+nothing but the titles of all cards.)
 
 ``--write FOLDER`` writes what readers are shown, ``FOLDER/SET/prompt-K.md``, and the key beside the
-sets' folders. A reader's answer to a file is ``FOLDER/SET/answer-K-READER.jsonl``; ``--collect
-FOLDER`` keeps the choices in ``judged/SET.jsonl``, prompts and cards by their hashes. Without
+sets' folders. What a reader answers to a file is ``FOLDER/SET/answers-READER-K.jsonl``; ``--collect
+FOLDER`` keeps the choices in ``judged/hook-SET.jsonl``, prompts and cards by their hashes. Without
 either, figures are printed from what is kept: no model is asked.
 """
 
@@ -17,7 +18,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import re
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from pathlib import Path
@@ -27,12 +30,11 @@ from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.real_prompts import BRAINS, read_real
-from lessons_kb.brain.session_titles import build_titles, format_titles, is_whole, order_by_use
-from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.brain.session_titles import Access, build_titles, is_whole
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from lessons_kb import Brain
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 Own = tuple[str, list[str]]
 """A prompt and the ids of the cards that are right for it."""
 JUDGED = HERE / "judged"
-KINDS = ("catalogue", "hook")
 SKILLS = "skills"
 _MOST_ITEMS = 40
 _LONGEST = 1_500
@@ -49,7 +50,7 @@ _UNLIMITED = 1_000_000
 """Tokens of a catalogue, beside what the settings allow."""
 _HEADERS = (
     "set", "readers", "own", "given", "or opened", "right of opened", "foreign", "given a card",
-    "opened one",
+    "shown a title", "opened one",
 )  # fmt: skip
 _INSTRUCTIONS = """\
 You are a coding agent. When your session began, you were given this list of lessons, notes on
@@ -58,18 +59,24 @@ mistakes that were made in this repository before:
 ~~~~
 {catalogue}
 ~~~~
-
+{read}
 Below are {count} prompts. Each is the first prompt of a session of its own; judge it by itself.
-{added}Say for each which files of lessons you would open before you change anything: those that
-concern the task, none where none does. Do not use tools and open nothing; answer from what stands
-here. Answer with one line of JSON for each prompt, in their order, and nothing else:
-
-{{"item": 1, "open": ["path/of/a/lesson.md"]}}
-{{"item": 2, "open": []}}
-"""
-_ADDED = """\
 Where something was added to your context with the prompt, it stands below it; a lesson that is in
-[ACTIVE LESSONS] is before you already and need not be opened.
+[ACTIVE LESSONS] is before you already and need not be opened. Do what the texts ask of you: say for
+each prompt which files of lessons you would open before you change anything, none where none is to
+be opened. Do not use tools to look anything up and open nothing; answer from what stands here.
+Answer with one line of JSON for each prompt, in their order, and nothing else; name each file with
+its folder, or, of a lesson of which only the title is listed, its whole title:
+
+{{"item": {first}, "open": ["folder/of/a/lesson.md"]}}
+{{"item": {second}, "open": []}}
+"""
+_FILE_READ = """
+You were told to read a file, and have read it. This stands in it:
+
+~~~~
+{}
+~~~~
 """
 
 
@@ -90,7 +97,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return figures
 
 
-_SHARES = ("given", "reached", "right_of_opened", "foreign_given", "foreign_opened")
+_SHARES = (
+    "given", "reached", "right_of_opened", "foreign_given", "foreign_titled", "foreign_opened",
+)  # fmt: skip
 
 
 def summarise(judged: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -115,12 +124,13 @@ def summarise(judged: Sequence[dict[str, Any]]) -> dict[str, float]:
         "reached": share(set(one["expected"]) & set(one["given"] + one["open"]) for one in own),
         "right_of_opened": share(card in expected for card, expected in opened),
         "foreign_given": share(one["given"] for one in foreign),
+        "foreign_titled": share(one["offered"] for one in foreign),
         "foreign_opened": share(one["open"] for one in foreign),
     }
 
 
 def _write(name: str, folder: Path, seed: int) -> None:
-    """Write both sets of a brain, the same prompts in the same order in each."""
+    """Write what readers are shown of a brain, and the key to it."""
     rng = random.Random(f"{name} {seed}")
     source, own, foreign = _read_skills(rng) if name == SKILLS else _read_lessons(name, rng)
     items = [(text[:_LONGEST], cards) for text, cards in [*own, *((text, []) for text in foreign)]]
@@ -129,8 +139,7 @@ def _write(name: str, folder: Path, seed: int) -> None:
         copy = Path(place) / name
         shutil.copytree(source, copy)
         with open_indexed(copy) as brain:
-            for kind in KINDS:
-                _write_set(brain, kind, f"{kind}-{name}", folder, items)
+            _write_set(brain, name.removeprefix("brain-"), folder, items)
 
 
 def _read_lessons(name: str, rng: random.Random) -> tuple[Path, list[Own], list[str]]:
@@ -155,75 +164,87 @@ def _read_skills(rng: random.Random) -> tuple[Path, list[Own], list[str]]:
 
 
 def _write_set(
-    brain: Brain, kind: str, name: str, folder: Path, items: Sequence[tuple[str, list[str]]]
+    brain: Brain, name: str, folder: Path, items: Sequence[tuple[str, list[str]]]
 ) -> None:
-    hooked = kind == "hook"
-    if hooked:
-        catalogue = build_titles(brain, brain.directory, outside=False, most=_UNLIMITED)
-    else:
-        catalogue = _list_all(brain)
+    (layer,) = brain.layers
+    titles = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED))
+    cards = {one.path: one.title for one in titles}
+    items = [one for one in items if cards.keys() >= set(one[1])]  # others are archived
+    catalogue = build_titles(brain, Access(directory=brain.directory), most=_UNLIMITED)
+    read = ""
+    if file := re.search(r"read (\S+) once, which", catalogue):
+        read = _FILE_READ.format(Path(brain.directory, file[1]).read_text(encoding="utf-8").strip())
+        catalogue = catalogue.replace(file[1], ".lessons/titles.md")  # its name is random
     shown, key = [], []
-    for text, expected in items:
+    for number, (text, expected) in enumerate(items, 1):
         block = brain.preflight(text, context=False, remember=False, titled=is_whole(catalogue))
-        given = [hit.card.id for hit in block.lessons] if hooked else []
-        offered = [hit.card.id for hit in block.offered] if hooked else []
-        added = (
-            f"\n\nAdded to your context:\n\n~~~~\n{block.text}\n~~~~" if given or offered else ""
-        )
-        shown.append(f"~~~~\n{text}\n~~~~{added}")
+        added = f"\n\nAdded to your context:\n\n~~~~\n{block.text}\n~~~~" if block.text else ""
+        shown.append(f"## Prompt {number}\n\n~~~~\n{text}\n~~~~{added}\n")
         key.append(
             {
+                "item": number,
                 "prompt": hashlib.sha256(text.encode()).hexdigest()[:16],
                 "expected": expected,
-                "given": given,
-                "offered": offered,
+                "given": [hit.card.id for hit in block.lessons],
+                "offered": [hit.card.id for hit in block.offered],
             }
         )
     (folder / name).mkdir(parents=True, exist_ok=True)
-    files = -(-len(shown) // _MOST_ITEMS)
-    for number in range(files):
-        part = shown[number::files]
+    size = -(-len(shown) // -(-len(shown) // _MOST_ITEMS))
+    for place, start in enumerate(range(0, len(shown), size), 1):
+        part = shown[start : start + size]
         head = _INSTRUCTIONS.format(
-            catalogue=catalogue, count=len(part), added=_ADDED if hooked else ""
+            catalogue=catalogue, read=read, count=len(part), first=start + 1, second=start + 2
         )
-        parts = [f"## Prompt {item}\n\n{text}\n" for item, text in enumerate(part, 1)]
-        text = "\n".join([head, *parts])
-        (folder / name / f"prompt-{number + 1}.md").write_text(text, encoding="utf-8")
-    rows = [
-        {"file": number + 1, "item": item, **one}
-        for number in range(files)
-        for item, one in enumerate(key[number::files], 1)
-    ]
-    _dump(folder / f"{name}.key.jsonl", rows)
-
-
-def _list_all(brain: Brain) -> str:
-    """Return all titles, whatever they cost."""
-    (layer,) = brain.layers
-    found = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED, paths=()))
-    titles = order_by_use({one.path: (one, 0) for one in found})
-    return format_titles(titles, total=len(titles), budget=_UNLIMITED, counter=estimate_tokens)
+        text = "\n".join([head, *part])
+        (folder / name / f"prompt-{place}.md").write_text(text, encoding="utf-8")
+    _dump(folder / f"{name}.key.jsonl", [{"cards": cards}, *key])
 
 
 def _collect(folder: Path) -> None:
-    """Keep the choices of all answers of a folder, in the order of sets, readers and prompts."""
-    for key in sorted(folder.glob("*.key.jsonl")):
-        name = key.name.removesuffix(".key.jsonl")
-        items: dict[int, dict[int, dict[str, Any]]] = defaultdict(dict)
-        for row in _read(key):
-            items[row.pop("file")][row.pop("item")] = row
+    """Keep the choices of all answers of a folder, in the order of sets, readers and prompts.
+
+    A reader that answered only some of a file's items opened nothing with the others.
+    """
+    for file in sorted(folder.glob("*.key.jsonl")):
+        name = file.name.removesuffix(".key.jsonl")
+        cards, *key = _read(file)
+        items = {row.pop("item"): row for row in key}
+        chosen: dict[str, dict[int, list[str]]] = defaultdict(dict)
+        for answer in sorted((folder / name).glob("answers-*.jsonl")):
+            _answers, reader, _number = answer.stem.split("-", 2)
+            for row in _read(answer):
+                if row["item"] not in items:
+                    raise DataError(f"{answer}: item {row['item']} was not asked")
+                chosen[reader][row["item"]] = [_name(one, cards["cards"]) for one in row["open"]]
         judged = []
-        for answer in sorted((folder / name).glob("answer-*.jsonl")):
-            _answer, number, reader = answer.stem.split("-", 2)
-            asked = items[int(number)]
-            chosen = {row["item"]: row["open"] for row in _read(answer)}
-            if chosen.keys() != asked.keys():
-                raise DataError(f"{answer}: answers other items than prompt-{number}.md asks")
-            rows = ({"reader": reader, **asked[n], "open": chosen[n]} for n in sorted(asked))
-            judged += [{key: _hide(value) for key, value in row.items()} for row in rows]
+        for reader, rows in chosen.items():
+            if missing := sorted(items.keys() - rows.keys()):
+                print(f"{name}: reader {reader} did not answer {missing}", file=sys.stderr)
+            judged += [
+                {"reader": reader, **items[number], "open": rows.get(number, [])}
+                for number in sorted(items)
+            ]
         if judged:
             JUDGED.mkdir(exist_ok=True)
-            _dump(JUDGED / f"{name}.jsonl", judged)
+            hidden = [{key: _hide(value) for key, value in row.items()} for row in judged]
+            _dump(JUDGED / f"hook-{name}.jsonl", hidden)
+
+
+def _name(opened: str, cards: Mapping[str, str]) -> str:
+    """Return the card that a reader means by its title or the end of its path, else what it said."""
+    end, words = opened.strip("`./ ").removesuffix(".md"), _squeeze(opened)
+    fitting = [card for card in cards if f"/{card}".endswith(f"/{end}.md")]
+    if not fitting:
+        titled = [card for card in cards if words.endswith(_squeeze(cards[card]) or " ")]
+        longest = max((len(cards[card]) for card in titled), default=0)
+        fitting = [card for card in titled if len(cards[card]) == longest]
+    below = [card for card in fitting if opened.startswith(card.rpartition("/")[0])]
+    return (below or [opened])[0] if len(fitting) != 1 else fitting[0]
+
+
+def _squeeze(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _hide(value: Any) -> Any:
@@ -234,8 +255,8 @@ def _hide(value: Any) -> Any:
 
 
 def _read(file: Path) -> list[dict[str, Any]]:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    lines = map(str.strip, file.read_text(encoding="utf-8").splitlines())
+    return [json.loads(line.rstrip(",")) for line in lines if line.startswith("{")]
 
 
 def _dump(file: Path, rows: Iterable[dict[str, Any]]) -> None:

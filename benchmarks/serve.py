@@ -55,15 +55,15 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 pass
             with ExitStack() as stack:
                 server = _Server(stack, folder, size, options)
-                most += [server.measure_most(route) for route in _ROUTES]
-                at_rates += [server.measure_rate(rate) for rate in RATES]
-    about = f"{WORKERS} workers, {os.cpu_count()} cores"
-    for title, headers, rows in (
-        (f"{CLIENTS} requests at once, {about}", _HEADERS, most),
-        (f"match at fixed rates, {about}", _AT_RATES, at_rates),
-    ):
-        cells = [[str(row[key]) for key in headers] for row in rows]
-        report.print_table(title, headers, cells)
+                most += (asked := [server.measure_most(route) for route in _ROUTES])
+                at_rates += (sent := [server.measure_rate(rate) for rate in RATES])
+            about = f"{size:,} cards, {WORKERS} workers, {os.cpu_count()} cores"
+            for title, headers, rows in (
+                (f"{CLIENTS} requests at once, {about}", _HEADERS, asked),
+                (f"match at fixed rates, {about}", _AT_RATES, sent),
+            ):
+                cells = [[str(row[key]) for key in headers] for row in rows]
+                report.print_table(title, headers, cells)
     return {"most": most, "at_rates": at_rates}
 
 

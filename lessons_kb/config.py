@@ -110,6 +110,8 @@ class HookSettings:
     """Tell the user in one line which lessons were given."""
     catalogue_tokens: int = 1000
     """Tokens that the cards' titles may take at the start of a session; 0 = none are given."""
+    catalogue_file_tokens: int = 8000
+    """Tokens of the file that lists the titles of a brain that does not fit; 0 = there is none."""
     offers: bool = True
     """Name lessons that may concern a prompt by title, for the agent to open."""
     during_turn: bool = True
@@ -217,6 +219,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "preflight.reinject_after": (0, 1_000_000),
     "preflight.model_context": (0, 100_000_000),
     "hooks.catalogue_tokens": (0, 8_000),
+    "hooks.catalogue_file_tokens": (0, 25_000),
     "ranking.max_terms": (1, 1_000),
     "index.max_files": (1, 10_000_000),
     "index.max_file_bytes": (1, 100_000_000),

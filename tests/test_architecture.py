@@ -158,6 +158,7 @@ STARTS_PROCESSES = {
 """How many calls start a process, and what ends it."""
 
 
+@pytest.mark.slow
 def test_every_process_has_an_end():
     found = {}
     for path, name in zip(FILES, NAMES, strict=True):
@@ -234,6 +235,7 @@ def is_one_of(name: str, modules: Collection[str]) -> bool:
     return any(f"{name}.".startswith(f"{module}.") for module in modules)
 
 
+@pytest.mark.slow
 def test_imports_stand_at_the_top_but_those_of_heavy_packages() -> None:
     trees = {path.relative_to(PACKAGE.parent).as_posix(): tree(path) for path in FILES}
     begins = {
@@ -257,6 +259,7 @@ def test_imports_stand_at_the_top_but_those_of_heavy_packages() -> None:
     assert set(late) == set(LATE), late
 
 
+@pytest.mark.slow
 def test_the_table_of_heavy_packages_is_about_what_is_imported() -> None:
     names = {name for path in FILES for name in names_imported(ast.walk(tree(path)))}
     assert not {one for one in ON_FIRST_USE if not any(is_one_of(n, {one}) for n in names)}

@@ -97,6 +97,15 @@ def test_the_tools_say_truly_what_they_do(workspace):
     assert len(INSTRUCTIONS) <= 512
 
 
+def test_what_hooks_have_given_is_not_asked_for_once_more():
+    """An obedient model would spend a request on what stands in its context already."""
+    before, _, call = INSTRUCTIONS.partition("call lessons_preflight")
+    assert before.endswith(
+        "Where no hook has put [LESSON_TITLES] or [ACTIVE LESSONS] into your context, "
+    )
+    assert call.startswith(" with the user's prompt ")
+
+
 def test_reading_tools_leave_the_brain_as_it_is(call, brain):
     def files():
         return {str(p): p.read_bytes() for p in brain.rglob("*.md")}

@@ -54,6 +54,8 @@ class Agent:
     tokens: int = 3_200
     reads_outside: bool = False
     """Files outside the session's folder are read without asking the user."""
+    reads_ignored: bool = True
+    """Files that git ignores are read as others are."""
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
     lasting: bool = True
@@ -265,6 +267,7 @@ _ROWS = (
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
         rewritten=b'{"$set":{"messages":',
+        reads_ignored=False,
         program="gemini",
         folder="{home}/.gemini",
         project_folder=".gemini",

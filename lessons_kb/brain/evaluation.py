@@ -15,6 +15,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import HIT_LIMIT
 from lessons_kb.brain.refresh import BATCH, Refresh
 from lessons_kb.brain.search_index import digest_files
+from lessons_kb.brain.session_titles import Access, find_card, find_listed
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import KINDS, NOTE, Card
@@ -80,11 +81,12 @@ def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None =
     own = brain.layers[0].settings.index.engine
     names = _Names(brain)
     expected = [names.resolve(prompt) for prompt in labelled]
+    listed = names.find_listed()
     engines, faults = {}, {}
     for name in LOCAL_ENGINES if engine == ALL_ENGINES else (engine or own,):
         with _with_engine(brain, name) as asked:
             answers = [
-                _ask(asked, prompt, ids, names)
+                _ask(asked, prompt, ids, names, listed)
                 for prompt, ids in zip(labelled, expected, strict=True)
             ]
         engines[name] = summarise([outcome for outcome, _faults in answers])
@@ -93,7 +95,11 @@ def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None =
 
 
 def _ask(
-    brain: Brain, prompt: Labelled, expected: tuple[str, ...], names: _Names
+    brain: Brain,
+    prompt: Labelled,
+    expected: tuple[str, ...],
+    names: _Names,
+    listed: frozenset[str],
 ) -> tuple[PromptOutcome, list[Fault]]:
     query = prompt.query
     began = time.perf_counter()
@@ -105,10 +111,13 @@ def _ask(
         expected=expected,
         ranked=tuple(names.of(hit.card) for hit in ranked),
         injected=tuple(names.of(hit.card) for hit in block.lessons),
+        offered=tuple(names.of(hit.card) for hit in block.offered),
+        listed=listed,
         tokens=block.tokens,
         milliseconds=seconds * 1000,
     )
-    reasons = {names.of(hit.card): hit.reason for hit in (*ranked, *block.lessons, *block.withheld)}
+    hits = (*ranked, *block.lessons, *block.offered, *block.withheld)
+    reasons = {names.of(hit.card): hit.reason for hit in hits}
     wrong = [(MISS, name) for name in expected if name not in outcome.injected]
     unasked = [name for name in outcome.injected if name not in expected]
     wrong += [(EXTRA if expected else FALSE, name) for name in unasked]
@@ -147,6 +156,14 @@ class _Names:
         """Return the id of the card of a name, with its alias where two brains hold the id."""
         card_id = name.partition(":")[2]
         return name if self._count[card_id] > 1 else card_id
+
+    def find_listed(self) -> frozenset[str]:
+        """Return the names of the cards whose titles a session has from its start."""
+        directory, layers = self._brain.directory, self._brain.layers
+        places = find_listed(self._brain, Access(directory=directory))
+        files = [os.path.join(directory, place) for place in places]
+        found = ((one.alias, find_card(one, file)) for one in layers for file in files)
+        return frozenset(f"{alias}:{card}" for alias, card in found if card)
 
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
         found: dict[str, None] = {}

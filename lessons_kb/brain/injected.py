@@ -12,7 +12,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import StorageError
 from lessons_kb.model import NOTE, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
-from lessons_kb.store.journal import ASKED
+from lessons_kb.store.journal import ASKED, OFFER
 
 SESSION_VARIABLES: Mapping[str, str] = {
     "LESSONS_SESSION": "",
@@ -118,7 +118,7 @@ MAX_OUTCOME = 8
 """Cards told of a block: those given, then the best of those held back."""
 
 
-OFFER, TAKEN = "offer", "offer taken"
+TAKEN = "offer taken"
 """What is counted, once a session, of a card whose title was offered, and then opened or given."""
 _DOUBLED_AFTER = 10
 _TAKEN_WEIGHS = 3

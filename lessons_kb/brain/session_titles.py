@@ -2,74 +2,204 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
-from collections.abc import Collection, Mapping, Sequence
+import posixpath
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from zlib import crc32
 
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
+from lessons_kb.errors import InputError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
+from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 TITLES_OPEN = "[LESSON_TITLES]"
 TITLES_CLOSE = "[/LESSON_TITLES]"
 _HEAD = (
-    "{} of earlier work here, by file. Before you change anything, ask of each title: does it"
-    " concern the task, yes or no? Open the file of every yes and keep to it."
+    "{} of earlier work here, {}. Before you change anything, {}ask of each: does it concern the"
+    " task, yes or no? Open the file of every yes, seldom more than one, and keep to it."
 )
+_FILES = "as files below their folder, with a title where the name does not say it"
+_TITLES = "as titles below their folder; searching it for a title finds the file"
+_READ = "read {} once, which lists {} of them, and "
 _ALL = "The lessons"
 _SHORTEST = 12
 """Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
+_COPIES, _NEW = "copies-", ".new"
+_MOST_COPIES = 100
+"""Cards of a brain that lies elsewhere: each takes a copy."""
+_OLD = 86_400
+"""Seconds after which no session is about to read a file of titles that has a successor."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Access:
+    """Which files an agent reads without asking the user."""
+
+    directory: str
+    """Where it works, a real path: all below it, and paths start from here."""
+    outside: bool = False
+    """Those elsewhere, too."""
+    ignored: bool = True
+    """Those that git ignores are not left out."""
+
+    def find(self, folder: str) -> str | None:
+        """Return how the agent names a folder, "" for its own; None where it cannot read it."""
+        inside = f"{folder}{os.sep}".startswith(self.directory.rstrip(os.sep) + os.sep)
+        return relative_path(folder, self.directory) if inside or self.outside else None
 
 
 def build_titles(
     brain: Layers,
-    directory: str,
+    access: Access,
     *,
-    outside: bool,
     most: int,
     counter: TokenCounter = estimate_tokens,
 ) -> str:
-    """Return the titles of the cards that an agent in ``directory`` can read, "" without any.
+    """Return the titles of the cards that an agent can open, "" without any.
 
-    Those of a brain that lies elsewhere are among them if the agent reads ``outside`` as well.
-    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. The last
-    commit is looked at as it is.
+    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. Of a brain
+    that does not fit, the text says to read a file with all titles. The last commit is looked at
+    as it is.
     """
     settings = brain.layers[0].settings
     budget = min(settings.hooks.catalogue_tokens, most)
     if window := settings.preflight.model_context:
         budget = min(budget, window // SMALL_MODEL_PART)
+    titles, total = _find_titles(brain, access, budget)
+
+    def tell_more() -> str:
+        file, head = _write_file(brain, access)
+        held = "all" if is_whole(head) else "many more"
+        return _READ.format(show_path(file), held) if file else ""
+
+    return format_titles(titles, total=total, budget=budget, counter=counter, tell_more=tell_more)
+
+
+def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple[str, str]], int]:
+    """Return (file, title) of as many cards as may fit, the most used first, and how many are."""
     titles: dict[str, tuple[Title, int]] = {}
     total = 0
     for layer in brain.layers if budget > 0 else ():
-        folder = find_folder(layer.root, directory, outside=outside)
+        most, folder = budget // _SHORTEST, access.find(layer.root)
         if folder is None:
-            continue
-        injected = layer.hook_journal.injections.latest(most=budget // _SHORTEST)
-        found, count = _read_titles(layer, brain.project, budget // _SHORTEST, injected)
+            if not (cache := _find_cache(brain, access)):
+                continue
+            most = _MOST_COPIES
+            _prune_copies(os.path.join(cache, _name_copies(layer)), layer.root)
+        injected = layer.hook_journal.injections.latest(most=most)
+        found, count = _read_titles(layer, brain.project, most, injected)
         total += count
         for one in found:
-            place = f"{folder}/{one.path}" if folder else one.path
-            titles.setdefault(place, (one, injected.get(one.path, 0)))
-    return format_titles(order_by_use(titles), total=total, budget=budget, counter=counter)
+            if folder is None:
+                place = find_place(brain, layer, one.path, access)
+            else:
+                place = f"{folder}/{one.path}" if folder else one.path
+            if place:
+                titles.setdefault(place, (one, injected.get(one.path, 0)))
+    return order_by_use(titles), total
 
 
-def find_folder(root: str, directory: str, *, outside: bool) -> str | None:
-    """Return how an agent in ``directory`` names a brain's folder, "" for its own.
+def _write_file(brain: Layers, access: Access) -> tuple[str, str]:
+    """Return the file of all titles as the agent opens it, and how it begins; "" for none.
 
-    None for a folder that lies ``outside`` and that it does not read without asking.
+    It is written anew, under another name, once the cards have changed.
     """
-    here = os.path.realpath(directory)
-    if not outside and not f"{root}{os.sep}".startswith(here.rstrip(os.sep) + os.sep):
-        return None
-    return relative_path(root, here)
+    settings, cache = brain.layers[0].settings, _find_cache(brain, access)
+    budget = settings.hooks.catalogue_file_tokens
+    if not cache or not budget:
+        return "", ""
+    states = [(one.root, one.state) for one in brain.layers]
+    commits = [(root, state.generation, state.engine) for root, state in states if state]
+    key = crc32(repr((access, budget, brain.project, commits)).encode(errors="replace"))
+    path = os.path.join(cache, f"titles-{key:08x}.md")
+    try:
+        if os.path.exists(path) and not settings.effect.withhold_harmful:
+            text = read_head(path, 80).decode(errors="ignore")
+        else:
+            titles, total = _find_titles(brain, access, budget)
+            text = format_titles(titles, total=total, budget=budget)
+            if not is_whole(text):
+                text = format_titles(titles, total=total, budget=budget, named=False)
+            write_export(path, text.splitlines())
+            for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
+                if time.time() - os.path.getmtime(old) > _OLD:
+                    os.unlink(old)
+    except (OSError, StorageError, InputError):
+        return "", ""
+    return f"{access.find(cache)}/{os.path.basename(path)}", text
+
+
+def find_listed(brain: Layers, access: Access) -> list[str]:
+    """Return the files of the cards that are listed at the start, or in the file to read then."""
+    text = build_titles(brain, access, most=sys.maxsize)
+    if text and not is_whole(text):
+        text = _write_file(brain, access)[1] or text
+    titles, _total = _find_titles(brain, access, sys.maxsize if text else 0)
+    some = re.search(r"\nThe (\d+) most used", text)
+    return [place for place, _title in titles[: int(some[1]) if some else None]]
+
+
+def _find_cache(brain: Layers, access: Access) -> str:
+    """Return the folder of ours that the agent reads, "" without any."""
+    caches = (one.cache for one in brain.layers if access.find(one.cache) is not None)
+    return next(caches, "") if access.ignored else ""
+
+
+def find_place(brain: Layers, layer: Layer, card: str, access: Access) -> str:
+    """Return a card's file as an agent opens it, "" where it would have to ask.
+
+    Of a brain elsewhere that is a copy in the ignored folder of a brain that lies here.
+    """
+    folder = access.find(layer.root)
+    if folder is None and (cache := _find_cache(brain, access)):
+        copies = os.path.join(cache, _name_copies(layer))
+        copy = os.path.join(copies, card)
+        try:
+            seen = os.stat(os.path.join(layer.root, card)).st_mtime_ns
+            if not os.path.exists(copy) or os.stat(copy).st_mtime_ns != seen:
+                data = read_inside(layer.root, card, limit=layer.settings.index.max_file_bytes)
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                write_unsynced(copy + _NEW, data)
+                os.utime(copy + _NEW, ns=(seen, seen))
+                os.replace(copy + _NEW, copy)
+            folder = access.find(copies)
+        except (OSError, StorageError, InputError):
+            return ""
+    return "" if folder is None else posixpath.join(folder, card)
+
+
+def _prune_copies(copies: str, root: str) -> None:
+    for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
+        if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(copies, name))
+
+
+def _name_copies(layer: Layer) -> str:
+    return f"{_COPIES}{crc32(os.fsencode(layer.root)):08x}"
+
+
+def find_card(layer: Layer, path: str) -> str:
+    """Return the id of the card that a file, or the copy of one, holds; "" for another file."""
+    below = path.removeprefix(layer.root + os.sep) if path.startswith(layer.root + os.sep) else ""
+    copied = path.partition(f"{os.sep}{_name_copies(layer)}{os.sep}")[2]
+    return (copied or below).replace(os.sep, "/")
 
 
 def _read_titles(
@@ -103,36 +233,64 @@ def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str
 
 
 @lru_cache(maxsize=2048)
-def _format_line(place: str, title: str) -> tuple[str, int]:
-    """Return a card's line, made harmless, and about what it costs."""
-    line = f"{show_path(place)}: {shorten(defang_line(title), _MAX_TITLE)}"
-    return line, estimate_tokens(f"{line}\n")
+def _format_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
+    """Return a card's folder and its line below it, made harmless, and about what that costs."""
+    folder, _, name = place.rpartition("/")
+    words = shorten(defang_line(title), _MAX_TITLE)
+    named = named or _COPIES in place  # no search looks at files that git ignores
+    line = words if words and not named else show_path(name)
+    if named and _squeeze(title) not in _squeeze(name):
+        line = f"{line}: {words}"
+    return f"{show_path(folder) or '.'}/", line, estimate_tokens(f"{line}\n")
+
+
+def _squeeze(text: str) -> str:
+    words = re.findall(r"[^\W_]+", text.casefold())
+    return "".join(word for word in words if word not in ("a", "an", "the"))
 
 
 def format_titles(
-    titles: Sequence[tuple[str, str]], *, total: int, budget: int, counter: TokenCounter
+    titles: Sequence[tuple[str, str]],
+    *,
+    total: int,
+    budget: int,
+    counter: TokenCounter = estimate_tokens,
+    tell_more: Callable[[], str] = str,
+    named: bool = True,
 ) -> str:
     """Return the text of (file, title) in their order, as many as the budget holds.
 
-    It says of how many they are, if not of all ``total``; "" where the budget holds none.
+    If they are not ``total``, it says of how many they are and what ``tell_more`` returns; "" where
+    the budget holds none. Unless files are ``named``, the agent has to search for those it wants.
     """
 
-    def text(lines: Sequence[str]) -> str:
-        some = f"The {len(lines)} most used of {total} lessons"
-        what = some if len(lines) < total else _ALL
-        return "\n".join((TITLES_OPEN, _HEAD.format(what), *lines, TITLES_CLOSE))
+    def text(cards: Sequence[tuple[str, str]], read: str = "") -> str:
+        folders: dict[str, list[str]] = defaultdict(list)
+        for folder, line in cards:
+            folders[folder].append(line)
+        some = f"The {len(cards)} most used of {total} lessons"
+        what, form = some if len(cards) < total else _ALL, _FILES if named else _TITLES
+        lines = [line for folder, below in folders.items() for line in (folder, *below)]
+        return "\n".join((TITLES_OPEN, _HEAD.format(what, form, read), *lines, TITLES_CLOSE))
 
-    lines: list[str] = []
-    spent = counter(text(())) if titles else 0
+    cards: list[tuple[str, str]] = []
+    folders: set[str] = set()
+    spent = [counter(text(())) if titles else 0]
     for place, title in titles:
-        line, tokens = _format_line(place, title)
-        spent += tokens
-        if spent > budget:
+        folder, line, tokens = _format_line(place, title, named)
+        if folder not in folders:
+            tokens += estimate_tokens(f"{folder}\n")
+            folders.add(folder)
+        if spent[-1] + tokens > budget:
             break
-        lines.append(line)
-    while lines and counter(text(lines)) > budget:
-        lines.pop()
-    return text(lines) if lines else ""
+        spent.append(spent[-1] + tokens)
+        cards.append((folder, line))
+    read = tell_more() if 0 < len(cards) < total else ""
+    while cards and spent[len(cards)] + estimate_tokens(read) > budget:
+        cards.pop()
+    while cards and counter(text(cards, read)) > budget:
+        cards.pop()
+    return text(cards, read) if cards else ""
 
 
 def is_whole(text: str) -> bool:

@@ -43,6 +43,10 @@ _TITLES = "Does each concern the task, yes or no? Open every yes before you chan
 _FILES = (
     "Does each of these concern the task, yes or no? Open every yes before you change anything:"
 )
+_BESIDE = (
+    "If the lessons above miss the task: does one of these concern it? Open that before you change"
+    " anything:"
+)
 _MAX_OFFERS = 3
 _MAX_TITLE = 160
 _ON_PURPOSE = (
@@ -201,7 +205,9 @@ class _Block:
             possible = hit.confidence >= offers.least and not hit.reason.startswith(_ON_PURPOSE)
             place = _safe(offers.place(hit)) if possible and len(shown) < _MAX_OFFERS else ""
             title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
-            text = _format_offer([*shown, f"{place}{title}"], titled=offers.titled)
+            beside = bool(self.lessons)
+            lines = [*shown, f"{place}{title}"]
+            text = _format_offer(lines, titled=offers.titled, beside=beside)
             if place and (held := offers.held(hit)):
                 kept.append(replace(hit, reason=held))
             elif place and self._fits([*before, *text], self.budget):
@@ -301,10 +307,10 @@ class _Block:
         return fitted
 
 
-def _format_offer(lines: Sequence[str], *, titled: bool) -> list[str]:
+def _format_offer(lines: Sequence[str], *, titled: bool, beside: bool) -> list[str]:
     if titled:
-        return [f"{OFFER_OPEN} {_FILES} {', '.join(lines)} {OFFER_CLOSE}"]
-    return [OFFER_OPEN, _TITLES, *lines, OFFER_CLOSE]
+        return [f"{OFFER_OPEN} {_BESIDE if beside else _FILES} {', '.join(lines)} {OFFER_CLOSE}"]
+    return [OFFER_OPEN, _BESIDE if beside else _TITLES, *lines, OFFER_CLOSE]
 
 
 class _Form:

@@ -38,6 +38,10 @@ class PromptOutcome:
     ranked: tuple[str, ...]
     """The ranking without the gate, at least NDCG_DEPTH deep."""
     injected: tuple[str, ...]
+    offered: tuple[str, ...]
+    """Cards whose titles were injected."""
+    listed: frozenset[str]
+    """Cards whose titles the session has from its start."""
     tokens: int
     """Of the block that was injected, 0 for none."""
     milliseconds: float
@@ -49,19 +53,25 @@ class Evaluation:
 
     queries: int
     positive: int
-    """Prompts with expected cards; the first six figures are means over these."""
+    """Prompts with expected cards; the figures down to ``kept`` are means over these."""
     recall5: float | None
     hit3: float | None
     mrr: float | None
     ndcg10: float | None
     injected3: float | None
     """hit@3 of what is injected."""
+    offered: float | None
+    """Share with an expected card that is injected or offered by title."""
+    openable: float | None
+    """The same, or its title stands in the list that the session has from its start."""
     kept: float | None
     """``injected3`` over ``hit3``: what the gate leaves of the recall."""
     negative: int
     """Prompts for which nothing should be injected."""
     false_injection: float | None
     """Share of the negative prompts with at least one injected lesson."""
+    false_offer: float | None
+    """Share of the negative prompts with at least one offered title."""
     tokens: float
     """Mean tokens injected a prompt, over all prompts."""
     milliseconds: float
@@ -90,6 +100,11 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
     silent = [outcome for outcome in outcomes if not outcome.expected]
     hit3 = mean_of([compute_hit(o.ranked, o.expected) for o in positive])
     injected3 = mean_of([compute_hit(o.injected, o.expected) for o in positive])
+    offered = [{*o.expected}.intersection(o.injected + o.offered) for o in positive]
+    openable = [
+        found or o.listed.intersection(o.expected)
+        for found, o in zip(offered, positive, strict=True)
+    ]
     times = sorted(outcome.milliseconds for outcome in outcomes)
     middle = times[(len(times) - 1) // 2 : len(times) // 2 + 1]
     return Evaluation(
@@ -102,9 +117,12 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
             [compute_ndcg(o.ranked, dict.fromkeys(o.expected, 1)) for o in positive],
         ),
         injected3=injected3,
+        offered=mean_of([float(bool(found)) for found in offered]),
+        openable=mean_of([float(bool(found)) for found in openable]),
         kept=injected3 / hit3 if hit3 and injected3 is not None else None,
         negative=len(silent),
         false_injection=mean_of([float(bool(outcome.injected)) for outcome in silent]),
+        false_offer=mean_of([float(bool(outcome.offered)) for outcome in silent]),
         tokens=mean([float(outcome.tokens) for outcome in outcomes]),
         milliseconds=mean(middle),
     )

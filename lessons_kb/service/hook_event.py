@@ -85,6 +85,7 @@ def answer_event(
             explains=event.tool not in row.unexplained,
             stop=name in row.stop,
             reads_outside=row.reads_outside,
+            reads_ignored=row.reads_ignored,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)

@@ -20,6 +20,7 @@ from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.compact import catch_up
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
 from lessons_kb.store.user_state import is_first, state_home, user_brain
+from lessons_kb.text.token_estimate import count_bytes
 
 HANDLERS: Mapping[str, str] = {
     "start": "start",
@@ -80,6 +81,10 @@ def _answer(hook: Hook) -> Answer:
             first = catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
             first = Answer(trouble=f"{type(error).__name__}: {error}")
+        if first.context:  # both share one output; what has too little room waits
+            left = hook.can.max_bytes - count_bytes(f"{first.context}\n\n")
+            room = left > hook.can.max_bytes // 2
+            hook.can = replace(hook.can, max_bytes=left, context=room)
     try:
         answer: Answer = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer(hook)
     except ConfigError as error:

@@ -24,7 +24,7 @@ from lessons_kb.session.state import (
     Hook,
     SessionMemory,
 )
-from lessons_kb.session.turn_lessons import find_homes, find_place, find_titles, note_given
+from lessons_kb.session.turn_lessons import find_file, find_homes, find_titles, note_given
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
@@ -53,7 +53,7 @@ def answer(hook: Hook) -> Answer:
         fresh=False,
         remember=False,
         served=asking.collect if asking is not None else None,
-        place=lambda hit: find_place(hook, brain, hit),
+        place=lambda hit: find_file(hook, brain, hit),
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )

@@ -119,6 +119,8 @@ class Capabilities:
     stop: bool = False
     reads_outside: bool = False
     """Files outside the session's folder are read without asking the user."""
+    reads_ignored: bool = True
+    """Files that git ignores are read as others are."""
     review: str = ""
     """What the user types in the chat to go through drafts."""
 

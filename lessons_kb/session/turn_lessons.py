@@ -12,7 +12,7 @@ from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import card_digest, find_cards, note_taken
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
-from lessons_kb.brain.session_titles import build_titles, find_folder
+from lessons_kb.brain.session_titles import Access, build_titles, find_card, find_place
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, StorageError
@@ -102,14 +102,17 @@ def find_homes(brain: Layers, hits: Sequence[Hit]) -> list[tuple[Layer, Hit]]:
     ]
 
 
-def find_place(hook: Hook, brain: Layers, hit: Hit) -> str:
+def find_file(hook: Hook, brain: Layers, hit: Hit) -> str:
     """Return the file of a card as the agent opens it, "" where it would have to ask."""
     if hook.event.posted or SERVED in hit.card.id:
         return ""
     ((layer, _hit),) = find_homes(brain, [hit])
-    directory, outside = hook.event.directory, hook.can.reads_outside
-    folder = find_folder(layer.root, directory, outside=outside)
-    return "" if folder is None else show_path(posixpath.join(folder, hit.card.id))
+    return show_path(find_place(brain, layer, hit.card.id, _find_access(hook)))
+
+
+def _find_access(hook: Hook) -> Access:
+    directory, can = os.path.realpath(hook.event.directory), hook.can
+    return Access(directory=directory, outside=can.reads_outside, ignored=can.reads_ignored)
 
 
 def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
@@ -234,8 +237,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
     try:
         return build_titles(
             brain or freshen(hook.brain)[0],
-            hook.event.directory,
-            outside=can.reads_outside,
+            _find_access(hook),
             most=can.tokens,
             counter=can.count_tokens,
         )
@@ -255,8 +257,7 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
             names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
     found: list[Found] = []
     for layer in hook.brain.layers if (files or names) and not hook.event.posted else ():
-        below = [path for path in files if path.startswith(layer.root + os.sep)]
-        ids = {os.path.relpath(path, layer.root).replace(os.sep, "/") for path in below}
+        ids = set(filter(None, (find_card(layer, path) for path in files)))
         known = layer.read(lambda one: one.catalogue.numbers()) if names else ()
         ids |= {path for path in known if not names.isdisjoint(_names(path))}
         found += [(layer, card) for card in find_cards(layer, ids)]

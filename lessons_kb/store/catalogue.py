@@ -1,8 +1,6 @@
 """The catalogue: what the last index run knew of every file, in one SQLite file.
 
 A cache. It may be deleted at any time; a damaged or outdated one is replaced without a word.
-SQLite notices damage to its own structure alone, so every row carries a checksum of its cells,
-and the state one of each table: what is read is what was written, or IndexBroken is raised.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ import sqlite3
 import stat
 import sys
 import time
-import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -65,30 +62,29 @@ def is_network(path: str) -> bool:
     return kind in _TABLE["types"]
 
 
-FORMAT = 13
+FORMAT = 14
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE docs (
   number INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, digest TEXT NOT NULL,
-  title_key TEXT NOT NULL, card TEXT, findings TEXT NOT NULL, background REAL,
-  checksum INTEGER NOT NULL
+  title_key TEXT NOT NULL, card TEXT, findings TEXT NOT NULL, background REAL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
 CREATE TABLE card_globs (
-  number INTEGER NOT NULL, hint TEXT NOT NULL, globs TEXT NOT NULL, checksum INTEGER NOT NULL,
+  number INTEGER NOT NULL, hint TEXT NOT NULL, globs TEXT NOT NULL,
   PRIMARY KEY (number, hint)
 ) WITHOUT ROWID;
 CREATE TABLE titles (
   number INTEGER PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, project TEXT NOT NULL,
-  occurrences INTEGER NOT NULL, seen TEXT NOT NULL, checksum INTEGER NOT NULL
+  occurrences INTEGER NOT NULL, seen TEXT NOT NULL
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
 CREATE TABLE detectors (
   number INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, pattern TEXT NOT NULL,
-  globs TEXT NOT NULL, checksum INTEGER NOT NULL,
+  globs TEXT NOT NULL,
   PRIMARY KEY (number, place)
 ) WITHOUT ROWID;
 """
@@ -202,46 +198,22 @@ class Catalogue:
 
     def state(self) -> State | None:
         """Return the last commit's state, or None for a catalogue that holds none to be used."""
-        text = self._read("state")
-        if text is None or self._read("sums") is None:
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()
+        if row is None:
             return None
-        head, _, manifest = text.partition("\n")
-        data = json.loads(head)
-        data["ignored"] = tuple((regex, include) for regex, include in data["ignored"])
-        data["silent"] = tuple(data.get("silent", ()))
-        data["beyond"] = tuple(data["beyond"])
-        return State(**data, manifest=manifest)
-
-    def _read(self, key: str) -> str | None:
-        """Return a value of ``meta``, None unless it is what was written."""
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        if row is None or not isinstance(row[0], str):
+        try:
+            head, _, manifest = row[0].partition("\n")
+            data = json.loads(head)
+            data["ignored"] = tuple((regex, include) for regex, include in data["ignored"])
+            data["silent"] = tuple(data.get("silent", ()))
+            data["beyond"] = tuple(data["beyond"])
+            return State(**data, manifest=manifest)
+        except (AttributeError, KeyError, TypeError, ValueError):  # all is indexed anew
             return None
-        checksum, _, text = row[0].partition("\n")
-        return text if checksum == str(_checksum(key + text)) else None
-
-    def _write(self, key: str, text: str) -> None:
-        value = f"{_checksum(key + text)}\n{text}"
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
-    def _check_sums(self, *tables: str) -> None:
-        """Raise IndexBroken where a table has fewer rows, or others, than were written."""
-        text = self._read("sums")
-        expected = json.loads(text) if text else {}
-        for table in tables:
-            if self._sum(table) != expected.get(table):
-                raise IndexBroken(f"rows of {table} are missing")
 
     def verify(self) -> None:
-        """Raise IndexBroken where any row is not what was written; about 3 ms for 1,000 files."""
-        with _one_transaction(self._db, "BEGIN"):
-            if self._db.execute("SELECT 1 FROM meta").fetchone() is None:
-                return  # nothing is committed yet
-            self._check_sums(*_CHECKED)
-            for table in _CHECKED:
-                for row in self._db.execute(f"SELECT * FROM {table}"):  # noqa: S608
-                    _checked(row)
-            (result,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        """Raise IndexBroken where SQLite finds its file damaged."""
+        (result,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         if result != "ok":
             raise IndexBroken(result)
 
@@ -264,10 +236,9 @@ class Catalogue:
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
                 self._db.executemany(f"DELETE FROM {table} WHERE number = ?", changed)  # noqa: S608
                 if rows:
-                    marks = ", ".join("?" * (len(rows[0]) + 1))
+                    marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
-                    marked = [(*row, _checksum(repr(row))) for row in rows]
-                    self._db.executemany(insert, marked)
+                    self._db.executemany(insert, rows)
             (cards, notes) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
                 " FROM docs WHERE card IS NOT NULL"
@@ -276,15 +247,9 @@ class Catalogue:
             state = replace(state, cards=cards, notes=notes, detectors=detectors)
             names = [one.name for one in fields(State) if one.name != "manifest"]
             head = {name: getattr(state, name) for name in names}
-            self._write("state", f"{json.dumps(head)}\n{_text(state.manifest)}")
-            self._write("sums", json.dumps({table: self._sum(table) for table in _CHECKED}))
+            text = f"{json.dumps(head)}\n{_text(state.manifest)}"
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('state', ?)", (text,))
         return state
-
-    def _sum(self, table: str) -> float:
-        """Return the sum of the rows' checksums; a damaged cell may make it infinite."""
-        ((found,),) = self._db.execute(f"SELECT ifnull(sum(checksum), 0) FROM {table}")  # noqa: S608
-        total: float = found
-        return total
 
     def size(self) -> int:
         """Return how many bytes its pages take."""
@@ -326,7 +291,7 @@ class Catalogue:
 
     def backgrounds(self, numbers: Iterable[int]) -> dict[int, float]:
         """Return how readily prompts about other things draw these cards, where it is known."""
-        rows = ((row[0], row[-2]) for row in self._rows(numbers))
+        rows = ((row[0], row[-1]) for row in self._rows(numbers))
         return {number: background for number, background in rows if background is not None}
 
     def _rows(self, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
@@ -335,17 +300,13 @@ class Catalogue:
             part = every[start : start + _MANY]
             marks = ",".join("?" * len(part))
             sql = f"SELECT * FROM docs WHERE number IN ({marks})"  # noqa: S608
-            yield from map(_checked, self._db.execute(sql, part))
+            yield from self._db.execute(sql, part)
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
-        with _one_transaction(self._db, "BEGIN"):
-            self._check_sums("card_globs")
-            rows = self._db.execute(
-                "SELECT * FROM card_globs WHERE instr(?, hint)", (_text("\n".join(paths)),)
-            ).fetchall()
+        sql = "SELECT number, globs FROM card_globs WHERE instr(?, hint)"
         found = {}
-        for number, _hint, text, _sum in map(_checked, rows):
+        for number, text in self._db.execute(sql, (_text("\n".join(paths)),)):
             globs = json.loads(text)
             if guarded := tuple(path for path in paths if match_globs(globs, path)):
                 found[number] = guarded
@@ -353,25 +314,21 @@ class Catalogue:
 
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
         """Return (number of the file, pattern) of the oldest patterns, up to ``most`` in size."""
-        with _one_transaction(self._db, "BEGIN"):
-            self._check_sums("detectors")
-            rows = self._db.execute("SELECT * FROM detectors ORDER BY number, place")
-            found, left = [], most
-            for number, _place, size, pattern, globs, _sum in map(_checked, rows):
-                left -= size
-                if left < 0:
-                    break
-                compiled = tuple((source, include) for source, include in json.loads(globs))
-                one = Detector(
-                    pattern=_pattern_from(json.loads(pattern)), globs=compiled, size=size
-                )
-                found.append((number, one))
+        sql = "SELECT number, size, pattern, globs FROM detectors ORDER BY number, place"
+        found, left = [], most
+        for number, size, pattern, globs in self._db.execute(sql):
+            left -= size
+            if left < 0:
+                break
+            compiled = tuple((source, include) for source, include in json.loads(globs))
+            one = Detector(pattern=_pattern_from(json.loads(pattern)), globs=compiled, size=size)
+            found.append((number, one))
         return found
 
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
-        return [card_from_json(row[1], row[4]) for row in map(_checked, rows)]
+        return [card_from_json(row[1], row[4]) for row in rows]
 
     def count_titles(self, project: str | None) -> int:
         """Return how many cards may be given in a project."""
@@ -393,15 +350,13 @@ class Catalogue:
             rows += self._db.execute(f"{where} AND {at}", (*named, *paths))
         return [
             Title(path=path, title=title, occurrences=occurrences, seen=seen)
-            for _number, path, title, _project, occurrences, seen, _sum in map(
-                _checked, dict.fromkeys(rows)
-            )
+            for _number, path, title, _project, occurrences, seen in dict.fromkeys(rows)
         ]
 
     def findings(self) -> list[Finding]:
         """Return what parsing found, by path and line."""
         rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
-        return [Finding(**data) for row in map(_checked, rows) for data in json.loads(row[5])]
+        return [Finding(**data) for row in rows for data in json.loads(row[5])]
 
     def paths_titled(self, title_key: str) -> list[str]:
         """Return the paths of cards with this normalised title, sorted."""
@@ -413,7 +368,7 @@ class Catalogue:
 
 
 _SIDES = ("", "-wal", "-shm", "-journal")
-_CHECKED = ("docs", "titles", "card_globs", "detectors")
+_OF_FILES = ("docs", "titles", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 _POLL_SECONDS = 0.01
@@ -471,20 +426,9 @@ def remove_any(path: str) -> None:
         shutil.rmtree(path)
 
 
-def _checksum(text: str) -> int:
-    return zlib.crc32(text.encode())
-
-
-def _checked(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a row as it is; IndexBroken unless it is what was written."""
-    if _checksum(repr(row[:-1])) != row[-1]:
-        raise IndexBroken(f"the catalogue has a damaged row: {row[0]!r:.40}")
-    return row
-
-
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return table → the rows of some entries, without their checksums."""
-    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _CHECKED}
+    """Return table → the rows of some entries."""
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _OF_FILES}
     for number, one in entries:
         card = one.card
         text = card_to_json(card) if card else None

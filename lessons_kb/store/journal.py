@@ -407,6 +407,8 @@ def _take_lock(path: str) -> Any:
 
 
 JOURNAL_NAME = "journal.db"
+OFFER = "offer"
+"""What is counted of a card, once a context, whose title was offered."""
 GIVEN, OPENED = "given", "opened"
 """How a session came by a card: in a block, or by reading its file."""
 SESSION_PATIENCE = 0.4
@@ -734,12 +736,15 @@ class Journal(Database):
     ) -> None:
         """Note that the session's context was compacted: all or some cards are gone from it.
 
-        Unless ``opened`` are meant, too, those that the agent has opened stay.
+        Unless ``opened`` are meant, too, those that the agent has opened stay. With all of it gone,
+        titles may be offered again.
         """
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
         forget += "" if opened else f" AND source != '{OPENED}'"
         if cards is None:
             self.run(forget, (session,))
+            if opened:
+                self.run("DELETE FROM outcomes WHERE session = ? AND what = ?", (session, OFFER))
             return
         with self.transaction():
             for card in cards:

@@ -25,6 +25,7 @@ from typing import Any
 
 from lessons_kb.brain.discovery import ENVIRONMENT
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.model import as_data
 from lessons_kb.process.git import Repository, ask_git, read_diff, run_git
 from lessons_kb.process.run import run_bounded
@@ -291,7 +292,8 @@ def _run(
     command = [word.replace(PROMPT, task.prompt) for word in words]
     code, printed, seconds = run("agent", command, plan.seconds, given)
     tokens, dollars, session = read_usage(printed)
-    state = environment[STATE_HOME_VARIABLE]
+    state, cards = environment[STATE_HOME_VARIABLE], _place_cards(plan.cards, result.arm)
+    injected = read_injected(state)
     result = replace(
         result,
         seconds=round(seconds, 1),
@@ -299,7 +301,7 @@ def _run(
         dollars=dollars,
         session=session,
         hooks=count_events(state),
-        lessons=tuple(read_injected(state)),
+        lessons=tuple({**one, "id": cards.get(one["id"], one["id"])} for one in injected),
     )
     diff = read_diff(work, "HEAD").text
     write_unsynced(os.path.join(kept, "diff.patch"), redact(diff).encode("utf-8", "replace"))
@@ -337,6 +339,7 @@ def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, di
             STATE_HOME_VARIABLE: state,
             TRIAL_VARIABLE: token,
             "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
+            DEADLINE_VARIABLE.decode(): "60",  # several at once: a late hook would look like no arm
         }
         write_arm(state, token, arm)
         root = os.path.normpath(os.path.join(work, inside))
@@ -368,18 +371,30 @@ def _bring_cards(plan: TrialPlan, root: str, arm: str, environment: Mapping[str,
         with contextlib.suppress(OSError):  # not there, or a folder that holds others
             os.remove(full)
             os.rmdir(os.path.dirname(full))
-        if arm != WITHOUT:
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            card = read_output(os.path.join(plan.brain, path))
-            is_card = path.endswith(SUFFIXES)
-            text = make_placebo(card) if arm == PLACEBO and is_card else card
-            write_unsynced(full, text.encode("utf-8", "replace"))
+    for place, path in _place_cards(plan.cards, arm).items():
+        full = os.path.join(root, place)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        card = read_output(os.path.join(plan.brain, path))
+        text = make_placebo(card) if arm == PLACEBO and path.endswith(SUFFIXES) else card
+        write_unsynced(full, text.encode("utf-8", "replace"))
     if arm != WITHOUT:
         command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "trust", root]
         with tempfile.TemporaryDirectory() as folder:
             output = os.path.join(folder, "output")
             if run_bounded(command, cwd=root, env=environment, output=output, seconds=60.0):
                 raise InputError(last_line(read_output(output)))
+
+
+def _place_cards(cards: Sequence[str], arm: str) -> dict[str, str]:
+    """Return place → card in an arm. A placebo's file has another name: its own tells the topic."""
+    if arm != PLACEBO:
+        return {path: path for path in cards if arm != WITHOUT}
+    return {
+        os.path.join(os.path.dirname(path), f"advice-{number:02}.md")
+        if path.endswith(SUFFIXES)
+        else path: path
+        for number, path in enumerate(cards, 1)
+    }
 
 
 def bring_check(repository: str, task: Task, work: str) -> None:

@@ -76,6 +76,18 @@ def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(claude, word
 
 
 @pytest.mark.slow
+def test_what_a_compression_took_and_a_prompt_stay_below_it_together(session, words):
+    gemini = session("gemini-cli")
+    gemini.record({})
+    gemini.say("SessionStart", source="startup")
+    gemini.prompt(words)
+    left = {"$set": {"messages": [{"type": "user", "content": [{"text": "a summary"}]}]}}
+    with gemini.transcript.open("a") as file:
+        file.write(json.dumps(left, separators=(",", ":")) + "\n")
+    assert 5_000 < size(gemini.prompt(f"{words} 1.2 3.4 5.6").context) <= CAP
+
+
+@pytest.mark.slow
 def test_files_with_long_names_in_another_script_come_after_a_compaction(claude):
     claude.prompt("go on")
     said = after_reading(claude, 100, "결제/웹훅을-다시-보내는-모듈과-그-시험-{}.py")

@@ -2,12 +2,14 @@
 
 import contextlib
 import pathlib
+import re
 import shutil
 
 import pytest
 
 from lessons_kb.store.journal import open_hook_journal
 from lessons_kb.store.user_state import user_brain
+from tests.agents.conftest import context_of
 from tests.kit import Claude, make_brain, write
 
 CARD = "lessons/drop-column.md"
@@ -37,6 +39,24 @@ def test_a_card_of_which_the_gate_is_not_sure_is_offered_once_a_session(agent, p
     assert session.prompt(f"{PROMPT} now", 2) == {}
     assert counts("offer") == 1
     assert LINE in Claude(project, "s2", agent).prompt(PROMPT).context
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_after_a_compaction_it_is_offered_once_more(agent, project):
+    session = Claude(project, agent=agent)
+    assert LINE in session.prompt(PROMPT).context
+    session.say("SessionStart", source="compact")
+    assert CARD in session.prompt(f"{PROMPT} now", 2).context
+    assert session.prompt(f"{PROMPT} at last", 3) == {}
+
+
+def test_a_subagent_is_offered_it_in_its_own_context(claude):
+    assert LINE in claude.prompt(PROMPT).context
+    asked = {"subagent_type": "Explore", "prompt": PROMPT, "description": "d"}
+    claude.call("Pre", "Agent", asked)
+    said = claude.say("SubagentStart", agent_id="a1", agent_type="Explore").context
+    assert OFFER in said
+    assert CARD in said
 
 
 def test_opencode_which_forgets_what_came_with_a_prompt_is_offered_it_again(project, fire, counts):
@@ -126,11 +146,16 @@ def test_a_setting_turns_them_off(project, claude):
     assert claude.prompt(PROMPT) == {}
 
 
-@pytest.mark.parametrize(("agent", "given"), [("codex", True), ("claude-code", False)])
-def test_a_card_elsewhere_is_offered_to_those_that_can_open_it(agent, given, project):
+@pytest.mark.parametrize(
+    ("agent", "where"),
+    [("codex", "{card}"), ("claude-code", ".lessons/cache-"), ("gemini-cli", None)],
+)
+def test_a_card_elsewhere_is_offered_where_it_can_be_opened(agent, where, project, session):
     make_brain(user_brain())
     path = pathlib.Path(user_brain(), CARD)
     shutil.rmtree(path.parent)
     shutil.move(project / "lessons", path.parent)
-    said = Claude(project, agent=agent).prompt(PROMPT)
-    assert (f"\n{path}: Never drop" in said.context) is given
+    said = context_of(session(agent).prompt(PROMPT))
+    begins = where and where.format(card=path)
+    assert (OFFER in said) is bool(where)
+    assert not where or re.search(rf"\n{re.escape(begins)}\S*: Never drop", said)

@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import pathlib
+import re
 
 import pytest
 
@@ -13,8 +15,8 @@ from tests.kit import make_brain, write
 
 TITLE = "Telegram remote execution must require an allowlist"
 CARD = "lessons/telegram-allowlist.md"
-LINE = f"\n{CARD}: {TITLE}\n"
-OTHER = "lessons/drop-column.md: Never drop a column in the release that stops writing it"
+LINE = f"\ntelegram-allowlist.md: {TITLE}\n"
+OTHER = "\ndrop-column.md: Never drop a column in the release that stops writing it"
 ITEM = "Reject every chat id"
 PROMPT = "Add a telegram command that restarts the service"
 
@@ -103,7 +105,8 @@ def test_cards_that_may_not_be_given_have_no_title(claude, project):
         write(project, f"lessons/{key}.md", text)
     write(project, "README.md", "# A note\n")
     lines = start(claude).context.splitlines()
-    assert [line.partition(":")[0] for line in lines[2:-1]] == [CARD, "lessons/drop-column.md"]
+    files = ["lessons/", "telegram-allowlist.md", "drop-column.md"]
+    assert [line.partition(":")[0] for line in lines[2:-1]] == files
 
 
 def test_a_brain_without_cards_says_nothing(claude, project):
@@ -117,19 +120,92 @@ def test_a_setting_turns_them_off(claude, project):
     assert start(claude) == {}
 
 
-def test_a_selection_says_that_it_is_one(claude, project):
+@pytest.fixture
+def many(project):
+    """A brain of which not all titles fit, and whose most used card is case 7."""
     for number in range(78):
-        card = f"---\ntype: lesson\ntitle: The lesson of case {number}\n---\n\nText.\n"
-        write(project, f"lessons/case-{number}.md", card)
+        card = f"---\ntype: lesson\ntitle: The lesson of number {number}\n---\n\nText.\n"
+        write(project, f"lessons/sub/case-{number}.md", card)
     write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\n")
     with contextlib.closing(open_hook_journal(str(project))) as journal:
-        given = [("lessons/case-7.md", "", 0)]
+        given = [("lessons/sub/case-7.md", "", 0)]
         for _time in range(9):
             journal.record_injections("s0", turn=1, at=1, cards=given)
-    _open, head, *lines, _close = start(claude).context.splitlines()
-    assert 10 < len(lines) < 40
-    assert f" {len(lines)} most used of 80 lessons " in head
-    assert [line.partition(":")[0] for line in lines[:2]] == ["lessons/case-7.md", CARD]
+
+
+def file_of(text, project):
+    """Return the file of all titles that a text says to read."""
+    return project / re.search(r"read (\S+) once, which lists", text)[1]
+
+
+def test_a_selection_says_that_it_is_one_and_where_all_are(many, claude, project):
+    text = start(claude).context
+    _open, head, *lines, _close = text.splitlines()
+    assert lines[:2] == ["lessons/sub/", "case-7.md: The lesson of number 7"]
+    names = [line for line in lines if not line.endswith("/")]
+    assert 10 < len(names) < 40
+    assert f" {len(names)} most used of 80 lessons " in head
+    file = file_of(text, project)
+    assert ".lessons/" in str(file)
+    assert "lists all of them" in head
+    assert file.read_text().startswith("[LESSON_TITLES]\nThe lessons of earlier work ")
+    assert LINE in file.read_text()
+    assert file.read_text().count("case-") == 78
+
+
+def test_the_file_follows_the_cards(many, claude, session, project):
+    before = file_of(start(claude).context, project)
+    assert file_of(start(session("claude-code", "s2")).context, project) == before
+    write(project, "lessons/new.md", "---\ntype: lesson\ntitle: Brand new\n---\n")
+    after = file_of(start(session("claude-code", "s3")).context, project)
+    assert "\nnew.md: Brand new\n" in after.read_text()
+    assert before.exists(), "a session may be about to read it"
+    write(project, "lessons/new.md", "---\ntype: lesson\ntitle: Brand new\nstatus: archived\n---\n")
+    last = file_of(start(session("claude-code", "s4")).context, project)
+    assert "new.md" not in last.read_text()
+
+
+def test_a_file_that_does_not_hold_all_says_so(many, claude, project):
+    write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\ncatalogue_file_tokens = 500\n")
+    text = start(claude).context
+    assert "lists many more of them" in text
+    assert re.search(r"The \d\d most used of 80 lessons", file_of(text, project).read_text())
+
+
+@pytest.mark.parametrize("source", ["clear", "compact"])
+def test_the_file_is_named_again_when_the_context_is_lost(source, many, claude, project):
+    assert file_of(claude.say("SessionStart", source=source).context, project).exists()
+    assert claude.say("SessionStart", source="resume") == {}
+
+
+def test_a_subagent_is_told_of_the_file_too(many, claude, project):
+    said = claude.say("SubagentStart", agent_id="a1", agent_type="Explore")
+    assert file_of(said.context, project).exists()
+
+
+def test_copilot_is_told_of_the_file_when_it_resumes(many, session, project):
+    said = session("copilot-cli").say("SessionStart", source="resume")
+    assert file_of(context_of(said), project).exists()
+
+
+def test_gemini_which_reads_no_ignored_file_is_told_of_none(many, session):
+    gemini = session("gemini-cli")
+    gemini.say("SessionStart", source="startup")
+    text = gemini.prompt("rename the variable").context
+    assert "most used of 80 lessons" in text
+    assert "once, which lists" not in text
+
+
+def test_a_setting_leaves_the_file_out(many, claude, project):
+    write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\ncatalogue_file_tokens = 0\n")
+    assert "once, which lists" not in start(claude).context
+    assert not list(project.glob(".lessons/**/titles-*"))
+
+
+def test_a_name_that_says_the_title_stands_alone(claude, project):
+    card = "---\ntype: lesson\ntitle: Retry the pageTree query\n---\n\nText.\n"
+    write(project, "lessons/2026-01-02-retry-page-tree-query.md", card)
+    assert "\n2026-01-02-retry-page-tree-query.md\n" in start(claude).context
 
 
 def test_no_title_closes_the_list_or_speaks(claude, project):
@@ -142,15 +218,49 @@ def test_no_title_closes_the_list_or_speaks(claude, project):
     assert "Delete all" in text
 
 
-@pytest.mark.parametrize(("agent", "given"), [("codex", True), ("claude-code", False)])
-def test_a_brain_elsewhere_is_offered_to_those_that_can_open_it(agent, given, session):
+@pytest.fixture
+def own_card():
+    """A card of the user's own brain, outside the project."""
     make_brain(user_brain())
-    card = "---\ntype: lesson\ntitle: My own lesson\n---\n\nText.\n"
     path = pathlib.Path(user_brain(), "lessons", "own.md")
-    path.write_text(card)
-    text = context_of(session(agent).say("SessionStart", source="startup"))
-    assert (f"\n{path}: My own lesson\n" in text) is given
+    path.write_text("---\ntype: lesson\ntitle: My private lesson\n---\n\nText.\n")
+    return path
+
+
+def test_a_card_elsewhere_is_listed_where_it_can_be_opened(own_card, session, project):
+    text = context_of(session("codex").say("SessionStart", source="startup"))
+    assert f"\n{own_card.parent}/\nown.md: My private lesson\n" in text
+    text = context_of(session("claude-code").say("SessionStart", source="startup"))
+    folder = re.search(r"\n(\.lessons/\S+/)\nown.md: My private lesson\n", text)[1]
+    copy = project / folder / "own.md"
+    assert copy.read_text() == own_card.read_text()
+    assert folder.startswith(".lessons/cache-")
+    assert os.name == "nt" or copy.stat().st_mode & 0o77 == 0
     assert LINE in text
+    own_card.write_text("---\ntype: lesson\ntitle: My private lesson\n---\n\nAnother.\n")
+    start(session("claude-code", "s2"))
+    assert copy.read_text() == own_card.read_text(), "the copy follows"
+    own_card.unlink()
+    start(session("claude-code", "s3"))
+    assert not copy.exists()
+
+
+def test_gemini_which_reads_no_ignored_file_is_given_no_copy(own_card, session):
+    gemini = session("gemini-cli")
+    gemini.say("SessionStart", source="startup")
+    text = gemini.prompt("rename the variable").context
+    assert LINE in text
+    assert "own.md" not in text
+
+
+def test_a_copy_that_is_opened_counts_as_its_card(own_card, session, project):
+    claude = session("claude-code")
+    text = start(claude).context
+    folder = re.search(r"\n(\.lessons/\S+/)\nown.md", text)[1]
+    path = {"file_path": str(project / folder / "own.md")}
+    claude.call("Post", "Read", path, tool_response={"type": "text"})
+    with contextlib.closing(open_hook_journal(user_brain())) as journal:
+        assert [one.card for one in journal.injections.of("s1")] == ["lessons/own.md"]
 
 
 READS = {

@@ -14,7 +14,7 @@ FOREIGN = [f"rename the variable {n} in the shader" for n in range(30)]
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
     monkeypatch.setattr(judgement, "BRAINS", ("brain-example",))
-    monkeypatch.setattr(judgement, "_read_skills", lambda _rng: (EXAMPLE, [], []))
+    monkeypatch.setattr(judgement, "_read_skills", lambda _rng: (EXAMPLE, [], FOREIGN[:2]))
     monkeypatch.setattr(judgement, "read_real", lambda: FOREIGN)
     monkeypatch.setattr(judgement, "JUDGED", tmp_path / "judged")
     folder = tmp_path / "readers"
@@ -28,37 +28,45 @@ def shown(tmp_path, monkeypatch):
     return folder, run
 
 
-def test_readers_are_shown_titles_and_prompts_and_not_the_key(shown):
+def read_key(folder):
+    cards, *key = map(json.loads, (folder / "example.key.jsonl").read_text().splitlines())
+    return cards["cards"], key
+
+
+def test_readers_are_shown_what_the_hook_prints_and_not_the_key(shown):
     folder, _run = shown
-    text = (folder / "catalogue-brain-example" / "prompt-1.md").read_text()
+    text = (folder / "example" / "prompt-1.md").read_text()
+    cards, key = read_key(folder)
     assert "[LESSON_TITLES]\nThe lessons of earlier work here" in text
-    assert text.count("## Prompt ") == 40
-    assert "Added to your context" not in text
+    assert text.count("## Prompt ") == len(key) == 37, "three of its cards are archived"
+    assert "ACTIVE LESSONS — verify" in text
     assert "expected" not in text
-    assert "ACTIVE LESSONS" in (folder / "hook-brain-example" / "prompt-1.md").read_text()
+    assert cards.keys() >= {card for one in key for card in one["expected"]}
 
 
 def test_the_figures_are_those_of_the_choices_that_are_kept(shown):
     folder, run = shown
-    lines = (folder / "hook-brain-example.key.jsonl").read_text().splitlines()
-    key = [json.loads(line) for line in lines]
+    cards, key = read_key(folder)
     own = [one for one in key if one["expected"]]
-    for reader, opens in (("a", True), ("b", False)):
-        lines = [{"item": one["item"], "open": one["expected"] if opens else []} for one in key]
-        text = "Here you are:\n" + "".join(f"{json.dumps(line)}\n" for line in lines)
-        (folder / "hook-brain-example" / f"answer-1-{reader}.jsonl").write_text(text)
+    for reader, name in (("a", lambda card: card), ("b", cards.get), ("c", lambda _card: None)):
+        lines = [
+            {"item": one["item"], "open": [*filter(None, map(name, one["expected"]))]}
+            for one in key
+        ]
+        text = "Here you are:\n" + "".join(f"{json.dumps(line)}\n" for line in lines[:-1])
+        (folder / "example" / f"answers-{reader}-1.jsonl").write_text(text)
     figures = run(collect=str(folder))
-    row = figures["hook-brain-example"]
+    row = figures["hook-example"]
     given = sum(one["expected"][0] in one["given"] for one in own) / len(own)
-    assert (row["readers"], row["own"], row["foreign"]) == (2, 20, 20)
+    assert (row["readers"], row["own"], row["foreign"]) == (3, 17, 20)
     assert row["given"] == pytest.approx(given)
-    assert row["reached"] == pytest.approx((1 + given) / 2)
+    assert given < row["reached"] <= (2 + given) / 3
     assert (row["right_of_opened"], row["foreign_opened"]) == (1, 0)
     assert run() == figures
 
 
 def test_an_answer_to_other_items_is_refused(shown):
     folder, run = shown
-    (folder / "hook-brain-example" / "answer-1-a.jsonl").write_text('{"item": 7, "open": []}\n')
-    with pytest.raises(judgement.DataError, match=r"answer-1-a\.jsonl: answers other items"):
+    (folder / "example" / "answers-a-1.jsonl").write_text('{"item": 77, "open": []}\n')
+    with pytest.raises(judgement.DataError, match=r"answers-a-1\.jsonl: item 77 was not asked"):
         run(collect=str(folder))

@@ -11,6 +11,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.session_titles import (
     TITLES_CLOSE,
     TITLES_OPEN,
+    Access,
     build_titles,
     format_titles,
     order_by_use,
@@ -38,11 +39,13 @@ def test_the_budget_holds_and_a_cut_list_says_so(titles, more, budget, counter):
     assert counter(text) <= budget
     first, head, *lines, last = text.split("\n")
     assert (first, last) == (TITLES_OPEN, TITLES_CLOSE)
-    assert 0 < len(lines) <= len(titles)
     selected = re.match(r"The (\d+) most used of (\d+) lessons ", head)
-    assert (selected is not None) is (len(lines) < total)
-    if selected:
-        assert (int(selected[1]), int(selected[2])) == (len(lines), total)
+    count = int(selected[1]) if selected else len(titles)
+    assert 0 < count <= len(titles)
+    assert (selected is not None) is (count < total)
+    assert selected is None or int(selected[2]) == total
+    folders = {place.rpartition("/")[0] for place, _title in titles[:count]}
+    assert 0 < len(lines) - count <= len(folders)
     assert all(TITLES_CLOSE not in line for line in lines)
 
 
@@ -65,20 +68,21 @@ def brain():
 
 
 def test_the_text_is_as_it_was(brain, request):
-    text = build_titles(brain, str(EXAMPLE), outside=False, most=400) + "\n"
+    text = build_titles(brain, Access(directory=str(EXAMPLE)), most=400) + "\n"
     if request.config.getoption("--update"):
         GOLDEN.write_text(text, encoding="utf-8")
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_a_whole_brain_is_given_within_the_default(brain):
-    text = build_titles(brain, str(EXAMPLE), outside=False, most=9_000)
+    text = build_titles(brain, Access(directory=str(EXAMPLE)), most=9_000)
     assert text.startswith(f"{TITLES_OPEN}\nThe lessons ")
     cards = [card for card in brain.cards.all() if card.is_injectable and not card.project]
-    assert len(text.splitlines()) == 3 + len(cards)
+    folders = {card.id.partition("/")[0] for card in cards}
+    assert len(text.splitlines()) == 3 + len(folders) + len(cards)
 
 
 def test_what_cannot_be_read_is_left_out(brain, tmp_path):
-    assert build_titles(brain, str(tmp_path), outside=False, most=9_000) == ""
-    text = build_titles(brain, str(tmp_path), outside=True, most=9_000)
-    assert f"\n{EXAMPLE}/lessons/" in text
+    assert build_titles(brain, Access(directory=str(tmp_path)), most=9_000) == ""
+    text = build_titles(brain, Access(directory=str(tmp_path), outside=True), most=9_000)
+    assert f"\n{EXAMPLE}/lessons/\n" in text

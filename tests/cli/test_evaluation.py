@@ -38,7 +38,7 @@ def test_a_narrow_terminal_names_each_figure_in_full(brain, prompts, at_terminal
 
 
 def test_json_has_every_figure(lessons, brain, prompts):
-    seen = lessons("eval", prompts, "--json", "--max-tokens", "0")
+    seen = lessons("eval", prompts, "--json", "--fail-under", "tokens=0")
     data = json.loads(seen.out)
     figures = data["engines"]["tantivy"]
     assert figures["recall5"] == figures["false_injection"] + 1 == 1
@@ -47,15 +47,25 @@ def test_json_has_every_figure(lessons, brain, prompts):
     assert seen.code == 1
 
 
-def test_thresholds_end_with_one(lessons, brain, prompts):
-    good = lessons("eval", prompts, "--min-recall5", "1", "--max-false-injection", "0")
-    assert good.code == 0
+def test_a_card_that_the_start_of_a_session_lists_could_be_opened(lessons, brain, prompts):
     prompts.write_text(json.dumps({"query": "Give me a joke", "expected": ["kst-day-boundary"]}))
-    bad = lessons("eval", prompts, "--min-recall5", "0.5", "--min-mrr", "0.5")
+    figures = json.loads(lessons("eval", prompts, "--json").out)["engines"]["tantivy"]
+    assert (figures["injected3"], figures["offered"], figures["openable"]) == (0, 0, 1)
+    bad = lessons("eval", prompts, "--fail-under", "offered=1", "--fail-under", "openable=1")
+    assert (bad.code, "offered 0.000 is below 1" in bad.err, "openable" in bad.err) == (
+        1,
+        True,
+        False,
+    )
+
+
+def test_thresholds_end_with_one(lessons, brain, prompts):
+    prompts.write_text(json.dumps({"query": "Give me a joke", "expected": ["kst-day-boundary"]}))
+    bad = lessons("eval", prompts, "--fail-under", "recall@5=0.5", "--fail-under", "mrr=0.5")
     assert bad.code == 1
     assert "tantivy: recall@5 0.000 is below 0.5" in bad.err
     assert "tantivy: mrr 0.000 is below 0.5" in bad.err
-    unknown = lessons("eval", prompts, "--max-false-injection", "0.05")
+    unknown = lessons("eval", prompts, "--fail-under", "false-injection=0.05")
     assert unknown.code == 1
     assert "false-injection is undefined: the file has no prompt without a card" in unknown.err
 

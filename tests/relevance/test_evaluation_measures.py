@@ -12,11 +12,13 @@ from lessons_kb.errors import InputError
 from lessons_kb.relevance.evaluation_measures import PromptOutcome, parse_labelled, summarise
 
 
-def outcome(expected="", ranked="", injected="", tokens=0, milliseconds=1.0):
+def outcome(expected="", ranked="", injected="", offered="", listed="", tokens=0, milliseconds=1.0):
     return PromptOutcome(
         expected=tuple(expected),
         ranked=tuple(ranked),
         injected=tuple(injected),
+        offered=tuple(offered),
+        listed=frozenset(listed),
         tokens=tokens,
         milliseconds=milliseconds,
     )
@@ -42,6 +44,21 @@ def test_figures_by_hand():
     assert found.false_injection == 0.5
     assert found.tokens == 10
     assert found.milliseconds == 2.5
+
+
+def test_what_is_offered_or_listed_counts_beside_what_is_injected():
+    found = summarise(
+        [
+            outcome("a", "a", injected="a"),
+            outcome("b", "b", injected="a", offered="cb", listed="d"),
+            outcome("d", "d", listed="d"),
+            outcome("e", "e", listed="d"),
+            outcome("", "abc", offered="b"),
+            outcome("", "abc", listed="d"),
+        ]
+    )
+    assert (found.injected3, found.offered, found.openable) == (0.25, 0.5, 0.75)
+    assert (found.false_injection, found.false_offer) == (0, 0.5)
 
 
 def test_what_no_prompt_speaks_of_is_not_known():

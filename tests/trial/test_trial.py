@@ -28,13 +28,14 @@ if "hang" in prompt:
     time.sleep(60)
 told = "idempotency key" in done.stdout
 looked = pathlib.Path("lessons").is_dir()
+files = sorted(map(str, pathlib.Path("lessons").glob("*")))
 if told or "easy" in prompt:
     pathlib.Path("pay.py").write_text("send(key=1)\\n")
 else:
     pathlib.Path("pay.py").write_text("send()\\n")
 print(json.dumps({{"type": "result", "session_id": "one", "total_cost_usd": 0.5,
                   "usage": {{"input_tokens": 90, "output_tokens": 10}}, "told": told,
-                  "looked": looked}}))
+                  "looked": looked, "files": files}}))
 """
 CARD = """\
 ---
@@ -131,6 +132,7 @@ def test_rates_are_those_of_the_agent(trial, shop, tmp_path):
     assert git(shop, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 def test_what_was_printed_and_changed_is_kept(trial, tmp_path):
     assert trial(TASKS).code == 0
     kept = tmp_path / "out" / "runs" / "retry.with.1"
@@ -140,6 +142,7 @@ def test_what_was_printed_and_changed_is_kept(trial, tmp_path):
     assert json.loads((other / "agent.txt").read_text())["looked"] is False
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_lines_say(trial, tmp_path):
     data = json.loads(trial(TASKS).out)
     page = (tmp_path / "out" / "report.html").read_text()
@@ -148,14 +151,19 @@ def test_the_page_shows_what_the_lines_say(trial, tmp_path):
     assert "lessons/idempotency.md" in page
 
 
+@pytest.mark.slow
 def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):
     data = json.loads(trial(TASKS, "--arms", "without,placebo").out)
     rows = {row["task"]: row for row in data["tasks"]}
     assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
     assert rows["retry"]["arms"]["placebo"] == ["wrong"]
     assert data["comparisons"][0]["difference"] == 0
+    printed = json.loads((tmp_path / "out/runs/retry.placebo.1/agent.txt").read_text())
+    (name,) = printed["files"]
+    assert "advice" in name  # a card's own name tells its topic
 
 
+@pytest.mark.slow
 def test_a_brain_that_lies_elsewhere_has_the_same_arms(trial, shop, tmp_path, lessons):
     write(tmp_path / "cards", "lessons/idempotency.md", CARD)
     (tmp_path / "cards" / "lessons.toml").write_text("")
@@ -169,6 +177,7 @@ def test_a_brain_that_lies_elsewhere_has_the_same_arms(trial, shop, tmp_path, le
     assert arms == {"without": ["wrong"], "with": ["right"], "placebo": ["wrong"]}
 
 
+@pytest.mark.slow
 def test_trials_leave_no_trace_in_the_journal(trial, lessons):
     assert trial(TASKS).code == 0
     assert json.loads(lessons("stats", "--json").out)["injections"] == 0
@@ -246,6 +255,7 @@ def test_an_agent_that_cannot_work_is_named(trial, agent, said):
     assert said in done.err
 
 
+@pytest.mark.slow
 def test_a_check_without_its_tool_is_a_fault(trial):
     done = trial(TASKS.replace('"grep -q key pay.py"', '"nosuchtool pay.py"', 1))
     faults = json.loads(done.out)["faults"]
@@ -279,6 +289,7 @@ def test_an_unknown_commit_is_said_before_anything_runs(trial, tmp_path):
     assert not (tmp_path / "seen").exists()
 
 
+@pytest.mark.slow
 def test_a_check_brings_its_files_only_afterwards(trial, shop, tmp_path):
     start = git(shop, "rev-parse", "HEAD").strip()
     fix = commit(shop, **{"tests/test_pay.sh": "grep -q key pay.py\n"})
@@ -299,6 +310,7 @@ check_files = ["tests/test_pay.sh"]
     assert "test_pay" not in diff
 
 
+@pytest.mark.slow
 def test_tasks_are_made_from_fixes_and_their_tests(shop, lessons, trial, tmp_path):
     commit(shop, "Add sum", **{"sums.py": "def total(a):\n    return 3\n"})
     test = "from sums import total\nassert total([1, 2]) == 3 and total([4]) == 4\n"

@@ -61,7 +61,10 @@ WORKER_SECONDS = 30
 """A worker process that gives no sign of life for so long is replaced; importing takes a while."""
 SHUTDOWN_SECONDS = 25
 """For the requests being answered when the server is told to stop."""
-THREADS = 8
+THREADS = 2
+"""That search: one at a time reads a brain, and one runs in the interpreter; more are slower."""
+WRITERS = 8
+"""Threads for what may take seconds, which would hold up the answers."""
 MAX_WAITING = 128
 """Requests that wait for a thread; more are told to come again."""
 RATE, MAX_BODY = 100.0, 4_000_000
@@ -82,6 +85,7 @@ class Server:
     ) -> None:
         self._brains = brains
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
+        self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
         self._waiting = 0
         self._tools = {name: Tools(brain, None) for name, brain in brains.items()}
         self._endpoints = {
@@ -122,7 +126,8 @@ class Server:
                 yield
             finally:
                 # A proposal is written or was never begun.
-                await asyncio.to_thread(self._threads.shutdown)
+                for threads in (self._threads, self._writers):
+                    await asyncio.to_thread(threads.shutdown)
                 for brain in self._brains.values():
                     brain.close()
 
@@ -132,7 +137,8 @@ class Server:
             raise Busy
         self._waiting += 1
         loop = asyncio.get_running_loop()
-        working = loop.run_in_executor(self._threads, copy_context().run, work)
+        threads = self._threads if seconds <= ANSWER_SECONDS else self._writers
+        working = loop.run_in_executor(threads, copy_context().run, work)
         working.add_done_callback(self._done)
         return await asyncio.wait_for(asyncio.shield(working), seconds)
 
@@ -318,6 +324,7 @@ def serve(
     config = uvicorn.Config(
         app,
         factory=True,
+        loop=f"{__name__}:FairLoop",
         workers=workers,
         timeout_worker_healthcheck=WORKER_SECONDS,
         http=TimedProtocol,
@@ -339,6 +346,18 @@ def serve(
         # uvicorn ends well, then sends itself the signal once more, which would kill the process.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listening])
+
+
+class FairLoop(asyncio.SelectorEventLoop):
+    """Takes one connection at a time: a worker that took all that wait would leave none to others.
+
+    Connections are kept open, so that it would answer alone as long as they last.
+    """
+
+    def _accept_connection(
+        self, factory: Any, sock: socket, ssl: Any, server: Any, _many: int, *how: Any
+    ) -> None:
+        super()._accept_connection(factory, sock, ssl, server, 1, *how)  # type: ignore[misc]
 
 
 def _run_workers(

@@ -46,7 +46,7 @@ class ServedBrain:
 
     def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
         """Unless it is ``watched`` by this process, another one indexes what changes."""
-        self.name, self.root = name, root
+        self.name, self.root, self._watched = name, root, watched
         self._workspace = Workspace(root, roots=(root,), watched=watched)
         self._layers: Sequence[Layer] = ()
         self._look_at = self._freshen_at = 0.0
@@ -64,12 +64,25 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                self._trouble = BUILDING if freshen(brain)[1] else _find_trouble(brain.layers)
+                self._trouble = self._freshen(brain)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
         return brain
+
+    def _freshen(self, brain: Brain) -> str:
+        """Return why answers may be old, "" if they are not.
+
+        What another process watches is not scanned here: its last commit is what there is.
+        """
+        if self._watched:
+            waiting = bool(freshen(brain)[1])
+        else:
+            for layer in brain.layers:
+                layer.prepare()
+            waiting = any(layer.state is None for layer in brain.layers)
+        return BUILDING if waiting else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""

@@ -1,0 +1,1 @@
+"""Parcels of the shop, from the label to the doorstep."""

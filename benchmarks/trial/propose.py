@@ -1,0 +1,159 @@
+"""Change one file of a folder; what the project's hooks say of the change is printed.
+
+Stands alone: it is copied beside the folders, and starts the hooks as an agent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+PLACE = os.path.dirname(os.path.abspath(__file__))
+USAGE = "usage: ./propose PATH [--patch | --delete], the new content or the patch on stdin"
+NAMED = re.compile(r"\blessons/[\w-]+\.md\b")
+
+
+def call_hook(setup: dict[str, Any], event: str, **fields: Any) -> dict[str, Any]:
+    """Return what the hook answers to an event of the session; cards that it names can be read."""
+    payload = {
+        "session_id": setup["session"],
+        "hook_event_name": event,
+        "cwd": setup["project"],
+        "transcript_path": "",
+        **fields,
+    }
+    done = subprocess.run(
+        setup["command"],
+        input=json.dumps(payload),
+        env=setup["environment"],
+        cwd=setup["project"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    answer = json.loads(done.stdout or "{}").get("hookSpecificOutput", {})
+    note(setup, {"event": event, **fields, "answer": answer})
+    said = answer.get("additionalContext", "") + answer.get("permissionDecisionReason", "")
+    for path in set(NAMED.findall(said)):
+        bring_card(setup, path)
+    return answer
+
+
+def bring_card(setup: dict[str, Any], path: str) -> None:
+    """Put a card where it was named, with a time of access that tells whether it was read."""
+    source, target = (os.path.join(setup[where], path) for where in ("project", "folder"))
+    if os.path.exists(source) and not os.path.exists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(source, target)
+        os.utime(target, (0, os.stat(source).st_mtime))
+
+
+def note(setup: dict[str, Any], what: dict[str, Any]) -> None:
+    with open(os.path.join(setup["state"], "calls.jsonl"), "a", encoding="utf-8") as file:
+        file.write(json.dumps(what, ensure_ascii=False) + "\n")
+
+
+def read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+def apply_patch(text: str | None, patch: str) -> str | None:
+    """Return a text with a unified diff applied, whatever file that names."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "file")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            file.write(text or "")
+        command = ["patch", "--quiet", "--no-backup-if-mismatch", "-r", "-", path]
+        done = subprocess.run(command, input=patch, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"the patch does not apply: {done.stdout.strip() or done.stderr.strip()}")
+        return read(path)
+
+
+def describe(path: str, old: str | None, new: str) -> tuple[str, dict[str, str]]:
+    """Return a change as a tool call: a whole new file, or the part of an old one that differs."""
+    if old is None or old == new:
+        return "Write", {"file_path": path, "content": new}
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    most = min(len(before), len(after))
+    first = next((n for n in range(most) if before[n] != after[n]), most)
+    last = next((n for n in range(most - first) if before[-1 - n] != after[-1 - n]), most - first)
+    while first or last:  # some lines around it, until it can be told from other places
+        first, last = max(first - 2, 0), max(last - 2, 0)
+        part = "".join(before[first : len(before) - last])
+        if part.strip() and old.count(part) == 1:
+            break
+    part = "".join(before[first : len(before) - last])
+    text = "".join(after[first : len(after) - last])
+    return "Edit", {"file_path": path, "old_string": part, "new_string": text}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Propose one change: write it unless it is refused."""
+    folder, *words = arguments
+    flags = {word for word in words if word.startswith("--")}
+    paths = [word for word in words if word not in flags]
+    if len(paths) != 1 or not flags <= {"--patch", "--delete"}:
+        sys.exit(USAGE)
+    folder = os.path.abspath(folder)
+    setup = json.loads(read(os.path.join(PLACE, os.path.basename(folder), "setup.json")) or "")
+    path = os.path.relpath(os.path.join(folder, paths[0]), folder)
+    if path.startswith("..") or path in ("propose", "PROMPT.md"):
+        sys.exit(f"{paths[0]}: not a file of this project")
+    target, mirror = os.path.join(folder, path), os.path.join(setup["project"], path)
+    old = read(target)
+    if "--delete" in flags:
+        new = None
+    else:
+        sys.stdin.reconfigure(encoding="utf-8", newline="")
+        new = sys.stdin.read()
+        new = apply_patch(old, new) if "--patch" in flags else new
+    note(setup, {"path": path, "delete": new is None})
+    call = {"tool_use_id": f"toolu_{uuid.uuid4().hex[:16]}"}
+    hooked = setup["hooks"] and new is not None
+    if hooked:
+        put(mirror, old)
+        call["tool_name"], call["tool_input"] = describe(mirror, old, new)
+        answer = call_hook(setup, "PreToolUse", **call)
+        if answer.get("permissionDecision") in ("deny", "ask"):
+            sys.exit(f"Not written. {answer['permissionDecisionReason']}")
+        say(answer)
+    put(target, new)
+    put(mirror, new)
+    print(f"{path}: {'deleted' if new is None else 'written'}")
+    if hooked:
+        say(call_hook(setup, "PostToolUse", **call, tool_response={"filePath": mirror}))
+
+
+def put(path: str, text: str | None) -> None:
+    if text is None:
+        if os.path.exists(path):
+            os.remove(path)
+        return
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+
+
+def say(answer: dict[str, Any]) -> None:
+    if text := answer.get("additionalContext"):
+        print(f"<system-reminder>\n{text}\n</system-reminder>")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""Volunteers and their shifts."""
