@@ -206,7 +206,16 @@ def _brain(repo, outside):
     (repo / "model").mkdir()
     (repo / "model" / "tokenizer.json").write_text("{}")
     (repo / "model" / "model.onnx").write_bytes(b"\x08\x07" + os.urandom(100))
-    for name in (".claude", ".codex", ".gemini", ".cursor", ".vscode", ".opencode", ".github"):
+    for name in (
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".qwen",
+        ".cursor",
+        ".vscode",
+        ".opencode",
+        ".github",
+    ):
         (repo / name).symlink_to(outside)
     for name in (".mcp.json", "lessons-report.html"):
         (repo / name).symlink_to(outside / "settings.json")
