@@ -195,7 +195,9 @@ def plugin_hooks(agent: str) -> dict[str, Any]:
     hooks = build_hooks(agent, "lessons-hook", via="command")
     installed = f"lessons-hook {agent}"
     # What uv has fetched already starts in a third of the time without a look at the index.
-    known, fetched = (f"uvx {how} --from {EXACT} {installed}" for how in ("-q --offline", "-q"))
+    # Compiled when it is fetched: else the first prompt would wait for that, longer than it may.
+    ways = ("-q --offline", "-q --compile-bytecode")
+    known, fetched = (f"uvx {how} --from {EXACT} {installed}" for how in ways)
     for event, groups in hooks.items():
         first = row.events[event] == "start"
         told = f"echo {row.silence}" if row.silence else "exit 0"

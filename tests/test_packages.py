@@ -125,7 +125,7 @@ def test_a_hook_runs_what_is_installed_else_fetches_it_else_says_so(agent, tmp_p
     known = programs(tmp_path / "known", uvx=ours["uvx"])
     assert run(prompt, known) == f"fetched -q --offline {wanted}"
     unknown = programs(tmp_path / "unknown", uvx=f'[ "$2" != --offline ] && {ours["uvx"]}')
-    assert run(prompt, unknown) == f"fetched -q {wanted}"
+    assert run(prompt, unknown) == f"fetched -q --compile-bytecode {wanted}"
     neither = programs(tmp_path / "none")
     assert run(prompt, neither) in ("", "{}")
     if agent != "cursor":  # it shows no line
