@@ -24,6 +24,7 @@ _WORK = {
     "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
+    "writers": "cards that language models write of mined drafts",
     "mine": "lessons that a history holds, beside those that its authors wrote",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
@@ -87,7 +88,10 @@ def _parser() -> argparse.ArgumentParser:
         if name == "redaction":
             command.add_argument("--rules", metavar="FILE", help="gitleaks.toml: make the table")
             command.add_argument("--version", help="which version of gitleaks it is from")
-        if name in ("tables", "mine", "redaction"):
+        if name == "writers":
+            command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
+            command.add_argument("--write", action="store_true", help="write the prompts")
+        if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )

@@ -201,7 +201,7 @@ DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
     one.name: type(one.default) for one in fields(Settings) if is_dataclass(one.default)
 }
-USERS_OWN = ("check.command", "check.seconds")
+USERS_OWN = ("check.command", "check.seconds", "writer.command", "writer.seconds")
 """Keys of the user's own settings: a brain is others' data, and may not make us run a command."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {

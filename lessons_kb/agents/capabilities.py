@@ -75,6 +75,13 @@ class Agent:
     begins: str = '"SessionStart"'
     """What the payload holds of the event that begins a session; "" where that shows no line."""
 
+    headless: str = ""
+    """The words behind its program with which it answers a prompt on stdin (or PROMPT) in an empty
+    FOLDER, without tools, hooks, memory and the project's settings; words in capitals are filled
+    in. "" = it cannot. Each was seen to fire no hook."""
+    headless_files: Mapping[str, str] = field(default_factory=dict)
+    """Path in that folder → text."""
+    headless_variables: Mapping[str, str] = field(default_factory=dict)
     program: str
     folder: str
     """Its own folder of this user: {home}, {config}, {code} or {NAME:default} of a variable."""
@@ -167,6 +174,9 @@ _CLAUDE_EVENTS = _pairs(
     "SessionStart=start UserPromptSubmit=prompt PreToolUse=before PostToolUse=after"
     " PostToolUseFailure=after Stop=stop SessionEnd=end"
 )
+SILENCED = "LESSONS_HOOKS"
+"""Variable whose value 0 silences our hooks: an agent that writes for us is not watched."""
+_DENIED = '{"mode":"primary","prompt":SYSTEM,"tools":{"*":false},"permission":{"*":"deny"}}'
 _CLAUDE_LINES = tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd")
 _CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")
 _CODEX_EVENTS = {n: what for n, what in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"}
@@ -194,6 +204,11 @@ _ROWS = (
         within=0.5,
         keeps_directory=True,
         hooked_tools=("Read", "Edit", "Write", "NotebookEdit", "Bash", "PowerShell"),
+        headless=(
+            '-p --output-format json --json-schema SCHEMA --safe-mode --tools "" '
+            "--strict-mcp-config --disable-slash-commands --no-session-persistence "
+            "--permission-prompts none --system-prompt SYSTEM"
+        ),
         program="claude",
         folder="{CLAUDE_CONFIG_DIR:{home}/.claude}",
         project_folder=".claude",
@@ -231,6 +246,14 @@ _ROWS = (
         reads_outside=True,
         within=0.5,
         hooked_tools=("apply_patch",),
+        # A provider of the user's own has to be given again: `--with 'codex -c model_provider=…'`.
+        headless=(
+            "exec --ignore-user-config --ignore-rules --ephemeral --skip-git-repo-check "
+            "-s read-only --disable hooks --disable memories --disable shell_tool "
+            "--disable unified_exec --disable multi_agent --disable apps --disable plugins "
+            "-c project_doc_max_bytes=0 -c 'web_search=\"disabled\"' --output-schema SCHEMA_FILE "
+            "--color never -C FOLDER -"
+        ),
         program="codex",
         folder="{CODEX_HOME:{home}/.codex}",
         project_folder=".codex",
@@ -267,6 +290,16 @@ _ROWS = (
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
         rewritten=b'{"$set":{"messages":',
+        headless="-o json -e none -p PROMPT",
+        headless_files={
+            ".gemini/settings.json": '{"hooksConfig":{"enabled":false},"tools":{"core":["none"]},'
+            '"skills":{"enabled":false},"context":{"fileName":"none"}}',
+            "system.md": "SYSTEM",
+        },
+        headless_variables={
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GEMINI_SYSTEM_MD": "FOLDER/system.md",
+        },
         reads_ignored=False,
         program="gemini",
         folder="{home}/.gemini",
@@ -320,6 +353,12 @@ _ROWS = (
         lasting=False,  # the system prompt is built anew each time
         within=0.5,
         begins='"event":"start"',
+        headless="run --pure --agent drafter --format json --title draft",
+        headless_variables={
+            "OPENCODE_CONFIG_CONTENT": f'{{"agent":{{"drafter":{_DENIED}}}}}',
+            **_pairs("OPENCODE_DISABLE_PROJECT_CONFIG=1 OPENCODE_DISABLE_CLAUDE_CODE=1"),
+            "OPENCODE_PURE": "1",
+        },
         program="opencode",
         folder="{config}/opencode",
         project_folder=".opencode",
@@ -373,6 +412,12 @@ _ROWS = (
         refuse=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
+        headless=(
+            "-p PROMPT -s --available-tools none --no-custom-instructions --disable-builtin-mcps "
+            "--no-ask-user --no-color --stream off --output-format json"
+        ),
+        headless_files={".copilot/config.json": '{"disableAllHooks":true}'},
+        headless_variables={"COPILOT_HOME": "FOLDER/.copilot"},
         program="copilot",
         folder="{COPILOT_HOME:{home}/.copilot}",
         plugin="installed-plugins/*/lessons/plugin.json",

@@ -103,6 +103,8 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
             "paths": paths,
             "symptoms": symptoms,
             "severity": sketch.severity or "medium",
+            "source": source,
+            "examples": (sketch.example,) if sketch.example else (),
             "created": created,
         }
         said = (name for name in SECTIONS if name in sketch.sections)
@@ -343,7 +345,7 @@ class Cards:
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
-                duplicate := self._find_near_duplicate(card.title, near=on_duplicate == "fail")
+                duplicate := self._find_near_duplicate(card, near=on_duplicate == "fail")
             ):
                 existing = duplicate[0]
                 if on_duplicate == "bump":
@@ -532,13 +534,13 @@ class Cards:
             return by_words
         return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
-    def _find_near_duplicate(self, title: str, *, near: bool) -> tuple[str, str] | None:
-        """Return the id of a card with this title, and why; with ``near`` one that is like it."""
-        key = normal_title(title)
+    def _find_near_duplicate(self, card: Card, *, near: bool) -> tuple[str, str] | None:
+        """Return the id of a card with its title, and why; with ``near`` one that is like it."""
+        key = normal_title(card.title)
         for layer in self._brain.layers:
             for path in layer.read(lambda one: one.catalogue.paths_titled(key)):
                 return path, f"{path} already has this title"
-        for one in self._find_near_duplicates(title):
+        for one in self.find_near_duplicates(card):
             if one.level == SAME or (near and one.level == NEAR):
                 return one.card.id, one.reason
         return None

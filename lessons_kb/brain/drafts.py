@@ -38,6 +38,7 @@ from lessons_kb.learn.draft_text import (
     Sketch,
     find_diff,
     find_lacks,
+    finish,
     names_of,
     pick_hunks,
     sketch_diff,
@@ -50,7 +51,7 @@ from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_tu
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
-from lessons_kb.store.card_files import DraftFacts, DraftFolder
+from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
 from lessons_kb.store.files import relative
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -338,9 +339,12 @@ class Drafts:
                     "it there, `--on-duplicate new` writes a second card",
                     existing=one.card.id,
                 )
-            changes: dict[str, Any] = {"created": _date(time.time()), "last-seen": _date(draft.at)}
+            # What was seen long before there was a card does not make it an old one.
+            seen = time.time() if draft.kind == MINED else draft.at
+            changes: dict[str, Any] = {"created": _date(time.time()), "last-seen": _date(seen)}
             changes |= {"occurrences": draft.seen} if draft.seen > 1 else {}
-            made = self._write(draft, card, redact_card(edit_header(draft.text, changes)))
+            text = finish(draft.text, read_template(f"{card.kind}.md"))
+            made = self._write(draft, card, redact_card(edit_header(text, changes)))
             self._settle(draft, _ACCEPTED, made.id, over=draft.text)
         return made
 
@@ -443,6 +447,12 @@ class Drafts:
                         grown["fix"] = redact(fix)[:MAX_DIFF]
                     self._folder.note(name, grown)
                     return None if facts["state"] == _DISCARDED else self.get(name)
+            if (
+                trigger.kind == RED_GREEN
+                and not trigger.files
+                and self._has_changed_nothing(trigger)
+            ):
+                return None  # a flaky test
             # Never drafted, or drafts of it were accepted or merged and it came back: a new one.
             name = _name(trigger.kind, trigger.key)
             if name in known:
@@ -491,6 +501,12 @@ class Drafts:
             files=trigger.files,
             brains=self._brain.layers,
         )
+
+    def _has_changed_nothing(self, trigger: Trigger) -> bool:
+        """Tell whether git knows of no change between red and green."""
+        posted = is_posted(trigger.cause.session)
+        known = not posted and git_top(self._place(trigger.cause)) is not None
+        return known and not self._find_fix(trigger)
 
     def _place(self, event: Event) -> str:
         here = not is_posted(event.session) and os.path.isdir(event.scope)

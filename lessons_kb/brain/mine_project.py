@@ -331,10 +331,12 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
     for place, candidate in enumerate(candidates):
         if len(made) >= count:
             break
-        diff = ""
+        diff = tests = ""
         for commit in candidate.commits[:1]:
             with contextlib.suppress(GitError):
-                diff = _pick_code(read_commit(brain.directory, commit.id), commit.causes)
+                whole = read_commit(brain.directory, commit.id)
+                diff = _pick_code(whole, commit.causes)
+                tests = "".join(p for p in split_files(whole) if is_test(names_of(p)[-1]))
         prompts = typed_before(candidate)
         # A card cannot guard a file that is gone.
         paths = tuple(
@@ -346,6 +348,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             replace(candidate, paths=paths),
             prompts=prompts,
             diff=redact(diff),
+            tests=redact(tests) if tests not in diff else "",
             propose=partial(propose_patterns, brain.directory),
         )
         draft = Drafts(brain).add_mined(

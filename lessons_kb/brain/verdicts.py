@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import time
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
-from lessons_kb.errors import LessonsError
 from lessons_kb.model import NOTE, Card, Event, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
@@ -256,10 +251,6 @@ LEAST = 0.15
 """Confidence from which a card that was held back is worth a question: one in ten is meant (4 of
 38), below it one in fifty (5 of 242), where most prompts were typed in other projects."""
 _GATE = "gate.min_confidence"
-_MOST = 3
-_WINDOW_SECONDS = 7 * 86_400
-_MISSES_LOOKED_AT = 500
-_OFFERED = "offered"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -283,37 +274,6 @@ def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
         if one.confidence is not None
     ]
     return max(held, key=lambda one: one.confidence, default=None)
-
-
-def find_near_misses(brain: Brain, *, now: float | None = None) -> list[NearMiss]:
-    """Return the near misses of the last week's prompts that drew nothing, the newest first.
-
-    At most three; one that was offered before, or whose card is gone, is left out.
-    """
-    since = (time.time() if now is None else now) - _WINDOW_SECONDS
-    journal = brain.layers[0].journal
-    asked = journal.events.find(kinds=ASKED, since=since, limit=_MISSES_LOOKED_AT)
-    found: dict[tuple[str, str], NearMiss] = {}
-    for event in reversed(asked):
-        one = nearest(event.text, _read_noted(event) or ())
-        if (
-            one
-            and len(found) < _MOST
-            and not journal.outcomes.is_noted(_key(one), one.card, _OFFERED)
-        ):
-            with contextlib.suppress(LessonsError):
-                brain.cards.get(one.card)
-                found.setdefault((one.card, one.prompt), one)
-    return list(found.values())
-
-
-def note_offered(brain: Brain, one: NearMiss) -> None:
-    """Remember that a near miss was offered: whoever declined is not asked again."""
-    brain.layers[0].journal.outcomes.note(_key(one), one.card, _OFFERED, at=time.time())
-
-
-def _key(one: NearMiss) -> str:
-    return f"near-miss:{zlib.crc32(one.prompt.encode('utf-8', 'replace')):08x}"
 
 
 _LARGEST = 1 << 20

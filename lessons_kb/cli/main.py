@@ -94,7 +94,7 @@ DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
 _RUNS_COMMANDS, _ITS_VALUED = "run", ("--stall", "--session", "--stage")
-_OPTIONAL_VALUE = ("--diff", "--from-session")
+_OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What says, where no file is named, that standard output takes no more."""

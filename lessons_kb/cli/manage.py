@@ -7,9 +7,11 @@ import sys
 
 import typer
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_json
 from lessons_kb.model import as_data
+from lessons_kb.tui.actions import CARDS
 from lessons_kb.tui.line_mode import run_prompt
 from lessons_kb.tui.rows import RowSource
 
@@ -24,21 +26,25 @@ def manage() -> None:
     Example: lessons manage
     """
     with open_brain() as brain:
-        source = RowSource(brain)
         if options().json:
-            _print_rows(source)
-        elif is_interactive() and os.environ.get("TERM") != "dumb":
-            from lessons_kb.tui.app import ManageApp
+            _print_rows(RowSource(brain))
+        elif code := show_rows(brain, CARDS):
+            raise typer.Exit(code)
 
-            if options().no_color:
-                os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
-            full_screen = ManageApp(source)
-            full_screen.run()
-            raise typer.Exit(full_screen.return_code or 0)
-        else:
-            refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True))
-            if refused and not is_interactive():
-                raise typer.Exit(2)
+
+def show_rows(brain: Brain, tab: str) -> int:
+    """Let the user work on a brain, one of the lists in view; return the exit code."""
+    source = RowSource(brain)
+    if not is_interactive() or os.environ.get("TERM") == "dumb":
+        refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab=tab)
+        return 2 if refused and not is_interactive() else 0
+    from lessons_kb.tui.app import ManageApp
+
+    if options().no_color:
+        os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
+    full_screen = ManageApp(source, tab=tab)
+    full_screen.run()
+    return full_screen.return_code or 0
 
 
 def _print_rows(source: RowSource) -> None:

@@ -10,6 +10,7 @@ from typer import Option
 
 from lessons_kb.brain import mine_project as mining
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.drafts import Draft
 from lessons_kb.brain.mine_project import MiningResult
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
@@ -21,13 +22,13 @@ from lessons_kb.cli.output import (
     say,
     terminal_width,
 )
+from lessons_kb.cli.write_drafts import print_prompts, write_drafts
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.learn.mining import Candidate, typed_before
 from lessons_kb.store.user_state import is_brain, user_brain
 from lessons_kb.text.sanitize import clean_line, counted
 
 SHOWN = 20
-_WIDTH = 80
 
 
 def mine(
@@ -36,16 +37,23 @@ def mine(
     since: str | None = None,
     comments: list[str] | None = None,
     limit: Annotated[int, Option(min=1)] = SHOWN,
+    with_: str | None = None,
+    show_prompt: bool = False,
+    yes: bool = False,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
-    Drafts wait for `lessons review`. Example: lessons mine --draft 10
+    Drafts wait for `lessons review`. Example: lessons mine --draft 10 --with claude
 
     --all-projects   Read the sessions of all projects; draft into your user brain.
     --draft N        Write drafts of the first N.
     --since DATE     Leave out what is older, as 2026-01-31.
     --comments FILE  Review comments as JSON, exported from GitHub or GitLab; repeatable.
     --limit N        Candidates to show.
+    --with [AGENT]   Have an agent complete them: claude, codex, gemini, opencode, copilot, each
+                     with options, or a command that reads a prompt on stdin.
+    --show-prompt    Print what would be sent, send nothing.
+    --yes, -y        Do not ask before it is sent.
     """
     if not all_projects:
         brain = open_brain()
@@ -57,7 +65,11 @@ def mine(
         first = dt.date.fromisoformat(since).isoformat() if since is not None else None
     except ValueError:
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
-    run_mine(brain, all_projects, draft, first, limit, comments or ())
+    made = run_mine(brain, all_projects, draft, first, limit, comments or ())
+    if show_prompt:
+        print_prompts(brain, made)
+    elif with_ is not None:
+        write_drafts(brain, made, with_, yes=yes)
 
 
 def run_mine(
@@ -67,8 +79,8 @@ def run_mine(
     since: str | None = None,
     limit: int = SHOWN,
     comments: Sequence[str] = (),
-) -> None:
-    """Mine and print what was found."""
+) -> list[Draft]:
+    """Mine and print what was found; return the drafts that were made."""
     with draw_progress("reading") as show:
         found = mining.mine(
             brain,
@@ -93,6 +105,7 @@ def run_mine(
         say("no new drafts: each candidate has one already; see `lessons review --list`")
     elif found.candidates:
         say("next: `lessons mine --draft 10`, then `lessons review`")
+    return made
 
 
 def _print_found(found: MiningResult, limit: int) -> None:
@@ -101,14 +114,16 @@ def _print_found(found: MiningResult, limit: int) -> None:
     if not found.candidates:
         say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
-    width = terminal_width() or _WIDTH
-    print("  #  SEEN  LAST        SURE  WHAT AND WHY")
+    width = terminal_width()
+    print("  #  SEEN  LAST        WHAT AND WHY")
     for number, one in enumerate(found.candidates[:limit], 1):
         when = dt.datetime.fromtimestamp(one.at).date().isoformat() if one.at else ""
-        head = f"{number:>3} {one.occurrences:>4}×  {when:<10}  {one.sure:>4.0%}  "
-        print(cut_cells(head + clean_line(one.title), width))
         place = f" · {one.paths[0]}" if one.paths else ""
-        print(cut_cells(f"{'':10}{clean_line('; '.join(one.reasons) + place)}", width))
+        lines = (
+            f"{number:>3} {one.occurrences:>4}×  {when:<10}  {clean_line(one.title)}",
+            f"{'':10}{clean_line('; '.join(one.reasons) + place)}",
+        )
+        print("\n".join(cut_cells(line, width) if width else line for line in lines))
     shown = min(limit, len(found.candidates))
     total = counted(len(found.candidates), "candidate")
     print(f"{shown} of {total} from {', '.join(parts[:-1])} and {parts[-1]}")
@@ -118,7 +133,6 @@ def _describe(one: Candidate) -> dict[str, Any]:
     return {
         **pick(one, "title", "occurrences"),
         "last": one.at,
-        "sure": round(one.sure, 3),
         "rank": round(one.rank, 3),
         **pick(one, "reasons", "paths"),
         "symptoms": list(typed_before(one)[:3]),

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
-
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.verdicts import find_near_misses, note_offered
-from lessons_kb.cli.create import edit_file
+from lessons_kb.cli.manage import show_rows
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     is_interactive,
@@ -21,11 +18,12 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.cli.why import offer
-from lessons_kb.errors import CardNotFound, DuplicateCard, InputError, LessonsError
+from lessons_kb.cli.write_drafts import print_prompts, write_drafts
+from lessons_kb.errors import InputError
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
+from lessons_kb.tui.actions import DRAFTS
 
 
 def review(
@@ -35,11 +33,13 @@ def review(
     merge: tuple[str, str] | None = None,
     discard: str | None = None,
     on_duplicate: Annotated[str, ("fail", "new")] = "fail",
+    with_: str | None = None,
+    show_prompt: bool = False,
+    yes: bool = False,
 ) -> None:
-    """Review drafts one by one: accept, edit, merge or discard.
+    """Review drafts on one screen: accept, edit, merge or discard, and undo.
 
-    Then it offers to teach prompts to the cards that they nearly drew. Without a terminal, list
-    both.
+    Without a terminal, list them.
 
     Example: lessons review --accept red-green-1a2b3c4d
 
@@ -49,11 +49,22 @@ def review(
     --merge ID CARD  Count a draft as an occurrence of a card.
     --discard ID     Remove a draft; one you edited goes to the trash.
     --on-duplicate   If the lesson exists: fail or new.
+    --with [AGENT]   Have an agent complete the drafts first: claude, codex, gemini, opencode,
+                     copilot, each with options, or a command that reads a prompt on stdin.
+    --show-prompt    Print what would be sent, send nothing.
+    --yes, -y        Do not ask before it is sent.
     """
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     drafts = (brain := open_brain()).drafts
+    if show_prompt or with_ is not None:
+        drafts.collect()
+        open_ones = [one for one in drafts.all() if one.missing]
+        if show_prompt:
+            print_prompts(brain, open_ones)
+            return
+        write_drafts(brain, open_ones, with_ or "", yes=yes)
     if show is not None:
         _print_draft(brain, drafts.get(show))
     elif accept is not None:
@@ -68,16 +79,10 @@ def review(
         print_answer({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
     else:
         drafts.collect()
-        walking = is_interactive() and not list_ and not options().json
-        if walking:
-            _walk(brain)
+        if is_interactive() and not list_ and not options().json and drafts.count():
+            show_rows(brain, DRAFTS)
         else:
             _print_list(brain, drafts.all())
-        if not options().json:
-            for near in find_near_misses(brain):
-                offer(brain, near)
-                if walking:
-                    note_offered(brain, near)
 
 
 def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
@@ -120,51 +125,3 @@ def _print_draft(brain: Brain, draft: Draft) -> None:
         say(f"two fixes agree on how it looks; if that is right, add to {where}:")
         for line in format_patterns(agreed).split("\n"):
             say(line)
-
-
-def _walk(brain: Brain) -> None:
-    """Show each draft and do what the user chooses, until all are seen or the user stops."""
-    waiting = [draft.id for draft in brain.drafts.all()]
-    if not waiting:
-        say("no drafts to review")
-    while waiting:
-        try:
-            draft = brain.drafts.get(waiting[0])
-        except CardNotFound:  # another process has settled it
-            del waiting[0]
-            continue
-        say(f"{draft.id} ({len(waiting)} left) {draft.path}")
-        _print_draft(brain, draft)
-        question = "[a]ccept, [e]dit, [m]erge, [d]iscard, [s]kip, [q]uit?"
-        answer = typer.prompt(question, default="s", err=True).strip().lower()[:1]
-        if answer == "q":
-            return
-        try:
-            _settle(brain, draft, answer)
-        except DuplicateCard as error:
-            say(str(error))
-            question = f"Count it as an occurrence of {error.existing}?"
-            if not typer.confirm(question, default=True, err=True):
-                continue
-            print(f"{clean_line(brain.drafts.merge(draft.id, error.existing).id)} counted")
-        except LessonsError as error:
-            say(str(error))
-            continue
-        if answer != "e":  # which is shown again
-            del waiting[0]
-
-
-def _settle(brain: Brain, draft: Draft, answer: str) -> None:
-    """Do what one key means; any other key skips the draft."""
-    match answer:
-        case "a":
-            print(clean_line(brain.drafts.accept(draft.id).id))
-        case "e":
-            edit_file(draft.path)
-        case "m":
-            found = brain.drafts.find_near_duplicates(draft)
-            nearest = draft.card or (found[0].card.id if found else None)
-            card = typer.prompt("Merge into which card?", default=nearest, err=True)
-            print(f"{clean_line(brain.drafts.merge(draft.id, card).id)} counted")
-        case "d":
-            print(f"{brain.drafts.discard(draft.id).id} discarded")

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lessons_kb.cards.check_card import is_vague
+from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
-from lessons_kb.data import compile_patterns
+from lessons_kb.data import compile_patterns, read_patterns
 from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
@@ -17,6 +18,7 @@ from lessons_kb.learn.failure_signs import (
     error_excerpt,
     find_failing,
     one_line,
+    shows,
 )
 from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.triggers import (
@@ -31,15 +33,23 @@ from lessons_kb.learn.triggers import (
     pick_turns,
 )
 from lessons_kb.model import Document, Event, Pattern
-from lessons_kb.text.sanitize import clean
+from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sentences import split_sentences
 
 SITUATION = "Situation"
 FIX = "Fix"
 UNNAMED = "TODO name the mistake"
 """How the title of a draft begins until somebody has named it."""
 
+EVIDENCE = "Evidence"
+"""Last heading of a draft that somebody completed: what it was written from; no card has it."""
+
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
+_MAX_KEPT_DIFF = 1_500
+"""Of a diff that a card keeps."""
+_MAX_BODY = 2_500
+_MAX_TESTS = 1_500
 Propose = Callable[[str], Sequence[Pattern]]
 """Returns how the mistake may look that a unified diff put right."""
 _PROPOSAL = """\
@@ -99,9 +109,20 @@ def sketch_trigger(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
         sections=_write_sections([*facts, _changed(files)], how, change, propose),
         paths=_guarded(files),
+        symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
     )
+
+
+def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
+    """Return the task and the error of a mistake: what a future task may have in common."""
+    output = trigger.failure.output if trigger.failure else ""
+    lines = (line.strip().removeprefix("E ").strip() for line in clean(output).splitlines())
+    errors = [_shorten(one_line(line, _MAX_HINT)) for line in lines if shows("error", line.lower())]
+    request = one_line(trigger.request, _MAX_HINT) if trigger.kind != REJECTION else ""
+    enough = len(request.split()) >= _MIN_WORDS
+    return tuple(dict.fromkeys([*([request] if enough else []), *errors[-1:]]))
 
 
 def sketch_session(
@@ -149,11 +170,13 @@ def sketch_candidate(
     *,
     prompts: Sequence[str] = (),
     diff: str = "",
+    tests: str = "",
     propose: Propose = lambda _diff: (),
 ) -> Sketch:
     """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
 
-    ``prompts`` are the tasks in which it happened.
+    ``prompts`` are the tasks in which it happened, ``tests`` what that commit changed of its
+    tests. Cause, checklist and symptoms hold what somebody wrote, word for word.
     """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for one in candidate.sightings[:2]:
@@ -164,17 +187,86 @@ def sketch_candidate(
     facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
     for commit in candidate.commits[:3]:
         facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
-    if causes := [cause for commit in candidate.commits[:1] for cause in commit.causes]:
+    body = next((_TRAILER.sub("", commit.body).strip() for commit in candidate.commits[:1]), "")
+    if body and body != candidate.commits[0].subject:
+        quoted = "\n".join(f"> {line}".rstrip() for line in clean(body[:_MAX_BODY]).splitlines())
+        facts.append(f"Its message:\n\n{quoted}")
+    causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
+    if causes:
         said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
+    sections = _write_sections(dict.fromkeys(facts), "What fixed it:", change, propose)
+    if tests.strip():
+        shown = fence(tests, "diff", limit=_MAX_TESTS)
+        sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
+    written = [
+        sentence
+        for text in (body, *causes, *(one.quote for one in candidate.sightings))
+        for line in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text)
+        for sentence in split_sentences(" ".join(line.split()))
+        if len(sentence) <= _MAX_SENTENCE and "|" not in sentence
+    ]
+    named = name_mistake(candidate.title)
+    hint = f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})"
+    why = [one for one in written if shows("explains", one.lower())][:2]
+    items = [one for one in written if shows("advises", one.lower()) and one not in why][:3]
+    sections |= {"Root Cause": " ".join(map(clean_line, why))} if why else {}
+    checklist = "\n".join(f"- [ ] {clean_line(one).lstrip('-* ')}" for one in items)
+    sections |= {"Prevention Checklist": checklist} if items else {}
+    errors = [one.title for one in candidate.sightings if one.signature]
+    errors += [line.strip() for line in body.splitlines() if shows("error", line.strip().lower())]
+    symptoms = (*prompts[:2], *(_shorten(one_line(line, _MAX_HINT)) for line in errors[:2]))
     return Sketch(
-        title=f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})",
-        sections=_write_sections(dict.fromkeys(facts), "What fixed it:", change, propose),
+        title=named or hint,
+        sections=sections,
         paths=_guarded(candidate.paths),
-        symptoms=prompts[:3],
+        symptoms=tuple(dict.fromkeys(symptoms))[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
     )
+
+
+def name_mistake(subject: str) -> str:
+    """Return the mistake that a commit's subject names, "" where it names what was done."""
+    text = _REFERENCE.sub("", _CONVENTION.sub("", subject.strip())).strip()
+    for pattern in _TITLES:
+        if (found := pattern.match(text)) and (told := (found[1] or "").strip(" .:")):
+            first = told.split()[0]
+            named = told[0].upper() + told[1:] if first.isalpha() and first.islower() else told
+            return "" if _words(named) <= _MIN_TITLE else named
+    return ""
+
+
+def split_evidence(text: str) -> tuple[str, str]:
+    """Return a draft's card and the evidence behind it; one that nobody completed is all evidence.
+
+    The evidence has no comments: what they ask for is no part of it.
+    """
+    card, mark, evidence = text.partition(f"\n## {EVIDENCE}\n")
+    if mark:
+        return card.rstrip("\n") + "\n", evidence.strip("\n")
+    sections = read_sections(normal_newlines(_strip_comments(split_header(text).body)))
+    return text, re.sub(r"\n{3,}", "\n\n", text_of(sections, ("situation", "fix")))
+
+
+def finish(text: str, template: str) -> str:
+    """Return a draft as the card it becomes: no evidence, no guidance, no empty heading.
+
+    ``template`` is what it was written over; of a long diff the beginning stays.
+    """
+    card = split_evidence(text)[0]
+    body = split_header(card).body
+    head = card[: len(card) - len(body)]
+    unused = {line for line in template.splitlines() if line.startswith("#") or line[-1:] in ":]"}
+    head = "".join(line for line in head.splitlines(True) if line.rstrip() not in unused)
+    shorter = _DIFF.sub(lambda one: fence(one[2], "diff", limit=_MAX_KEPT_DIFF), body)
+    filled = _EMPTY.sub("", _strip_comments(shorter).rstrip() + "\n")
+    return head + re.sub(r"\n{3,}", "\n\n", filled).rstrip() + "\n"
+
+
+def _strip_comments(body: str) -> str:
+    """Return Markdown without comments, but for those in code, and what shows an item done."""
+    return _REMARK.sub(lambda one: one[0] if one[1] else "", body)
 
 
 def _write_sections(facts: Iterable[str], how: str, diff: str, propose: Propose) -> dict[str, str]:
@@ -364,6 +456,16 @@ MISSING = {
 """Part of a card → what is said where it is missing."""
 
 _OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns("draft_gaps.txt", "open", "no mistake", "no cause")
+_TITLES = tuple(re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.txt")["titles"])
+_CONVENTION = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ", re.IGNORECASE)
+_REFERENCE = re.compile(
+    r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE
+)
+_TRAILER = re.compile(r"(?m)^(?:[A-Z][\w-]*-[Bb]y|Refs?|Closes|Fixes|Change-Id|PR-URL)\b[: ].*$")
+_MAX_SENTENCE = 300
+_MIN_WORDS = 3
+_REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*shown-by).*?-->")
+_EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"
 _MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2
 """Words; of a script without spaces two characters count as one."""

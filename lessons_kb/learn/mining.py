@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 from typing import Any, TypeVar
 
 from lessons_kb.data import read_patterns
@@ -34,6 +34,10 @@ from lessons_kb.text.times import read_time
 MAX_FILE_BYTES = 400_000
 """Of one file's part of a patch; a longer one is data, or generated."""
 _MAX_CAUSES = 6
+_SMALL, _MUCH = 20, 60
+"""Lines of code that half of the commits add at most where they are small; too many for a fix."""
+_ENOUGH = (50, 3, 600)
+"""Lines of tests, comments with a cause, and characters of a message: more show no more there."""
 _MAX_PATHS = 12
 
 _NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
@@ -48,6 +52,8 @@ _WRAPS = 4
 """Lines of a sentence on either side of the one that gives the cause."""
 _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
+_REWRAPPED = 0.9
+"""Share of a comment's words that stand in what was removed where it is only broken elsewhere."""
 _CODE = frozenset(" ".join(read_patterns("mining_signals.txt")["code"]).split())
 """Endings of files that people write by hand."""
 
@@ -96,8 +102,13 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         changed[path] = plus + minus
         added += plus
         removed += minus
+        # A comment that was there before and is broken elsewhere says nothing new.
+        before = b" ".join(line[1:].strip(b" \t#/*;-") for line in lines if line[:1] == b"-")
+        known = before.decode("utf-8", "replace").split()
         for text, sentence in _find_causes(lines):
-            causes.setdefault(text, sentence)
+            words = text.split()
+            if sum(word in known for word in words) < _REWRAPPED * len(words):
+                causes.setdefault(text, sentence)
     return CommitFacts(
         id=commit_id,
         at=at,
@@ -163,14 +174,25 @@ def score(history: Sequence[CommitFacts]) -> list[float]:
 
     Positive is more than the average of this history. All signals count alike: weights chosen on
     three repositories, with a penalty for large changes, reached a mean recall@20 of .31 on four
-    that neither choice had seen, and equal weights .33.
+    that neither choice had seen, and equal weights .33. That is so where each commit is a feature's
+    worth of an agent's work, and fixes are inside. Where people commit a few lines at a time, a
+    fix is one of the small ones and says so: large commits, which have more of everything, led.
     """
+    small = median([facts.added for facts in history] or [0]) < _SMALL
+    tests, causes, body = _ENOUGH if small else (math.inf,) * 3
+
+    def named(what: str, facts: CommitFacts) -> float:
+        return float(shows(what, facts.subject.lower()))
+
     rows = [  # on scales where a difference means the same everywhere
         (
-            math.log1p(facts.test_lines),
+            math.log1p(min(facts.test_lines, tests)),
             float(facts.test_lines > 0 and facts.removed > 0),
-            math.log1p(facts.cause_count),
-            math.log1p(len(facts.body)),
+            math.log1p(min(facts.cause_count, causes)),
+            math.log1p(min(len(facts.body), body)),
+            small * (named("repairs", facts) - named("builds", facts)),
+            small * float(named("repairs", facts) > named("builds", facts)),
+            -max(math.log1p(facts.added) - math.log1p(_MUCH), 0.0) if small else 0.0,
         )
         for facts in history
     ]
@@ -192,7 +214,6 @@ SURE_COMMIT = 2.0
 """Standard deviations at which a commit is as likely a fix as not."""
 SURE_POINTS = 3.0
 """Points of signals at which a sighting is."""
-MOST_SURE = 0.99
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
 _FIXED_WITHIN = 3 * _DAY
@@ -212,8 +233,6 @@ class Candidate:
     """Sessions and commits in which it was met."""
     at: float
     """The last time, seconds since the epoch."""
-    sure: float
-    """Between 0 and 1."""
     rank: float
     reasons: tuple[str, ...]
     """Why it looks like a mistake, the strongest first."""
@@ -366,6 +385,7 @@ def _of_sightings(
         points - SURE_POINTS,
         sum(one.calls + 4 * one.turns for one in group),
         now,
+        often=sessions,
         id=f"{best[0].session}:{best[0].signature or best[0].title}",
         title=best[0].title,
         occurrences=sessions,
@@ -387,6 +407,8 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
         fixes[first.id] - SURE_COMMIT,
         0,
         now,
+        # A feature that came in two commits was no mistake twice.
+        often=len(group) if shows("repairs", first.subject.lower()) else 1,
         id=first.id,
         title=first.subject,
         occurrences=len(group),
@@ -397,12 +419,12 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
     )
 
 
-def _rank(points: float, cost: int, now: float, **facts: Any) -> Candidate:
-    """Return a candidate that matters as much as it is sure, frequent, costly and recent."""
-    sure = min(1 / (1 + math.exp(-points)), MOST_SURE)
+def _rank(points: float, cost: int, now: float, *, often: int, **facts: Any) -> Candidate:
+    """Return a candidate that matters as much as it is likely, frequent, costly and recent."""
+    likely = math.log1p(math.exp(points))
     recent = 0.5 + 0.5 * math.exp2(-max(now - facts["at"], 0.0) / _DAY / HALF_LIFE_DAYS)
-    often = 1 + math.log2(facts["occurrences"])
-    return Candidate(sure=sure, rank=sure * often * (1 + math.log1p(cost) / 8) * recent, **facts)
+    rank = likely * (1 + math.log2(often)) * (1 + math.log1p(cost) / 8) * recent
+    return Candidate(rank=rank, **facts)
 
 
 _SUGGESTION = re.compile(r"```suggestion[^\n]*\n(.*?)\n?```", re.DOTALL)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from math import log
 
 from lessons_kb.data import read_patterns
@@ -142,9 +143,21 @@ def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> li
     sessions: dict[tuple[str, str], _Watched] = {}
     for event in sorted(events, key=lambda event: event.at):
         sessions.setdefault((event.session, event.scope), _Watched(phrases)).see(event)
-    turns = (turn for session in sessions.values() for turn in session.turns if turn)
-    found = [trigger for turn in turns for trigger in _fold(turn)]
+    found = []
+    for session in sessions.values():
+        turns = [_fold(turn) if turn else [] for turn in session.turns]
+        for earlier, turn in pairwise(turns):
+            # "It broke again" behind a fix is about that fix: one incident.
+            if len(turn) == 1 and turn[0].kind == FEEDBACK and _ends_fixed(earlier):
+                last, said = earlier[-1], turn.pop()
+                quote = last.quote or said.quote
+                earlier[-1] = replace(last, ids=(*last.ids, *said.ids), quote=quote)
+        found += [trigger for turn in turns for trigger in turn]
     return sorted(found, key=lambda trigger: trigger.cause.at)
+
+
+def _ends_fixed(turn: Sequence[Trigger]) -> bool:
+    return bool(turn) and turn[-1].kind == RED_GREEN
 
 
 class _Watched:
@@ -159,7 +172,10 @@ class _Watched:
         self._red: dict[str, list[Event]] = {}
         self._failed: Event | None = None
         self._edits: list[Event] = []
+        self._commands: list[Event] = []
         self._interrupted = False
+        self._refused: Event | None = None
+        """The last call that the user declined without a word."""
         self._last = 0.0
 
     def see(self, event: Event) -> None:
@@ -176,10 +192,10 @@ class _Watched:
             self._add(ROLLBACK, event, quote=event.text, files=event.targets)
         is_own = re.search(_OWN_TOOL, event.tool) or re.search(_OWN_COMMAND, event.text)
         if not is_own and (event.kind == "rejection" or event.outcome == "permission_denied"):
-            quote = _why_refused(event.output)
-            if quote or not event.record.get("asked"):  # whose question it was has its card
-                key = f"{event.tool}\n{event.text}\n{' '.join(event.targets)}"
-                self._add(REJECTION, event, key=key, failure=event, quote=quote)
+            if quote := _why_refused(event.output):
+                self._refuse(event, event, quote)
+            elif not event.record.get("asked"):  # whose question it was has its card
+                self._refused = event
         if event.kind == "stage" and event.outcome in FAILURES:
             self._add(STAGE, event, key=f"{event.stage}\n{event.text}", quote=event.text)
         if _escalated(event.record):
@@ -189,6 +205,10 @@ class _Watched:
         if event.outcome in FAILURES and (event.kind in CALLS or event.tool):
             self._failed = event
 
+    def _refuse(self, cause: Event, call: Event, quote: str) -> None:
+        key = f"{call.tool}\n{call.text}\n{' '.join(call.targets)}"
+        self._add(REJECTION, cause, key=key, failure=call, quote=quote)
+
     def _listen(self, event: Event) -> None:
         """Add what the user says; the reason of an interrupt may come with the next prompt."""
         typed = event.text.strip()
@@ -197,7 +217,9 @@ class _Watched:
                 self._add(found[0], event, quote=found[1])
             elif self._interrupted and typed and not shows("go on", typed.lower()):
                 self._add(INTERRUPT, event, quote=event.text)
-            self._interrupted = False
+            elif self._refused and any(shows(one, typed.lower()) for one in ("opener", "advises")):
+                self._refuse(event, self._refused, event.text)
+            self._interrupted, self._refused = False, None
         elif event.kind == "interrupt" and typed:
             self._add(INTERRUPT, event, quote=event.text)
         elif event.kind == "interrupt" or (event.kind in CALLS and event.outcome == "cancelled"):
@@ -212,12 +234,35 @@ class _Watched:
             self._red.setdefault(test, []).append(event)
         elif test and event.outcome == "ok" and (red := self._red.pop(test, None)):
             failing = find_failing("\n".join(run.output for run in red))
+            if self._request and self._is_no_mistake(red, failing):
+                return
             key = f"{test}\n{' '.join(failing)}"
             self._add(RED_GREEN, event, key=key, failure=red[-1], since=red[0].at)
         elif event.outcome in DONE:
+            self._commands.append(event)
             edited = [path for edit in self._edits for path in edit.targets]
             if rolls_back(event.text, edited):
                 self._add(ROLLBACK, event, quote=event.text)
+
+    def _is_no_mistake(self, red: Sequence[Event], failing: Sequence[str]) -> bool:
+        """Tell whether an agent's test failed for another reason than that something was wrong.
+
+        It was there before what it tests, it lacked a package, or a name was not changed
+        everywhere yet.
+        """
+        said = "\n".join(error_excerpt(run.output) for run in red).lower()
+        commands = [one.text.lower() for one in self._commands if one.at >= red[0].at]
+        if shows("absent", said) and any(shows("install", one) for one in commands):
+            return True
+        before = [edit for edit in self._edits if edit.at <= red[-1].at]
+        if are_new(failing, {p for one in before if one.kind == "create" for p in one.targets}):
+            return True
+        names = set(_QUOTED_NAME.findall(said)) if shows("unknown name", said) else set()
+        return any(
+            name in str(edit.record.get("before", "")).lower() and name not in edit.output.lower()
+            for edit in before
+            for name in names
+        )
 
     def _add(
         self,
@@ -245,6 +290,11 @@ class _Watched:
             changes=tuple(filter(None, map(_show_edit, edits))),
         )
         self.turns[-1].append(trigger)
+
+
+def are_new(failing: Sequence[str], created: Collection[str]) -> bool:
+    """Tell whether all the tests that fail are in files that were written just before."""
+    return bool(failing) and all(any(p in n or n in p for p in created) for n in failing)
 
 
 _PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
@@ -534,9 +584,8 @@ class SessionReader:
         looks = looks and (failed or (is_run and event.outcome == "unknown"))
         signatures = self._note_errors(output, event.text, event.at) if looks else []
         if is_run and (failed or signatures):
-            names = find_failing(output) if turn.created else ()
-            if names and all(any(p in name or name in p for p in turn.created) for name in names):
-                signatures = []  # tests that this turn has just written
+            if are_new(find_failing(output) if turn.created else (), turn.created):
+                signatures = []
             self._red.setdefault(_identify_run(event), []).extend(signatures)
         elif is_run and self._red and event.outcome in ("ok", "unknown"):
             for signature in self._red.pop(_identify_run(event), ()):

@@ -33,11 +33,14 @@ def main() -> None:
                 os.open(os.devnull, os.O_RDWR)
         _thread.start_new_thread(_watch, (once, agent, silence))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
-        from lessons_kb.agents.capabilities import AGENTS
+        from lessons_kb.agents.capabilities import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
 
         if agent not in AGENTS:
             _print(once, "", _USAGE)
+            os._exit(0)
+        if os.environ.get(SILENCED) == "0":
+            _print(once, silence, "")
             os._exit(0)
         event = _read_input()
         output, line = answer_event(

@@ -114,7 +114,7 @@ DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 _MAX_KEY_BYTES = 10_000
 SERVER = "server"
 """Name of the table that `install --server` writes."""
-Section = TypeVar("Section", "JudgeSettings", "ClusterSettings", "ServerSettings")
+Section = TypeVar("Section", "JudgeSettings", "WriterSettings", "ClusterSettings", "ServerSettings")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,6 +125,16 @@ class JudgeSettings:
     """A command line; "" = none."""
     seconds: float = DEFAULT_SECONDS
     """Until it is ended."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriterSettings:
+    """``[writer]`` of the user's settings: what completes drafts where ``--with`` names nobody."""
+
+    command: str = ""
+    """An agent such as ``claude``, with its options, or what reads a prompt on stdin."""
+    seconds: float = 300.0
+    """For one draft, until it is ended."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,6 +174,11 @@ class ServerSettings:
 def read_user_settings() -> JudgeSettings:
     """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
     return _read_section(JudgeSettings, "check")
+
+
+def read_writer_settings() -> WriterSettings:
+    """Return who completes drafts, the defaults without a file; ConfigError if not usable."""
+    return _read_section(WriterSettings, "writer")
 
 
 def read_cluster_settings() -> ClusterSettings:

@@ -40,7 +40,7 @@ KEYS = (
     Key("d", "d", "delete", "delete", "move it to the trash (asks first)", CARDS),
     Key("a", "a", "accept", "accept", "turn the draft into a card, once it is complete", DRAFTS),
     Key("m", "m", "merge", "merge", "count the draft as an occurrence of an existing card", DRAFTS),
-    Key("d", "d", "discard", "discard", "remove the draft (asks first)", DRAFTS),
+    Key("d", "d", "discard", "discard", "remove the draft", DRAFTS),
     Key("u", "u", "undo", "undo", "undo the latest change, then the one before …"),
     Key("slash", "/", "filter", "filter", "type to filter the list"),
     Key("escape", "esc", "clear", "", "clear the filter"),
@@ -125,7 +125,7 @@ class Actions:
         """Do what needs nothing but a row: bump, ignore, archive, restore, delete, discard."""
         if act == "discard":
             self._undoing.discard(row.name)
-            return Outcome(line=f"{row.name} discarded", drafts=True)
+            return Outcome(line=f"{row.name} discarded; u brings it back", drafts=True)
         if row.card is None:
             raise InputError(f"{clean_line(row.path)} is not valid; open and fix it first")
         if act == "delete":

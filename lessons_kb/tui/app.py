@@ -315,7 +315,7 @@ def _draw_view(view: Preview) -> Group:
         Text(view.title, style="bold"),
         *(Text(line, style="dim") for line in view.facts),
         *(Text(f"! {line}", style="yellow") for line in view.warnings),
-        Text(),
+        *([] if view.missing or view.evidence else [Text()]),
         text,
     )
 
@@ -334,11 +334,15 @@ class ManageApp(App[None]):
     ]
     CSS_PATH = "manage.tcss"
 
-    def __init__(self, source: RowSource, *, today: dt.date | None = None) -> None:
+    def __init__(
+        self, source: RowSource, *, tab: str = CARDS, today: dt.date | None = None
+    ) -> None:
+        """``tab`` is the list that is shown first."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
         self.actions: Actions = Actions(source)
         self.board = Board()
+        self.board.tab = tab
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, self.day, id="list")
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
@@ -355,14 +359,18 @@ class ManageApp(App[None]):
             with Vertical(id="left"):
                 yield Static(id="heading", markup=False)
                 yield self.listing
-            with VerticalScroll(id="preview", can_focus=False):
-                yield Static(id="view", markup=False)
+            with Container(id="views"):
+                with VerticalScroll(id="preview", can_focus=False):
+                    yield Static(id="view", markup=False)
+                with VerticalScroll(id="evidence", can_focus=False):
+                    yield Static(id="shown", markup=False)
+        yield Static(id="missing", markup=False)
         yield Static(id="status", markup=False)
         yield Static(id="hints")
 
     def on_mount(self) -> None:
         """Show the empty lists and begin to read."""
-        self.query_one(Filter).focus()
+        self.focus_on(self.listing if self.board.tab == DRAFTS else self.query_one(Filter))
         self._load()
 
     def on_unmount(self) -> None:
@@ -378,6 +386,7 @@ class ManageApp(App[None]):
         """Do what needs no row."""
         preview = self._base.query_one("#preview")
         page = max(preview.size.height - 2, 1)
+        panes = (preview, self._base.query_one("#evidence"))
         match act:
             case "undo":
                 self._perform(self.actions.undo)
@@ -390,9 +399,11 @@ class ManageApp(App[None]):
                 self.board.next_order()
                 self.show(top=True)
             case "page_down":
-                preview.scroll_relative(y=page, animate=False)
+                for pane in panes:
+                    pane.scroll_relative(y=page, animate=False)
             case "page_up":
-                preview.scroll_relative(y=-page, animate=False)
+                for pane in panes:
+                    pane.scroll_relative(y=-page, animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")
@@ -413,9 +424,8 @@ class ManageApp(App[None]):
             self._merge(row)
         elif act == "accept":
             self._perform(functools.partial(self.actions.accept, row), draft=row)
-        elif act in ("delete", "discard"):
-            what = f"Move {row.path} to the trash" if act == "delete" else "Discard this draft"
-            question = f"{what}? u brings it back.\n\n{row.title}"
+        elif act == "delete":
+            question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
             self._ask(question, {"y": (act, do), "n": ("keep", None)})
         else:
             self._perform(do)
@@ -491,6 +501,7 @@ class ManageApp(App[None]):
         """Draw the rows of the tab that pass its filter."""
         if self.screen_stack:
             tab = self.board.tab
+            self._base.set_class(tab == DRAFTS, "-drafts")
             self.listing.columns = _COLUMNS[tab]
             self.listing.show(self.board.shown(), keep=self.board.places[tab], top=top)
             self._draw_lines()
@@ -560,7 +571,8 @@ class ManageApp(App[None]):
 
     def _update(self, where: str, what: VisualType) -> None:
         """Draw a line, or the preview; lines keep their size, so nothing else need move."""
-        self._base.query_one(where, Static).update(what, layout=where == "#view")
+        fixed = ("#tabs", "#heading", "#hints", "#status")
+        self._base.query_one(where, Static).update(what, layout=where not in fixed)
 
     def _draw_lines(self) -> None:
         """Draw what stands above and below the list."""
@@ -591,7 +603,10 @@ class ManageApp(App[None]):
     def _draw_status(self) -> None:
         """Draw what was said last, and how much of the list is shown."""
         board, shown = self.board, len(self.listing.rows)
-        count = f"by {board.order}" if shown and board.tab == CARDS else ""
+        count = (
+            f"by {board.order}" if board.tab == CARDS else f"{self.listing.cursor + 1} of {shown}"
+        )
+        count = count if shown else ""
         if shown < (rows := len(board.rows[board.tab])):
             count = f"{shown} of {rows}"
         room = max(self._room - len(count) - 1, 1)
@@ -689,4 +704,7 @@ class ManageApp(App[None]):
                 self.board.replace({now.name: now})
                 self.listing.replace(now)
             self._update("#view", _draw_view(view))
+            self._update("#shown", Markdown(view.evidence, hyperlinks=False))
+            self._update("#missing", f"missing: {view.missing}" if view.missing else "")
+            self._base.query_one("#evidence").scroll_home(animate=False)
             self._base.query_one("#preview").scroll_home(animate=False)

@@ -46,10 +46,11 @@ def run_prompt(
     lines: Iterable[str],
     write: Callable[[str], None],
     *,
+    tab: str = CARDS,
     today: dt.date | None = None,
 ) -> int:
     """Obey commands, one a line, until ``quit`` or the end; return how many were refused."""
-    prompt = _Prompt(source, write, today or dt.datetime.now(tz=dt.UTC).astimezone().date())
+    prompt = _Prompt(source, write, today or dt.datetime.now(tz=dt.UTC).astimezone().date(), tab)
     refused = 0
     for words in map(str.split, lines):
         if words[:1] in (["quit"], ["q"], ["exit"]):
@@ -66,7 +67,9 @@ def run_prompt(
 class _Prompt:
     """One session."""
 
-    def __init__(self, source: RowSource, write: Callable[[str], None], today: dt.date) -> None:
+    def __init__(
+        self, source: RowSource, write: Callable[[str], None], today: dt.date, tab: str
+    ) -> None:
         self._source = source
         self._write = write
         self._today = today
@@ -81,7 +84,7 @@ class _Prompt:
         self._board.set(DRAFTS, source.load_drafts())
         cards, drafts = (len(self._board.rows[tab]) for tab in BOTH)
         write(f"{counted(cards, 'card')}, {counted(drafts, 'draft')}; `help` lists the commands")
-        self._list(CARDS, "")
+        self._list(tab, "")
 
     def obey(self, command: str, words: Sequence[str]) -> None:
         """Do what a line says; LessonsError where it cannot be done."""
@@ -190,7 +193,9 @@ class _Prompt:
         """Show what a preview would."""
         _now, view = self._source.look(row)
         lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
-        self._write("\n".join([*lines, "", view.text.strip("\n")]).rstrip())
+        lines += [f"! missing: {view.missing}"] if view.missing else []
+        lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
+        self._write("\n".join(lines).rstrip())
 
 
 def _list_of(tab: str) -> str:

@@ -18,12 +18,15 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.brain.undo import Undoing
 from lessons_kb.cards.check_card import check_card
+from lessons_kb.cards.keys import split_header
 from lessons_kb.errors import CardNotFound, StorageError
+from lessons_kb.learn.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.learn.lesson_effect import Effect
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.render import age, finding_line
 from lessons_kb.store.card_files import read_bytes
-from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sanitize import clean, clean_line, shorten
+from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000
 """Characters of a file that a preview draws, and of one that cannot be used."""
@@ -138,6 +141,10 @@ class Preview:
     facts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     text: str = ""
+    evidence: str = ""
+    """What a draft was made of, to stand beside it."""
+    missing: str = ""
+    """What a draft lacks, one line."""
     markdown: bool = True
     """False: the text is shown as it stands."""
 
@@ -167,27 +174,52 @@ def _describe_effect(effect: Effect) -> list[str]:
     return [line, *map(clean_line, proposed)]
 
 
+_FIRST = ("Root Cause", "Prevention Checklist")
+"""Sections of a draft that a reviewer reads first; behind them stand its symptoms."""
+_MAX_ASKED = 110
+
+
 def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
-    """Return the view of a draft; ``near`` says which cards are like it, a line each."""
+    """Return the view of a draft, as dense as it can be: the card, and what it was made of.
+
+    ``near`` says which cards are like it, a line each. Behind each sentence stands the number of
+    its quote, and the quotes before the evidence.
+    """
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
         facts.append(f"the same mistake is already the card {clean_line(draft.card)}")
-    header, body = "", draft.text[:_MAX_SHOWN]
-    if found := re.match(r"(?ms)\ufeff?---[ \t]*\n(.*?)^---[ \t]*$\n?", body):
-        header, body = found[1], body[found.end() :]
-    symptoms = re.findall(r"(?m)^symptoms:.*(?:\n[ \t]+-.*)*", header)
-    shown = "".join(f"`{clean_line(found)}`\n\n" for found in symptoms)
+    card, evidence = split_evidence(draft.text[:_MAX_SHOWN])
+    body = split_header(card).body
+    header = card[: len(card) - len(body)]
+    if EVIDENCE not in draft.text:  # nobody completed it: these two are its evidence
+        body = re.sub(rf"(?ms)^## (?:{SITUATION}|{FIX})\n.*?(?=^## |\Z)", "", body)
+    quotes: list[str] = []
 
-    def quote(comment: re.Match[str]) -> str:
-        """Make the template's guidance visible, which stands in comments."""
+    def mark(comment: re.Match[str]) -> str:
         line = " ".join(comment[1].split())
-        return f"> … {line}" if line else ""
+        if line.startswith("“"):
+            quotes.append(f"[{len(quotes) + 1}] {line}")
+            return f"[{len(quotes)}]"
+        return f"✗ {line.lower()}" if line == NOT_SHOWN else f"… {shorten(line, _MAX_ASKED)}"
 
+    parts = re.split(r"(?m)^## (.+)\n", re.sub(r"(?s)<!--(.*?)-->", mark, body))
+    sections = {}
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        dense = re.sub(r"\n\s*\n", "\n", re.sub(r"\s*\n\s*(?=\[\d|✗)", " ", text.strip()))
+        sections[name] = f"{name}:\n{dense}" if dense.startswith("-") else f"{name}: {dense}"
+    pattern = "(?m)^{}:.*(?:\\n[ \\t]+\\S.*)*"
+    names = ("symptoms", "paths", "detect")
+    found = (re.search(pattern.format(name), header) for name in names)
+    keys = [one[0] for one in found if one and not one[0].endswith("[]")]
+    first = [sections.pop(name) for name in _FIRST if name in sections]
+    shown = [*first, *keys, *sections.values()]
     return Preview(
         title=clean_line(draft.title),
         facts=(*facts, *map(clean_line, near)),
-        warnings=tuple(f"missing: {line}" for line in draft.missing),
-        text=shown + clean(re.sub(r"(?s)<!--(.*?)-->", quote, body)),
+        text=clean("\n".join(shown)),
+        markdown=False,
+        evidence=clean("\n\n".join([*quotes, evidence])),
+        missing="; ".join(draft.missing),
     )
 
 

@@ -161,3 +161,24 @@ def test_messages_are_folded_between_words_on_a_terminal(terminal, brain):
     (folded,) = (place for place, line in enumerate(lines) if line.startswith("lessons:   --do: "))
     assert lines[folded].endswith("in a diff or an")
     assert lines[folded + 1] == " " * 13 + "answer"
+
+
+def test_a_card_that_says_the_same_in_other_words_is_named(lessons, brain):
+    """Both would be injected, and fill both slots."""
+    first = (
+        "--why",
+        "The layout runs after the images are decoded, so their boxes have no size yet",
+    )
+    first = (
+        *first,
+        "--do",
+        "Give each picture its width and height",
+        "--symptom",
+        "the page jumps",
+    )
+    first = (*first, "--symptom", "layout shifts while the gallery loads")
+    assert lessons("add", "Pictures without a size move the text", *first).code == 0
+    second = lessons("add", "A gallery jumps while it loads", *first)
+    assert second.code == 2
+    assert "lessons/pictures-without-a-size-move-the-text.md is similar" in second.err
+    assert "or write a second card" in second.err

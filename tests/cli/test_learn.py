@@ -77,37 +77,27 @@ def test_scripts_read_what_was_done(lessons, propose):
     assert json.loads(second.out)["card"]["id"].endswith("-2.md")
 
 
-def test_a_user_walks_through_the_drafts(answer, propose, brain):
+def test_a_user_works_through_the_drafts_line_by_line(
+    answer, propose, brain, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("TERM", "dumb")
     propose("A first lesson about the sum of a cart")
-    second = propose("Payouts were doubled at midnight", symptoms=(), prevention=())
-    seen = answer("review", typed="a\nd\na\nq\n")
-    assert f"{second} is incomplete; add a Prevention Checklist item" in seen
-    assert f"{second} discarded" in seen
-    assert "lessons/a-first-lesson-about-the-sum-of-a-cart.md" in seen
-    with Brain.open(brain) as opened:
-        assert opened.drafts.count() == 0
-
-
-def test_a_walk_offers_to_count_a_near_duplicate(answer, lessons, propose):
-    lessons("review", "--accept", propose())
-    propose(example="Round the tax")
-    assert "lessons/the-total-of-a-cart-was-hard-coded.md counted" in answer(
-        "review", typed="a\ny\n"
-    )
-    card = json.loads(lessons("show", "the-total-of-a-cart", "--json").out)
-    assert (card["occurrences"], card["examples"]) == (2, ["Add a discount", "Round the tax"])
-
-
-def test_editing_needs_an_editor(answer, propose, monkeypatch, tmp_path):
     propose("Payouts were doubled at midnight", symptoms=())
-    assert "no editor found; set $EDITOR" in answer("review", typed="e\nq\n")
+    seen = answer("review", typed="accept 1\nedit 1\naccept 2\nquit\n")
+    assert "incomplete; press e and add two or three `symptoms`" in seen
+    assert "no editor found; set $EDITOR" in seen
+    assert "lessons/a-first-lesson-about-the-sum-of-a-cart.md is now a card" in seen
     script = tmp_path / "editor.py"
     script.write_text(
         "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
         "path.write_text(path.read_text().replace('symptoms: []', 'symptoms: [money is gone, paid two times]'))\n"
     )
     monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
-    assert "lessons/payouts-were-doubled-at-midnight.md" in answer("review", typed="e\na\n")
+    assert "lessons/payouts-were-doubled-at-midnight.md" in answer(
+        "review", typed="edit 1\naccept 1 new\n"
+    )
+    with Brain.open(brain) as opened:
+        assert opened.drafts.count() == 0
 
 
 def stale_card(brain, name, extra=""):

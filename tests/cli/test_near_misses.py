@@ -47,21 +47,6 @@ def test_what_a_card_is_not_for_is_not_offered(lessons, brain):
     assert "symptom" not in lessons("why", PROMPT).err
 
 
-def test_review_offers_each_near_miss_once(answer, lessons, brain):
-    lessons("preflight", PROMPT, "--session", "s")
-    lessons("preflight", "Translate this paragraph about Rome into French", "--session", "s")
-    assert f"--add-symptom {CARD}" in lessons("review").err
-    assert "Add this prompt as a symptom" in answer("review", typed="n\n")
-    assert "symptom" not in answer("review", typed="")
-    assert "symptom" not in lessons("review").err
-
-
-def test_review_adds_it(answer, lessons, brain):
-    lessons("preflight", PROMPT, "--session", "s")
-    answer("review", typed="y\n")
-    assert PROMPT in symptoms(lessons)
-
-
 @pytest.mark.parametrize(
     "prompt", ["the key is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8, rename it"]
 )

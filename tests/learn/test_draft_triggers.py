@@ -123,14 +123,38 @@ CALL = event("command", "rm -rf build", tool="Bash")
 DENIED = replace(CALL, outcome="permission_denied")
 
 
-@pytest.mark.parametrize(("call", "quote"), [
-    (replace(CALL, kind="rejection", output="never by hand"), "never by hand"), (DENIED, ""),
-    (replace(DENIED, output=f"{FRAME} The user said:\nuse make clean"), "use make clean"),
-    (replace(DENIED, output=FRAME), ""),
+@pytest.mark.parametrize(("events", "quote"), [
+    ([replace(CALL, kind="rejection", output="never by hand")], "never by hand"),
+    ([replace(DENIED, output=f"{FRAME} The user said:\nuse make clean")], "use make clean"),
+    ([replace(DENIED, output=FRAME), say("Never delete build by hand")],
+     "Never delete build by hand"),
+    ([DENIED], None), ([replace(DENIED, output=FRAME), say("Now the docs")], None),
 ])  # fmt: skip
-def test_a_rejection_counts_however_it_is_told(call, quote):
-    (told,) = see(call)
-    assert (told.kind, told.quote) == ("rejection", quote)
+def test_a_rejection_counts_with_its_reason(events, quote):
+    assert [(one.kind, one.quote) for one in see(*events)] == [("rejection", quote)] * bool(quote)
+
+
+ABSENT = "E   ModuleNotFoundError: No module named 'requests'"
+RENAMED = "E   NameError: name 'total' is not defined"
+OLD = event(
+    "edit", targets=("a.py",), output="def summed(): ...", record={"before": "def total():"}
+)
+
+
+@pytest.mark.parametrize("events", [
+    [event("create", targets=("tests/test_cart.py",)), RED_RUN, edit("cart.py"), run("pytest")],
+    [run("pytest", "exec_error", ABSENT), run("pip install requests"), run("pytest")],
+    [OLD, run("pytest", "exec_error", RENAMED), edit("b.py"), run("pytest")],
+])  # fmt: skip
+def test_a_test_that_fails_for_no_mistake_calls_for_nothing(events):
+    """It came before its feature, lacked a package, or a name was being changed."""
+    assert see(say("Add a discount"), *events) == []
+
+
+def test_it_broke_again_is_about_the_fix_before_it():
+    session = [say("Add a discount"), RED_RUN, edit("cart.py"), run("pytest")]
+    (told,) = see(*session, say("it broke again"))
+    assert (told.kind, told.quote, len(told.ids)) == ("red-green", "it broke again", 2)
 
 
 BACK = """\

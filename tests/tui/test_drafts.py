@@ -1,5 +1,7 @@
 """The second tab: the review queue."""
 
+import pathlib
+
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -142,13 +144,11 @@ def test_a_duplicate_is_counted_only_if_one_says_so(drive, golden, root, brain):
     assert files(root) == before
 
 
-def test_discard_asks_and_can_be_undone(drive, brain, ripe):
+def test_discard_can_be_undone(drive, brain, ripe):
     text = brain.drafts.get(ripe).text
 
     async def play(hand):
-        await hand.press("tab", "enter", "d", "n")
-        assert brain.drafts.count() == 1
-        await hand.press("d", "y")
+        await hand.press("tab", "enter", "d")
         assert brain.drafts.count() == 0
         assert "No drafts to review" in hand.screen
         await hand.press("u")
@@ -156,6 +156,28 @@ def test_discard_asks_and_can_be_undone(drive, brain, ripe):
 
     drive(play)
     assert brain.drafts.get(ripe).text == text
+
+
+def test_a_completed_draft_stands_beside_its_evidence(drive, golden, brain, ripe):
+    text = brain.drafts.get(ripe).text.replace(
+        "second order.\n", "second order.\n\n<!-- “job ran twice” (jobs/mail.py) -->\n"
+    )
+    text = text.replace("idempotency key\n", "idempotency key\n  <!-- NOT IN THE EVIDENCE -->\n")
+    evidence = "## Evidence\n\nCommit `1a2b`: Send mails once\n\n> the job ran twice\n"
+    brain.drafts.rewrite(ripe, f"{text}\n{evidence}", digest=brain.drafts.get(ripe).digest)
+
+    async def play(hand):
+        await hand.press("tab", "enter")
+        golden("completed-80x24", hand.screen)
+        await hand.press("a")
+        assert "is now a card" in hand.said
+
+    drive(play)
+    (card,) = [one for one in brain.cards.all() if one.title.startswith("The nightly")]
+    made = (pathlib.Path(brain.layers[0].root) / card.id).read_text("utf-8")
+    assert "Evidence" not in made
+    assert "<!--" not in made
+    assert "# Name the mistake" not in made
 
 
 def test_each_tab_keeps_its_filter_and_its_place(drive, ripe, raw):

@@ -1,0 +1,144 @@
+"""A coding agent as a writer: one prompt, one answer, in an empty folder, no tools, no hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lessons_kb.agents.capabilities import AGENTS, SILENCED, Agent
+from lessons_kb.errors import InputError
+from lessons_kb.process.programs import find_program
+from lessons_kb.process.run import MAX_OUTPUT, run_bounded
+from lessons_kb.store.files import read_head
+from lessons_kb.store.user_state import make_private, write_private
+from lessons_kb.text.sanitize import clean_line, shorten
+
+_SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
+"""With it our own hooks say and note nothing."""
+_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "LESSONS_SESSION")
+"""What would tell an agent that it runs inside another one."""
+_MAX_REASON = 160
+_TOLD_BY = ("result", "message", "error", "response", "text")
+"""Keys under which agents say what they have to say."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Writer:
+    """The program that the user named, an agent or any other that reads a prompt on stdin."""
+
+    words: tuple[str, ...]
+    """Its command line; words in capitals are filled in, see ``Agent.headless``."""
+    agent: Agent | None
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return os.path.basename(self.words[0])
+
+    def ask(
+        self,
+        prompt: str,
+        *,
+        system: str,
+        schema: Mapping[str, Any],
+        stop: threading.Event | None = None,
+    ) -> dict[str, Any]:
+        """Return the object that it answers; it has the keys that the schema requires.
+
+        Raises InputError, one line, where it cannot be started, fails, says something else, or
+        is not done in time: then all that it started is ended.
+        """
+        with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
+            empty, output, form = (os.path.join(folder, n) for n in ("empty", "output", "schema"))
+            row, text = self.agent, json.dumps(schema)
+            files = {form: text}
+            own = row.headless_files if row else {}
+            files |= {os.path.join(empty, path): one for path, one in own.items()}
+            variables = row.headless_variables if row else {}
+            if "SYSTEM" not in " ".join((*self.words, *own.values(), *variables.values())):
+                prompt = f"{system}\n\n{prompt}"
+            os.mkdir(empty)
+            for path, content in files.items():
+                make_private(os.path.dirname(path))
+                write_private(path, content.replace("SYSTEM", system).encode())
+            filled = {"PROMPT": prompt, "SYSTEM": system, "SCHEMA": text, "SCHEMA_FILE": form}
+            words = [{**filled, "FOLDER": empty}.get(word, word) for word in self.words]
+            environment = {n: v for n, v in os.environ.items() if n not in _INHERITED} | _SILENT
+            for name, value in variables.items():
+                filled_in = value.replace("FOLDER", empty).replace("SYSTEM", json.dumps(system))
+                environment[name] = filled_in
+            code = run_bounded(
+                words,
+                cwd=empty,
+                env=environment,
+                output=output,
+                text="" if "PROMPT" in self.words else prompt,
+                seconds=self.seconds,
+                stop=stop,
+            )
+            printed = read_head(output, MAX_OUTPUT).decode("utf-8", "replace")
+        if code is None:
+            raise InputError(f"{self.name}: not done after {self.seconds:g} s")
+        found = [one for one in _find_objects(printed) if {*schema["required"]} <= one.keys()]
+        if code or not found:
+            told = (one.get(key) for one in _find_objects(printed) for key in _TOLD_BY)
+            texts = [text for text in told if isinstance(text, str)] or printed.splitlines()
+            lines = [line for line in map(clean_line, texts) if line]
+            last = shorten(lines[-1], _MAX_REASON) if lines else "nothing"
+            what = f"exit code {code}" if code else "no card in its answer"
+            raise InputError(f"{self.name}: {what}; its last words: {last}")
+        return found[-1]
+
+
+def open_writer(command: str, *, seconds: float) -> Writer:
+    """Return the writer that a command line names.
+
+    What begins with the program of an agent is filled in with all that makes it write and
+    nothing else; the user's own words, such as a model, follow: ``claude --model haiku``.
+    """
+    try:
+        words = tuple(shlex.split(command, posix=os.name != "nt"))
+    except ValueError as error:
+        raise InputError(f"{command!r} is not a command line: {error}; fix its quotes") from None
+    if not words:
+        raise InputError("--with names no agent; give claude, codex, gemini, opencode, copilot …")
+    program = os.path.basename(words[0]).lower().removesuffix(".exe")
+    agent = next(
+        (a for a in AGENTS.values() if a.headless and program in (a.program, a.name)), None
+    )
+    path = find_program(agent.program if agent and program == agent.name else words[0])
+    if path is None:
+        raise InputError(f"{words[0]} is not on the PATH; install it, or give its whole path")
+    line = shlex.split(agent.headless) if agent else []
+    return Writer(words=(path, *line, *words[1:]), agent=agent, seconds=seconds)
+
+
+def _find_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a text, outer ones first, and those in their texts.
+
+    Agents wrap an answer in events, results and prose, each in its own way.
+    """
+    decoder, place = json.JSONDecoder(), text.find("{")
+    while place >= 0:
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            end = place + 1
+        else:
+            yield from _walk(value)
+        place = text.find("{", end)
+
+
+def _walk(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from _find_objects(one) if isinstance(one, str) else _walk(one)

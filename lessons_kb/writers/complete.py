@@ -1,0 +1,333 @@
+"""Completes drafts by what a writer answers, as far as that holds against their evidence."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.cards import compose
+from lessons_kb.brain.detection import find_in_tree, list_tree
+from lessons_kb.brain.drafts import Draft
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.data import read_lines
+from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
+from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.learn.draft_text import (
+    EVIDENCE,
+    Sketch,
+    find_diff,
+    find_lacks,
+    finish,
+    split_evidence,
+)
+from lessons_kb.model import NOTE, PATTERNS, SEVERITIES, Document, Pattern
+from lessons_kb.store.card_files import read_bytes
+from lessons_kb.store.files import write_unsynced
+from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line, counted, shorten
+from lessons_kb.writers.prompt import build_prompt, build_second_prompt
+
+Ask = Callable[[str, threading.Event], Mapping[str, Any]]
+"""Returns the answer to a prompt; InputError where there is none."""
+NOT_SHOWN = "NOT IN THE EVIDENCE"
+_AT_ONCE = 3
+_MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
+_SHORT_QUOTE = 3
+"""Words; fewer stand in any text."""
+_FOREIGN, _MOST_FOREIGN = 300, 3
+"""Prompts about other things that are put to a card, and how many may draw it."""
+_MOST_PLACES = 3
+"""Where a pattern may still be found: as many were overlooked."""
+_LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completed:
+    """What became of a draft."""
+
+    id: str
+    title: str = ""
+    """"" where the draft is as it was."""
+    problems: tuple[str, ...] = ()
+    """Why it is as it was, else what of the answer was left out or marked."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Card:
+    """An answer as a card, and what is wrong with it."""
+
+    sketch: Sketch
+    problems: tuple[str, ...]
+    unfit: tuple[str, ...] = ()
+    """Symptoms that are not to be in the card."""
+
+
+def complete(
+    brain: Brain,
+    drafts: Sequence[Draft],
+    ask: Ask,
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[Completed]:
+    """Have drafts written, each by a prompt of its own: what one says cannot touch another.
+
+    What fails a check goes back once with the reasons. A draft whose second answer is no complete
+    card stays as it is. Raises InputError where the first prompt has no answer.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    stop = threading.Event()
+    prompts = {one.id: build_prompt(brain, one) for one in drafts}
+    done: dict[str, Completed] = {}
+    answers: dict[str, Mapping[str, Any]] = {}
+
+    def put(name: str) -> None:
+        try:
+            answers[name] = ask(prompts[name], stop)
+        except InputError as error:
+            if name not in answers:  # else the first one stands
+                done[name] = Completed(id=name, problems=(str(error),))
+        progress(len(answers) + len(done), len(prompts))
+
+    first, *others = prompts
+    put(first)
+    if first in done:  # it would fail for all of them
+        raise InputError(f"{done[first].problems[0]}; the drafts are unchanged")
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        try:
+            list(pool.map(put, others))
+            cards = _check(brain, drafts, answers)
+            again = [name for name, card in cards.items() if card.problems]
+            for name in again:
+                prompts[name] = build_second_prompt(
+                    prompts[name], answers[name], cards[name].problems
+                )
+            list(pool.map(put, again))
+        except BaseException:
+            stop.set()
+            raise
+    cards |= _check(brain, [one for one in drafts if one.id in again], answers)
+    for draft in drafts:
+        if draft.id not in done:
+            done[draft.id] = _write(brain, draft, answers[draft.id], cards[draft.id])
+    return [done[draft.id] for draft in drafts]
+
+
+def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
+    """Write a completed draft, its evidence behind it, where nothing is missing in it."""
+    kept = tuple(one for one in card.sketch.symptoms if one not in card.unfit)
+    text = _compose(draft, replace(card.sketch, symptoms=kept))
+    reason = _line(answer.get("no_lesson"))
+    lacks = (f"no lesson in it: {reason}",) if reason else find_lacks(_parse(text))
+    if lacks:
+        return Completed(id=draft.id, problems=lacks)
+    try:
+        brain.drafts.rewrite(draft.id, text, digest=draft.digest)
+    except LessonsError as error:
+        return Completed(id=draft.id, problems=(str(error),))
+    return Completed(id=draft.id, title=card.sketch.title, problems=card.problems)
+
+
+def _check(
+    brain: Brain, drafts: Sequence[Draft], answers: Mapping[str, Mapping[str, Any]]
+) -> dict[str, _Card]:
+    """Return the answers as cards; those that say that there is no lesson have no problems."""
+    files = list_tree(brain.directory)
+    cards = {
+        one.id: _read(brain, one, answers[one.id], files) for one in drafts if one.id in answers
+    }
+    texts = {
+        one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts if one.id in cards
+    }
+    foreign = read_lines("background_prompts.txt")[:_FOREIGN]
+    reached = _find_reached(brain, texts, foreign)
+    for name, card in cards.items():
+        if _line(answers[name].get("no_lesson")):
+            cards[name] = replace(card, problems=())
+            continue
+        problems = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]
+        unfit = []
+        for symptom in card.sketch.symptoms:
+            if symptom not in reached[name]:
+                problems.append(f"symptom {symptom!r} does not find the card; name its subject")
+                unfit.append(symptom)
+        if (drawn := len(reached[name].intersection(foreign))) > _MOST_FOREIGN:
+            problems.append(
+                f"{drawn} of {len(foreign)} prompts about other things draw the card; "
+                "leave out words that fit any task"
+            )
+        cards[name] = replace(card, problems=(*card.problems, *problems), unfit=tuple(unfit))
+    return cards
+
+
+def _read(brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]) -> _Card:
+    evidence = split_evidence(draft.text)[1]
+    problems: list[str] = []
+
+    def quoted(value: object) -> tuple[str, str]:
+        """Return a sentence and, as a comment, the words that show it, with their place."""
+        parts = value if isinstance(value, Mapping) else {}
+        text, quote = _line(parts.get("text")), _line(parts.get("quote"))
+        place = find_quote(evidence, quote)
+        if not place:
+            shown = shorten(quote, _MAX_SHOWN)
+            problems.append(f"the quote {shown!r} is not in the evidence, character by character")
+        remark = f"“{quote}” ({place})".replace("--", "- -") if place else NOT_SHOWN
+        return text, f"<!-- {remark} -->"
+
+    cause, why = quoted(answer.get("cause"))
+    items = [quoted(one) for one in _list(answer.get("checklist"))]
+    checklist = "\n".join(f"- [ ] {text}\n  {shown}" for text, shown in items if text)
+    sections = {
+        "Root Cause": f"{cause}\n\n{why}" if cause else "",
+        "Fix": _line(answer.get("fix"), _MAX_FIX),
+        "Prevention Checklist": checklist,
+    }
+    paths = []
+    for glob in filter(None, map(_line, _list(answer.get("paths")))):
+        try:
+            compiled = compile_globs([glob])
+            found = any(match_globs(compiled, path) for path in files)
+        except InputError:
+            found = False
+        paths += [glob] if found else []
+        problems += [] if found else [f"paths: no file of the project fits {glob!r}"]
+    patterns = []
+    for one in _list(answer.get("detect")):
+        if isinstance(one, Mapping) and one.get("kind") in PATTERNS:
+            pattern = Pattern(kind=str(one["kind"]), text=_line(one.get("text")))
+            problem = _check_pattern(brain, pattern, evidence)
+            problems += [f"detect {pattern.text!r}: {problem}"] if problem else []
+            patterns += [] if problem else [pattern]
+    known = _parse(draft.text).card
+    severity = str(answer.get("severity"))
+    sketch = Sketch(
+        title=_line(answer.get("title")) or draft.title,
+        sections={name: text for name, text in sections.items() if text},
+        stage=known.stages[0] if known and known.stages else None,
+        severity=severity if severity in SEVERITIES else None,
+        paths=paths,
+        symptoms=tuple(filter(None, map(_line, _list(answer.get("symptoms"))))),
+        detect=patterns,
+        example=known.examples[-1] if known and known.examples else "",
+    )
+    return _Card(sketch=sketch, problems=tuple(problems))
+
+
+def find_quote(evidence: str, quote: str) -> str:
+    """Return where in the evidence a quote stands, "" where it does not, or is too short.
+
+    Marks of a diff or a quotation before a line, and how lines are broken, make no difference.
+    """
+
+    def flat(text: str) -> str:
+        return " ".join(_LINE_START.sub("", text).split())
+
+    wanted = " ".join(quote.split())
+    if len(wanted.split()) < _SHORT_QUOTE and len(wanted) < 4 * _SHORT_QUOTE:
+        return ""
+    at = flat(evidence).find(wanted)
+    if at < 0:
+        at = flat(evidence).find(flat(quote))
+    if at < 0:
+        return ""
+    place, size = "the evidence", 0
+    for line in evidence.splitlines():
+        if found := re.match(r"(?:\+\+\+|---) [ab]/(\S+)", line):
+            place = found[1]
+        elif re.match(r"[A-Z][^>|]*:$|Commit `|What failed", line):
+            place = shorten(line.rstrip(":"), 60)
+        size += len(flat(line)) + bool(flat(line))
+        if size > at:
+            break
+    return place
+
+
+def _check_pattern(brain: Brain, pattern: Pattern, evidence: str) -> str:
+    """Return why a pattern does not tell the mistake, "" where it does."""
+    if problem := check_pattern(pattern):
+        return problem
+    matcher = Matcher([Rule(card="", pattern=pattern)])
+    if pattern.kind == "command":
+        ran = re.findall(r"`([^`\n]+)`", evidence)
+        return "" if matcher.find_in_commands(ran) else "no command of the evidence fits"
+    changes = list(parse_diff(find_diff(evidence)))
+    if not any(matcher.find_in_file(one.path, one.before) for one in changes):
+        return "it matches nothing that the diff removes"
+    if any(matcher.find_in_file(one.path, one.after) for one in changes):
+        return "it matches the code after the fix"
+    root = brain.layers[0].root
+    places = list(islice(find_in_tree(brain.directory, matcher, root=root), _MOST_PLACES + 1))
+    return "" if len(places) <= _MOST_PLACES else "it matches too much of the code as it is"
+
+
+def _find_reached(
+    brain: Brain, texts: Mapping[str, str], foreign: Sequence[str]
+) -> dict[str, set[str]]:
+    """Return which of its symptoms find each card in a copy of the brain that holds them all.
+
+    And which of some prompts about other things, which are as their words were counted.
+    """
+    layer, reached = brain.layers[0], {}
+    with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
+        root, limit = os.path.realpath(folder), layer.settings.index.max_file_bytes
+        known = layer.read(lambda one: one.catalogue.all_cards())
+        paths = [card.id for card in known if card.kind != NOTE]
+        cards = {path: read_bytes(layer.root, path, limit=limit) for path in paths}
+        cards |= {f"lessons/{name}.md": text.encode() for name, text in texts.items()}
+        for path, data in cards.items():
+            full = os.path.join(root, *path.split("/"))
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            write_unsynced(full, data)
+        with Brain.open(root, directory=root) as copy:
+            copy.refresh()
+            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in foreign}
+            for name, text in texts.items():
+                card, own = _parse(text).card, f"lessons/{name}.md"
+                given |= {one: _find_given(copy, one) for one in (card.symptoms if card else ())}
+                reached[name] = {prompt for prompt, found in given.items() if own in found}
+    return reached
+
+
+def _find_given(brain: Brain, prompt: str, *, sure: bool = False) -> set[str]:
+    block = brain.preflight(prompt, context=False, fresh=False, remember=False)
+    return {hit.card.id for hit in (*block.lessons, *(() if sure else block.offered))}
+
+
+def _compose(draft: Draft, sketch: Sketch) -> str:
+    """Return the text of a completed draft."""
+    text = compose(sketch, created="", source="auto", whole=True)
+    return redact(f"{text}\n## {EVIDENCE}\n\n{split_evidence(draft.text)[1]}\n")
+
+
+def _parse(text: str) -> Document:
+    return parse_card(split_evidence(text)[0], path="lessons/draft.md", folders={})
+
+
+def _list(value: object) -> list[Any]:
+    return value[:_MAX_ITEMS] if isinstance(value, list) else []
+
+
+def _line(value: object, limit: int = _MAX_TEXT) -> str:
+    """Return a text of the answer as one line that is no Markdown block and holds no comment."""
+    text = clean_line(value if isinstance(value, str) else "")
+    return shorten(re.sub(r"<!--|-->", "", text).lstrip("#>-* ").strip(), limit)
+
+
+def tell(done: Sequence[Completed]) -> Iterator[str]:
+    """Yield a line for each draft."""
+    for one in done:
+        more = "; ".join(one.problems)
+        if one.title:
+            marked = f" ({counted(len(one.problems), 'remark')}: {more})" if more else ""
+            yield f"{one.id}: {one.title}{marked}"
+        else:
+            yield f"{one.id} stays as it was: {more}"
