@@ -20,12 +20,14 @@ _WORK = {
     "gate": "silence on foreign prompts and recall on own ones",
     "judgement": "which cards language models open for a prompt, from their recorded choices",
     "replay": "lessons that arrive in a turn: with its prompt or with a change",
+    "act": "lessons before an edit: the right one where its fix is undone, and ordinary edits",
     "dedup": "near-duplicates proposed and merged",
     "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
     "history": "verdicts on lessons beside what they truly do",
     "writers": "cards that language models write of mined drafts",
     "mine": "lessons that a history holds, beside those that its authors wrote",
+    "diet": "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
@@ -91,13 +93,23 @@ def _parser() -> argparse.ArgumentParser:
         if name == "writers":
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
+        if name == "diet":
+            command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name == "judgement":
+        if name in ("judgement", "detect", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-            command.add_argument("--collect", metavar="FOLDER", help="keep what they answered")
+        if name in ("judgement", "diet", "act"):
+            command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
+        if name == "act":
+            command.add_argument(
+                "folders",
+                nargs="+",
+                metavar="NAME=CLONE[:FOLDER]",
+                help="clone of a repository, and its folder of lessons (docs/solutions/)",
+            )
         if name == "replay":
             command.add_argument(
                 "folders",

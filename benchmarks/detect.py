@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean, median
 from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.documented_pairs import read_documented
 from benchmarks.linter_fixes import PARTS, find_data, find_rules, part_of, pick_sites, read_projects
+from benchmarks.real_fixes import measure_real
 from lessons_kb.detect.matcher import Change, Matcher, Rule, find_words
-from lessons_kb.detect.propose import choose, find_agreeing, find_candidates
+from lessons_kb.detect.propose import find_candidates
 from lessons_kb.model import Pattern
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
     from typing import Any
 
-    from benchmarks.linter_fixes import File, Project, Site
-    from lessons_kb.detect.propose import Proposal
+    from benchmarks.linter_fixes import File, Project
 
 SITES = 2
 """Fixes of a rule that are learnt from, in each project."""
@@ -43,8 +44,7 @@ class Lesson:
 
     rule: str
     project: str
-    candidates: tuple[tuple[Proposal, ...], ...]
-    """Of each change."""
+    candidates: tuple[Pattern, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,7 +52,7 @@ class Outcome:
     """What one proposal finds in projects that it was not learnt from."""
 
     lesson: Lesson
-    proposal: Proposal | None
+    proposal: Pattern | None
     right: int = 0
     wrong: int = 0
     due: int = 0
@@ -61,8 +61,13 @@ class Outcome:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Print what patterns learnt from fixes are worth."""
-    folder = find_data(options.data)
+    real = Path(options.data or os.environ.get("LESSONS_BENCH_DATA", "")) / "real"
     figures: dict[str, Any] = {}
+    if real.is_dir():
+        figures["real"] = measure_real(real, options)
+        if not (real.parent / "code").is_dir():
+            return figures
+    folder = find_data(options.data)
     for part in PARTS if options.part is None else (options.part,):
         figures[part] = measure_part(folder, part, options)
     return figures
@@ -105,13 +110,13 @@ def measure_part(folder: Path, part: str, options: argparse.Namespace) -> dict[s
 
 
 def measure_speed(
-    projects: Sequence[Project], proposals: Iterable[Proposal]
+    projects: Sequence[Project], proposals: Iterable[Pattern]
 ) -> dict[str, dict[str, float]]:
     """Time 50 of the learnt patterns, and 50 regular expressions of their words, in milliseconds.
 
     Files have about 350 lines; an edit changes one line of such a file. Medians over files.
     """
-    patterns = list(dict.fromkeys(one for proposal in proposals for one in proposal))[:PATTERNS]
+    patterns = list(dict.fromkeys(proposals))[:PATTERNS]
     words = list(dict.fromkeys(word for one in patterns for word in find_words(one)))
     regexes = [
         Pattern(kind="regex", text=rf"\b{word}\s*\(") for word in (words * PATTERNS)[:PATTERNS]
@@ -124,7 +129,7 @@ def measure_speed(
     ][:FILES]
     figures = {}
     for name, some in (("syntax", patterns), ("regular expressions", regexes)):
-        matcher = make_matcher([(one,) for one in some])
+        matcher = make_matcher(some)
         figures[name] = {
             "patterns": len(some),
             "a file": median(_time(matcher, Change(path=f.path, after=f.text)) for f in files),
@@ -175,9 +180,7 @@ def measure_documented(
         Lesson(
             rule=codes.get(one.rule, ""),
             project=home.name,
-            candidates=tuple(
-                tuple(c) for change in one.changes() if (c := find_candidates(change))
-            ),
+            candidates=tuple(found.pattern for found in find_candidates([[*one.changes()]])),
         )
         for one in pairs
     ]
@@ -216,7 +219,7 @@ def measure_documented(
     return figures
 
 
-def _share_found(proposal: Proposal, path: str, texts: Sequence[str]) -> float | None:
+def _share_found(proposal: Pattern, path: str, texts: Sequence[str]) -> float | None:
     """Return the part of some examples that a proposal finds, None of none."""
     matcher = make_matcher([proposal])
     return _mean(bool(matcher.find_in_file(path, text)) for text in texts)
@@ -235,36 +238,31 @@ def learn(
     for project in projects:
         for rule in rules:
             sites = pick_sites(project, rule, most=most, seed=seed)
-            known = [[find_candidates(change) for change in site.changes] for site in sites]
-            for groups in known:
-                groups_ = tuple(tuple(group) for group in groups if group)
-                once.append(Lesson(rule=rule, project=project.name, candidates=groups_))
-            if len(sites) > 1:
-                agreed = tuple(_agree(known[0], sites[1]))
-                twice.append(Lesson(rule=rule, project=project.name, candidates=agreed))
+            fixes = [site.changes for site in sites]
+            once += [_learn(rule, project.name, [fix]) for fix in fixes]
+            if len(fixes) > 1:
+                twice.append(_learn(rule, project.name, fixes[:2]))
     return once, twice
 
 
-def _agree(groups: Iterable[Sequence[Proposal]], site: Site) -> Iterable[tuple[Proposal, ...]]:
-    for group in groups:
-        for change in site.changes:
-            if agreed := find_agreeing(group, change):
-                yield tuple(agreed)
+def _learn(rule: str, project: str, fixes: Sequence[Sequence[Change]]) -> Lesson:
+    found = tuple(one.pattern for one in find_candidates(fixes))
+    return Lesson(rule=rule, project=project, candidates=found)
 
 
 def count_places(
     projects: Sequence[Project], lessons: Sequence[Lesson], *, limit: int
-) -> Mapping[tuple[str, str, Proposal], tuple[int, int]]:
+) -> Mapping[tuple[str, str, Pattern], tuple[int, int]]:
     """Return how many statements each candidate finds in the project that it was learnt from.
 
     Keys are (project, rule, candidate), values (places of the rule, others). Counting ends above
     ``limit`` other places in 100,000 lines.
     """
-    counts: dict[tuple[str, str, Proposal], tuple[int, int]] = {}
+    counts: dict[tuple[str, str, Pattern], tuple[int, int]] = {}
     for project in projects:
         most = 1 + limit * project.lines // 100_000
         own = [lesson for lesson in lessons if lesson.project == project.name]
-        pairs = {(one.rule, p): [0, 0] for one in own for group in one.candidates for p in group}
+        pairs = {(one.rule, p): [0, 0] for one in own for p in one.candidates}
         rules = {proposal: [r for r, p in pairs if p == proposal] for _r, proposal in pairs}
         left = list(rules)
         matcher = make_matcher(left)
@@ -282,46 +280,43 @@ def count_places(
 
 def pick(
     lesson: Lesson,
-    counts: Mapping[tuple[str, str, Proposal], tuple[int, int]],
+    counts: Mapping[tuple[str, str, Pattern], tuple[int, int]],
     limit: float,
     *,
     alone: bool,
-) -> Proposal | None:
+) -> Pattern | None:
     """Return the proposal that a human would be shown first, if any.
 
     ``alone`` says that the fix put right one place only, and left all others of its rule.
     """
 
-    def left(proposal: Proposal) -> int:
+    def left(proposal: Pattern) -> int:
         right, wrong = counts[lesson.project, lesson.rule, proposal]
         return wrong + (max(right - 1, 0) if alone else 0)
 
-    rare = {one: left(one) <= limit for group in lesson.candidates for one in group}
-    return next(iter(choose(lesson.candidates, rare)), None)
+    return next((one for one in lesson.candidates if left(one) <= limit), None)
 
 
-def make_matcher(proposals: Sequence[Proposal]) -> Matcher:
+def make_matcher(proposals: Sequence[Pattern]) -> Matcher:
     """Return what finds proposals, each as a card that is named by its place."""
     return Matcher(
-        Rule(card=str(place), pattern=pattern)
-        for place, proposal in enumerate(proposals)
-        for pattern in proposal
+        Rule(card=str(place), pattern=pattern) for place, pattern in enumerate(proposals)
     )
 
 
 def _statements(
-    matcher: Matcher, proposals: Sequence[Proposal], file: File
-) -> Iterator[tuple[Proposal, int]]:
+    matcher: Matcher, proposals: Sequence[Pattern], file: File
+) -> Iterator[tuple[Pattern, int]]:
     for match in matcher.find_in_file(file.path, file.text):
         yield proposals[int(match.rule.card)], file.statement(match.line)
 
 
 def find_places(
-    projects: Iterable[Project], proposals: Sequence[Proposal]
-) -> Mapping[Proposal | None, set[tuple[str, str, int]]]:
+    projects: Iterable[Project], proposals: Sequence[Pattern]
+) -> Mapping[Pattern | None, set[tuple[str, str, int]]]:
     """Return the statements (project, path, first line) that each proposal finds."""
     matcher = make_matcher(proposals)
-    found: dict[Proposal | None, set[tuple[str, str, int]]] = {one: set() for one in proposals}
+    found: dict[Pattern | None, set[tuple[str, str, int]]] = {one: set() for one in proposals}
     for project in projects:
         for path, file in project.files.items():
             for proposal, line in _statements(matcher, proposals, file):
@@ -331,8 +326,8 @@ def find_places(
 
 def judge(
     projects: Sequence[Project],
-    picked: Sequence[tuple[Lesson, Proposal | None]],
-    places: Mapping[Proposal | None, set[tuple[str, str, int]]],
+    picked: Sequence[tuple[Lesson, Pattern | None]],
+    places: Mapping[Pattern | None, set[tuple[str, str, int]]],
 ) -> list[Outcome]:
     """Hold what proposals find in the other projects against the linter's verdict."""
     outcomes = []
@@ -384,7 +379,7 @@ def _print_all(outcomes: Sequence[Outcome]) -> None:
         by_rule[one.lesson.rule].append(one)
     for rule, own in sorted(by_rule.items()):
         for one in own:
-            text = " | ".join(f"{p.text!r} unless {p.unless!r}" for p in one.proposal or ())
+            text = f"{one.proposal.text!r} {one.proposal.relations}" if one.proposal else "–"
             report.tell(
                 f"{rule} {one.lesson.project} +{one.right} -{one.wrong} of {one.due}: {text}"
             )

@@ -1,9 +1,13 @@
 """A simulated history: does `lessons stats` recover which lessons help, do nothing, or harm?
 
-Sessions of a coding agent are played through the hooks' own entry (`session.dispatch.respond`) into a
-copy of the example brain. Dice of a known bias decide whether a mistake is made in a session on its
-subject. Of twelve mistakes each becomes a lesson half-way, after it was made once more; the bias of
-the dice is then another, the same or a worse one. `stats` sees the journal only.
+Three parts. Sessions of a coding agent are played through the hooks' own entry
+(`session.dispatch.respond`) into a copy of the example brain. Dice of a known bias decide whether a
+mistake is made in a session on its subject: a line is written, an error printed or a test fails, in
+words that no card has. Of twelve mistakes each becomes a lesson half-way, after it was made once
+more; the bias of the dice is then another, the same or a worse one. The second part has each lesson
+from the start and withholds it from half of the sessions. The third takes sixty lessons, weak ones
+among them, through many more sessions, from events on, without the search. `stats` sees the journal
+only.
 """
 
 from __future__ import annotations
@@ -21,9 +25,13 @@ from unittest import mock
 
 from benchmarks import report
 from lessons_kb import Brain
+from lessons_kb.brain.ledger import judge as judge_outcome
+from lessons_kb.brain.ledger import read_facts, read_steps
 from lessons_kb.learn.lesson_effect import VERDICTS
+from lessons_kb.model import WITHHELD, Event
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.store.user_state import user_settings_path
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +44,9 @@ EXAMPLE = Path(__file__).parents[1] / "brain-example"
 SESSIONS, QUICK_SESSIONS = 200, 100
 DAYS = 84
 SEEDS, QUICK_SEEDS = 5, 1
-COMPLAINS = 0.3
-"""Share of the mistakes about which the user complains instead of a failing command."""
+CORRECTS = 0.3
+"""Share of the mistakes that the agent puts right in the session."""
+OCCASIONS, QUICK_OCCASIONS = 240, 60
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,8 +59,6 @@ class Nature:
     """Probability of the mistake in a session that was given the lesson."""
     addressed: float
     """Probability that the answer shows its checklist."""
-    blamed: float = 0.0
-    """Probability that the agent says the lesson misled it."""
 
 
 WITHOUT = {"prevents": 0.55, "does nothing": 0.55, "harms": 0.2}
@@ -59,7 +66,7 @@ WITHOUT = {"prevents": 0.55, "does nothing": 0.55, "harms": 0.2}
 NATURES = {
     "prevents": Nature(verdict="helps", mistake=0.06, addressed=0.9),
     "does nothing": Nature(verdict="no effect", mistake=0.55, addressed=0.3),
-    "harms": Nature(verdict="harms", mistake=0.75, addressed=0.5, blamed=0.15),
+    "harms": Nature(verdict="harms", mistake=0.75, addressed=0.5),
 }
 
 
@@ -71,13 +78,27 @@ class Subject:
     symptom: str
     items: tuple[str, str]
     prompts: tuple[str, str]
-    failure: str
     done: str
 
+    @property
+    def word(self) -> str:
+        """What tells its files, tests and errors from others."""
+        return self.title.split()[0].lower()
 
-def _subject(
-    title: str, symptom: str, items: str, prompts: str, failure: str, done: str
-) -> Subject:
+    @property
+    def fact(self) -> str:
+        """What shows its mistake: a line of code, a failing test, or an error."""
+        return ("pattern", "test", "error")[len(self.title) % 3]
+
+    @property
+    def printed(self) -> str:
+        """What a run prints of the mistake."""
+        if self.fact == "test":
+            return f"FAILED tests/test_{self.word}.py::test_it - assert 41 == 42"
+        return f"E   RuntimeError: {self.word} gave up after 3 tries"
+
+
+def _subject(title: str, symptom: str, items: str, prompts: str, done: str) -> Subject:
     first, second = items.split(" | ")
     one, other = prompts.split(" | ")
     return Subject(
@@ -85,7 +106,6 @@ def _subject(
         symptom=symptom,
         items=(first, second),
         prompts=(one, other),
-        failure=failure,
         done=done,
     )
 
@@ -96,7 +116,6 @@ SUBJECTS = (
         "invoice total is off by one cent",
         "Sum invoice amounts as Decimal | Round once, at the end of the invoice",
         "Add a discount line to the invoice total | Show the invoice amounts summed per customer",
-        "AssertionError: invoice total is off by one cent: 10.01 != 10.00, amounts summed as floats",
         "I sum the invoice amounts as Decimal and round once, at the end of the invoice.",
     ),
     _subject(
@@ -104,7 +123,6 @@ SUBJECTS = (
         "nightly report misses the last hour of the day",
         "Compute the report's day boundary in the shop's timezone | Test the nightly report at 23:30",
         "Change the day boundary of the nightly report | Send the nightly report in another timezone",
-        "E assert rows == 24: the nightly report misses the last hour of the day, wrong timezone",
         "The day boundary of the report is computed in the shop's timezone; tested at 23:30 nightly.",
     ),
     _subject(
@@ -112,7 +130,6 @@ SUBJECTS = (
         "gateway refuses websocket clients after a reconnect",
         "Back off websocket reconnects with jitter | Cap concurrent reconnects at the gateway",
         "Make the websocket client reconnect by itself | Tune the gateway for websocket reconnects",
-        "ConnectionError: gateway refuses websocket clients after a reconnect storm, no jitter",
         "Websocket reconnects back off with jitter, and the gateway caps concurrent reconnects.",
     ),
     _subject(
@@ -120,7 +137,6 @@ SUBJECTS = (
         "too many open files in the thumbnail worker",
         "Close image handles in the thumbnail worker | Run the worker on five hundred rotated images",
         "Rotate images in the thumbnail worker | Speed up the thumbnail worker for large images",
-        "OSError: too many open files in the thumbnail worker while reading rotated images",
         "The thumbnail worker closes its image handles; I ran the worker on five hundred rotated images.",
     ),
     _subject(
@@ -128,7 +144,6 @@ SUBJECTS = (
         "facet counts show products of other tenants",
         "Filter facets by tenant before counting | Cover hidden products of another tenant by a test",
         "Add a colour facet to the product search | Count products per facet in the tenant search",
-        "FAILED test_facets: facet counts show hidden products of other tenants in the search",
         "Facets are filtered by tenant before counting; hidden products of another tenant have a test.",
     ),
     _subject(
@@ -136,7 +151,6 @@ SUBJECTS = (
         "password reset mail opens the staging host",
         "Build the reset link from the public host setting | Check the host of the password reset mail",
         "Reword the password reset mail | Let the password reset mail carry a new link",
-        "AssertionError: the password reset mail opens the staging host, link is staging.internal",
         "The reset link is built from the public host setting; a check looks at the reset mail's host.",
     ),
     _subject(
@@ -144,7 +158,6 @@ SUBJECTS = (
         "price endpoint answers in the wrong currency from the cache",
         "Put the currency into the cache key of prices | Request the price endpoint in two currencies",
         "Cache the price endpoint for ten minutes | Add a currency parameter to the price endpoint",
-        "E assert 'EUR' == 'USD': price endpoint answers in the wrong currency from the cache key",
         "The currency is in the cache key of prices; I requested the price endpoint in two currencies.",
     ),
     _subject(
@@ -152,7 +165,6 @@ SUBJECTS = (
         "orders lost after the kafka consumer restarts",
         "Store the order before its kafka offset is committed | Kill the consumer between both in a test",
         "Batch the orders in the kafka consumer | Let the kafka consumer store orders in bulk",
-        "FAILED test_restart: orders lost after the kafka consumer restarts, offsets committed early",
         "The order is stored before its kafka offset is committed; a test kills the consumer between.",
     ),
     _subject(
@@ -160,7 +172,6 @@ SUBJECTS = (
         "script tag of a comment runs in the markdown preview",
         "Sanitise comments in the markdown preview | Paste a script tag in a preview test",
         "Render tables in the markdown preview of comments | Show pasted images in the markdown preview",
-        "SecurityError: a script tag of a pasted comment runs in the markdown preview",
         "Comments are sanitised in the markdown preview; a preview test pastes a script tag.",
     ),
     _subject(
@@ -168,7 +179,6 @@ SUBJECTS = (
         "disk full while an uploaded archive is unpacked",
         "Check the upload quota before unpacking | Refuse an archive bomb in a test",
         "Accept zip archives in the upload form | Raise the upload quota for archives",
-        "OSError: no space left: disk full while an uploaded archive is unpacked, quota checked after",
         "The upload quota is checked before unpacking; an archive bomb is refused in a test.",
     ),
     _subject(
@@ -176,7 +186,6 @@ SUBJECTS = (
         "feature switched on although the flag service is down",
         "Default every feature flag to off | Stop the flag service in a test",
         "Put the new checkout behind a feature flag | Read the feature flag from the flag service",
-        "AssertionError: feature switched on although the flag service is down, default is on",
         "Every feature flag defaults to off; a test stops the flag service.",
     ),
     _subject(
@@ -184,7 +193,6 @@ SUBJECTS = (
         "rows skipped between two pages with ties in the sort column",
         "Add the primary key to the sort column of pages | Page through rows with ties in a test",
         "Add pagination to the orders list | Sort the paginated rows by date",
-        "E assert 40 == 41: rows skipped between two pages, ties in the sort column of pagination",
         "The primary key is added to the sort column of pages; a test pages through rows with ties.",
     ),
 )
@@ -203,14 +211,23 @@ class _Clock:
 
 
 def play(
-    folder: Path, *, sessions: int = SESSIONS, seed: int = 1, now: float | None = None
+    folder: Path,
+    *,
+    sessions: int = SESSIONS,
+    seed: int = 1,
+    now: float | None = None,
+    withhold: float = 0.0,
+    subjects: Sequence[Subject] = SUBJECTS,
 ) -> dict[str, str]:
-    """Play sessions that end ``now`` into a new brain at ``folder``; return card id → its nature."""
+    """Play sessions that end ``now`` into a new brain at ``folder``; return card id → its nature.
+
+    With ``withhold`` the lessons are there from the start, and the user's settings say so.
+    """
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".lessons"))
     project = folder.parent / "shop"
     project.mkdir(exist_ok=True)
     dice = Random(seed)
-    subjects = list(SUBJECTS)
+    subjects = list(subjects)
     dice.shuffle(subjects)
     natures = [list(NATURES)[place % len(NATURES)] for place in range(len(subjects))]
     first, last = sessions * 2 // 5, sessions * 3 // 5
@@ -218,18 +235,27 @@ def play(
     end = time.time() if now is None else now
     clock = _Clock(end - DAYS * 86_400)
     ids: dict[str, str] = {}
+    if withhold:
+        path = Path(user_settings_path())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[effect]\nwithhold = {withhold}\n")
     module = SimpleNamespace(time=clock.time)
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
         mock.patch("lessons_kb.brain.injected.time", module),
+        mock.patch(
+            "lessons_kb.brain.injected.withhold_key", return_value=Random(seed).randbytes(32)
+        ),
     ):
         player = _Player(brain, str(project), dice, clock)
         for number in range(sessions):
             clock.move(DAYS * 86_400 / sessions - 3_600)
-            chosen = dice.sample(range(len(subjects)), k=4)
+            day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
+            if withhold and not number:
+                ids |= {subject.title: _write(brain, subject, day) for subject in subjects}
+            chosen = dice.sample(range(len(subjects)), k=min(4, len(subjects)))
             work = [(subjects[n], natures[n]) for n in chosen]
             mistaken = player.play(f"session-{number}", work, ids)
-            day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
             for subject in subjects:
                 due = subject in mistaken and number >= born[subject.title]
                 if subject.title not in ids and (due or number == sessions * 3 // 4):
@@ -259,31 +285,33 @@ class _Player:
             nature = NATURES[name]
             known = ids.get(subject.title) in given
             risk = nature.mistake if known else WITHOUT[name]
-            if self._dice.random() < risk:
-                self._fail(session, subject)
+            wrong = self._dice.random() < risk
+            self._work(session, subject, wrong=wrong)
+            if wrong and self._dice.random() < CORRECTS:
+                self._work(session, subject, wrong=False)
+            if wrong:
                 mistaken.add(subject)
             said = "Done. The change is in place and the suite passes."
             if known and self._dice.random() < nature.addressed:
                 said = f"Done. {subject.done}"
-            if known and self._dice.random() < nature.blamed:
-                said += f" Lesson {given.index(ids[subject.title]) + 1} was misleading here."
             self._occur(session, "stop", text=said)
         return mistaken
 
-    def _fail(self, session: str, subject: Subject) -> None:
-        if self._dice.random() < COMPLAINS:
-            self._occur(session, "stop", text="Done. It works now.")
-            text = f"It is still broken, the same bug again: {subject.symptom}."
-            self._occur(session, "prompt", text=text)
-            return
-        self._occur(
-            session,
-            "after",
-            tool="Bash",
-            arguments={"command": "make verify"},
-            outcome="exec_error",
-            output=subject.failure,
-        )
+    def _work(self, session: str, subject: Subject, *, wrong: bool) -> None:
+        """Write a line, or run the tests."""
+        if subject.fact == "pattern":
+            lines = [f"    {subject.word}(item, {way})" for way in ("fast=True", "slow=True")]
+            new, old = lines if wrong else lines[::-1]
+            path = Path(self._project, f"{subject.word}.py")
+            path.write_text(new)
+            arguments = {"file_path": str(path), "old_string": old, "new_string": new}
+            made = {"tool": "Edit", "arguments": arguments, "before": old, "output": new}
+        else:
+            command = f"pytest tests/test_{subject.word}.py"
+            outcome, output = ("exec_error", subject.printed) if wrong else ("ok", "")
+            made = {"tool": "Bash", "arguments": {"command": command}}
+            made |= {"outcome": outcome, "output": output}
+        self._occur(session, "after", **made)
 
     def _occur(self, session: str, what: str, **more: Any) -> Any:
         hook_event = HookEvent(
@@ -299,9 +327,13 @@ class _Player:
 
 def _write(brain: Brain, subject: Subject, day: str) -> str:
     items = "\n".join(f"- {item}" for item in subject.items)
+    detect = f"detect:\n  - regex: '{subject.word}\\(.*fast=True'\n"
+    excerpt = f"## Situation\n\n```\n{subject.printed}\n```\n\n"
     text = (
         f"---\ntype: lesson\ntitle: {subject.title}\nsymptoms:\n  - {subject.symptom}\n"
+        f"{detect if subject.fact == 'pattern' else ''}"
         f"created: {day}\nlast-seen: {day}\n---\n\n"
+        f"{excerpt if subject.fact != 'pattern' else ''}"
         f"## Root Cause\n\n{subject.title}.\n\n## Prevention Checklist\n\n{items}\n"
     )
     return brain.cards.add(text, kind="lesson", title=subject.title).id
@@ -319,26 +351,131 @@ def judge(folder: Path, truth: dict[str, str]) -> tuple[dict[tuple[str, str], in
     return table, overview
 
 
+SHARES = {
+    "prevents": ((0.6, 0.06), (0.4, 0.02)),
+    "prevents half": ((0.6, 0.3), (0.7, 0.35)),
+    "does nothing": ((0.5, 0.5), (0.3, 0.3)),
+    "harms": ((0.2, 0.6), (0.1, 0.4)),
+}
+"""Nature of one of sixty lessons → how often its mistake is left without it and with it."""
+MEANT = {
+    "prevents": "helps",
+    "prevents half": "helps",
+    "does nothing": "no effect",
+    "harms": "harms",
+}
+
+
+def play_sixty(
+    folder: Path, *, occasions: int = OCCASIONS, seed: int = 1
+) -> tuple[dict[tuple[str, str], int], float]:
+    """Return (nature, verdict) → lessons, and the share of intervals that hold the truth.
+
+    Each lesson meets its occasion in so many sessions of its own and is withheld in half of them;
+    what became of its mistake is judged from the session's events.
+    """
+    dice = Random(seed)
+    table: dict[tuple[str, str], int] = {}
+    held = 0
+    names = [f"{first}{last}" for first in "bcdfghjklmnp" for last in "aeiou"]
+    natures = [list(SHARES)[place % len(SHARES)] for place in range(len(names))]
+    with Brain.open(_make_sixty(folder, names), directory=folder) as brain:
+        layer = brain.layers[0]
+        brain.refresh()
+        truth: dict[str, tuple[str, float]] = {}
+        for place, (name, nature) in enumerate(zip(names, natures, strict=True)):
+            without, with_it = SHARES[nature][place // len(SHARES) % 2]
+            card = brain.cards.get(f"lessons/{name}.md")
+            truth[card.id] = nature, without - with_it
+            facts = read_facts(layer, card)
+            with layer.journal.transaction():
+                for number in range(occasions):
+                    told = dice.choice(("block", WITHHELD))
+                    left = dice.random() < (with_it if told == "block" else without)
+                    events = _make_events(name, left=left, corrected=dice.random() < CORRECTS)
+                    outcome, fact = judge_outcome(facts, read_steps(events, brain.layers))
+                    session = f"{name}-{number}"
+                    layer.journal.ledger.note(
+                        session=session, card=card.id, at=time.time(), occasion="prompt",
+                        told=told, outcome=outcome, fact=fact,
+                    )  # fmt: skip
+        for effect in brain.stats.overview().effects:
+            nature, difference = truth[effect.card.id]
+            table[nature, effect.verdict] = table.get((nature, effect.verdict), 0) + 1
+            held += effect.interval[0] <= difference <= effect.interval[1]
+    return table, held / len(names)
+
+
+def _make_sixty(folder: Path, names: Sequence[str]) -> Path:
+    """Write cards of which each is known by a pattern, a test or an error alone."""
+    (folder / "lessons").mkdir(parents=True)
+    (folder / "lessons.toml").write_text("")
+    for place, name in enumerate(names):
+        shown = f"```\n{_print_failure(name, place)}\n```\n"
+        detect = f"detect:\n  - regex: '{name}\\(fast'\n" if place % 3 == 0 else ""
+        text = f"---\ntitle: What nobody says the same way twice\n{detect}---\n\n"
+        (folder / "lessons" / f"{name}.md").write_text(f"{text}{'' if detect else shown}\n- Look\n")
+    return folder
+
+
+def _print_failure(name: str, place: int) -> str:
+    test = f"FAILED tests/test_{name}.py::test_it - assert 1 == 2"
+    return test if place % 3 == 1 else f"RuntimeError: {name} is stuck"
+
+
+def _make_events(name: str, *, left: bool, corrected: bool) -> list[Event]:
+    """Return a session that leaves a mistake, or makes and corrects it, or avoids it."""
+    steps = [True] if left else [True, False] if corrected else [False]
+    events = []
+    for number, wrong in enumerate(steps):
+        new, old = (
+            f"{name}({how}, 1)" for how in (("fast", "slow") if wrong else ("slow", "fast"))
+        )
+        edit = {"targets": (f"{name}.py",), "output": new, "record": {"before": old}}
+        events.append(Event(kind="edit", id=f"e{number}", scope="/shop", tool="Edit", **edit))
+        printed = "\n".join(_print_failure(name, place) for place in (1, 2)) if wrong else ""
+        how = {"outcome": "exec_error" if wrong else "ok", "output": printed}
+        events.append(
+            Event(kind="test", id=f"t{number}", text=f"pytest tests/test_{name}.py", **how)
+        )
+    return events
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Play the history with several seeds and print truth beside verdict."""
+    """Play all three histories with several seeds and print truth beside verdict."""
     seeds = range(options.seed, options.seed + (QUICK_SEEDS if options.quick else SEEDS))
     sessions = QUICK_SESSIONS if options.quick else SESSIONS
-    total: dict[tuple[str, str], int] = {}
-    for seed in seeds:
-        with tempfile.TemporaryDirectory() as place, _own_state(place):
-            folder = Path(place) / "brain"
-            started = time.perf_counter()
-            truth = play(folder, sessions=sessions, seed=seed)
-            table, _overview = judge(folder, truth)
-            report.tell(f"seed {seed}: {time.perf_counter() - started:.1f} s")
-        for key, count in table.items():
-            total[key] = total.get(key, 0) + count
-    headers = ("truly", *VERDICTS)
-    rows = [[nature, *(str(total.get((nature, v), 0)) for v in VERDICTS)] for nature in NATURES]
-    title = f"{sessions} sessions, {len(seeds)} times with other dice, {len(SUBJECTS)} lessons"
-    report.print_table(f"Truth beside the verdict of `lessons stats`: {title}", headers, rows)
-    return {"sessions": sessions, "table": {f"{n} / {v}": c for (n, v), c in total.items()}}
+    occasions = QUICK_OCCASIONS if options.quick else OCCASIONS
+    data: dict[str, Any] = {"sessions": sessions, "occasions": occasions}
+    held: list[float] = []
+    for what, natures in (("before", NATURES), ("withheld", NATURES), ("sixty", SHARES)):
+        total: dict[tuple[str, str], int] = {}
+        for seed in seeds:
+            with tempfile.TemporaryDirectory() as place, _own_state(place):
+                folder, started = Path(place) / "brain", time.perf_counter()
+                if what == "sixty":
+                    table, share = play_sixty(folder, occasions=occasions, seed=seed)
+                    held.append(share)
+                else:
+                    half = {"withhold": 0.5, "subjects": SUBJECTS[:3]} if what == "withheld" else {}
+                    truth = play(folder, sessions=sessions, seed=seed, **half)
+                    table, _overview = judge(folder, truth)
+                report.tell(f"{what}, seed {seed}: {time.perf_counter() - started:.1f} s")
+            for key, count in table.items():
+                total[key] = total.get(key, 0) + count
+        rows = [[nature, *(str(total.get((nature, v), 0)) for v in VERDICTS)] for nature in natures]
+        title = {
+            "before": f"{sessions} sessions, twelve lessons half-way, held against those before",
+            "withheld": f"{sessions} sessions, three lessons, each withheld from half of them",
+            "sixty": f"sixty lessons of {occasions} sessions each, withheld from half of them",
+        }[what]
+        report.print_table(f"{title}; {len(seeds)} times", ("truly", *VERDICTS), rows)
+        data[what] = {f"{nature} / {verdict}": n for (nature, verdict), n in total.items()}
+    data["held"] = sum(held) / len(held)
+    print(f"95 % intervals of sixty lessons that hold the truth: {100 * data['held']:.1f} %")
+    return data
 
 
 def _own_state(place: str) -> Any:
-    return mock.patch.dict("os.environ", {"LESSONS_STATE_HOME": f"{place}/state"})
+    own = {"LESSONS_STATE_HOME": f"{place}/state", "XDG_CONFIG_HOME": f"{place}/config"}
+    return mock.patch.dict("os.environ", own)

@@ -234,10 +234,10 @@ def review(data: bytes) -> None:
 
 
 def memory(data: bytes) -> None:
-    """The bullet lists of an AGENTS.md."""
-    from lessons_kb.importers.agent_notes import read_memory
+    """The rules of an AGENTS.md."""
+    from lessons_kb.importers.rules_file import read_notes
 
-    _imported(lambda: read_memory(_text(data), name="AGENTS.md"))
+    _imported(lambda: read_notes(_text(data), name="AGENTS.md"))
 
 
 def jsonl(data: bytes) -> None:

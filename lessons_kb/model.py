@@ -20,9 +20,11 @@ FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 """Indexed fields. ``body`` holds the text of the whole file, the others repeat parts of it."""
 
 
-PATTERNS = ("regex", "ast", "command")
-"""What a pattern of ``detect`` is: a regular expression over code, a syntax pattern, or a regular
-expression over commands."""
+PATTERNS = ("regex", "ast", "command", "error")
+"""What a pattern of ``detect`` is: a regular expression over code, a syntax pattern, a regular
+expression over commands, or the signature of an error."""
+RELATIONS = ("inside", "has", "follows", "not-inside", "not-has", "not-follows")
+"""How a syntax pattern may stand to other code."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +40,12 @@ class Pattern:
     """Of an ``ast`` pattern; "" = that of the file."""
     unless: str = ""
     """A regular expression; a match on a line that holds it does not count."""
+    relations: tuple[tuple[str, str], ...] = ()
+    """One of RELATIONS, and a syntax pattern or a word, of which all must hold."""
+    bad: tuple[str, ...] = ()
+    """Code or commands that it must find."""
+    good: tuple[str, ...] = ()
+    """Those that it must not find."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -234,9 +242,12 @@ class DetectedLine:
 ANSWER, COMMAND = "answer", "command"
 """Where a quote stands that is no line of a file."""
 
-SHOWN, DENIED, CONTRADICTED, OPEN = STATES = ("shown", "denied", "contradicted", "open")
+SHOWN, DENIED, CONTRADICTED, CLAIMED, OPEN = STATES = (
+    *("shown", "denied", "contradicted", "claimed", "open"),
+)
 """What a post-check says of an item: done, with the evidence; not done, in the agent's own words;
-done, as the agent says, against what happened; nothing found."""
+done, as the agent says, against what happened; closed by the agent, with nothing for or against it;
+nothing found."""
 
 
 DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_CHANGE = REASONS = (
@@ -288,8 +299,8 @@ class Check:
 
     @property
     def unaddressed(self) -> tuple[CheckedItem, ...]:
-        """All items that are not shown."""
-        return tuple(item for item in self.items if item.state != SHOWN)
+        """All items that are neither shown nor closed by the agent."""
+        return tuple(item for item in self.items if item.state not in (SHOWN, CLAIMED))
 
     @property
     def checked(self) -> int:
@@ -314,6 +325,39 @@ DONE = ("ok", "unknown")
 """``unknown``: it ended, and nobody said how. Guards give it the benefit of the doubt."""
 
 OUTCOMES = (*DONE, "cancelled", *FAILURES)
+
+BLOCK_TOLD, ACT_TOLD, OFFER_TOLD = "block", "act", "offer"
+"""How a session was told a lesson: with a prompt, with a change or an error, by its title. One
+that read its file has it ``opened``."""
+UNTOLD = WITHHELD, BEFORE = "withheld", "before"
+"""How it was not: the lesson was withheld, or did not exist yet."""
+
+AVOIDED, CORRECTED, LEFT, CAME_BACK = KNOWN_OUTCOMES = ("avoided", "corrected", "left", "came back")
+UNKNOWN_OUTCOME = "unknown"
+FAILED = (LEFT, CAME_BACK)
+"""What became of a mistake in a session that its lesson is about: never made; made, and put right;
+made, and still there; the same in spite of what an earlier session was told; nobody knows."""
+FACTS = PATTERN_FACT, ERROR_FACT, TEST_FACT = ("pattern", "error", "test")
+"""What shows it: a pattern of ``detect`` in a change or command, an error's signature, a failing
+test. The fourth fact, a bump, needs nothing of the card."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occasion:
+    """A session, or a subagent's part of one, for which a lesson was due."""
+
+    session: str
+    card: str
+    at: float
+    """When it was due, seconds since the epoch."""
+    occasion: str
+    """``prompt``, ``error``, ``command``, or ``change`` with the file."""
+    told: str
+    outcome: str = UNKNOWN_OUTCOME
+    """One of KNOWN_OUTCOMES, or UNKNOWN_OUTCOME."""
+    fact: str = ""
+    """What shows it: one of FACTS, or ``bump``."""
+
 
 LEVELS = ("note", "nudge", "escalate")
 

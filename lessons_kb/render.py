@@ -5,18 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lessons_kb.model import (
     ANSWER,
+    CLAIMED,
     COMMAND,
     CONTRADICTED,
     DENIED,
     DETECTED,
     OPEN,
     SHOWN,
-    Card,
     Check,
     CheckedItem,
     Finding,
@@ -27,10 +27,8 @@ from lessons_kb.preflight.block import WORDS, footer, shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line
 
-_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", SHOWN: "✓"}
+_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
 """State of a checklist item → its mark; what is wrong comes first."""
-_MAX_PARTS = 5
-"""Files and checklist items of one card that a warning names."""
 _MAX_REFUTED, _MAX_OPEN = 3, 2
 """Items that a line names."""
 _MAX_QUOTE = 80
@@ -48,29 +46,6 @@ def age(date: str, today: dt.date) -> str:
         if days >= length:
             return f"{days // length}{name}"
     return f"{max(days, 0)}d"
-
-
-def format_warnings(
-    cards: Sequence[Card], *, stage: str | None = None, language: str = "en"
-) -> str:
-    """Return lessons as a list of common mistakes, "" if there are none.
-
-    Each with how often it was seen, the files it is about and what prevents it: the form that
-    workflow engines put before a stage.
-    """
-    if not cards:
-        return ""
-    words = WORDS[language]
-    lines = [words["mistakes at"].format(stage=clean_line(stage)) if stage else words["mistakes"]]
-    for number, card in enumerate(cards, 1):
-        seen = words["once" if card.occurrences == 1 else "often"].format(count=card.occurrences)
-        lines.append(f"{number}. {defang_line(card.title)} ({seen})")
-        if files := ", ".join(map(defang_line, card.paths[:_MAX_PARTS])):
-            lines.append(f"   {words['files']}: {files}")
-        items = [defang_line(item).rstrip(".;") for item in card.checklist[:_MAX_PARTS]]
-        if items:
-            lines.append(f"   {words['prevention']}: {'; '.join(items)}")
-    return "\n".join(lines)
 
 
 def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:

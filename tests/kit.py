@@ -9,6 +9,7 @@ import textwrap
 
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.make_brain import make_brain, trust_brain
+from lessons_kb.model import Occasion
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.user_state import read_troubles, state_dir
 
@@ -88,6 +89,18 @@ def answer(agent, event, environment=None, **how):
     """Answer one hook event in this process."""
     data = event if isinstance(event, (bytes, str)) else json.dumps(event)
     return Said(read_output(answer_event(agent, data, environment or {}, **how)[0]))
+
+
+def occasions(card="lessons/a.md", **arms):
+    """Return a card's occasions: ``block=(3, 20)`` were told, and three of twenty left it."""
+    return [
+        Occasion(
+            session=f"{told}-{number}", card=card, at=number, occasion="prompt", told=told,
+            outcome="left" if number < left else "avoided", fact="pattern",
+        )
+        for told, (left, of) in arms.items()
+        for number in range(of)
+    ]  # fmt: skip
 
 
 class Claude:

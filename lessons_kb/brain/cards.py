@@ -19,6 +19,7 @@ from lessons_kb.brain.git_merge import merges_cards
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.edit import Change, edit_header, new_card
 from lessons_kb.cards.keys import split_header
@@ -47,7 +48,6 @@ from lessons_kb.errors import (
 )
 from lessons_kb.importers.markdown_blocks import SECTIONS
 from lessons_kb.learn.draft_text import Sketch, fill, find_lacks, format_patterns
-from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
 from lessons_kb.store import files as disk
@@ -226,8 +226,8 @@ class Cards:
             if inside.partition("/")[0] != ".." and inside not in notes:
                 raise InputError(f"{inside} is a card; choose another file")
 
-    def find(self, name: str) -> tuple[Layer, Card]:
-        """Return the card that ``name`` means and its brain.
+    def find(self, name: str, *, notes: bool = True) -> tuple[Layer, Card]:
+        """Return the card that ``name`` means and its brain; without ``notes`` it means none.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
         card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
@@ -251,7 +251,10 @@ class Cards:
             wanted = wanted.replace("\\", "/").removeprefix("./")
             others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
             # The own name of a file that cannot be read is not the beginning of another's.
-            fitting = _fitting(wanted, cards, exact=bool(_fitting(wanted, others, exact=True)))
+            exact_only = bool(_fitting(wanted, others, exact=True))
+            lessons = [path for path, card in cards.items() if card.kind != NOTE]
+            fitting = [] if notes else _fitting(wanted, lessons, exact=exact_only)
+            fitting = fitting or _fitting(wanted, cards, exact=exact_only)
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -419,8 +422,8 @@ class Cards:
             # Said outside of any session, it is meant of the last one of a day.
             outcomes = layer.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
-            if session and path in outcomes.given(session):
-                outcomes.note(session, path, RECURRED, at=at)
+            if session:
+                layer.journal.ledger.bump(session, path, at=at)
 
     def add_not_for(self, name: str, prompt: str) -> Card:
         """Write a prompt that looks alike and is not meant into a card's ``not-for``; see `redact`.
@@ -461,7 +464,7 @@ class Cards:
 
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
-        found = [self.find(name) for name in names]
+        found = [self.find(name, notes=False) for name in names]
         for layer, card in found:
             trash.put(layer.root, card.id)
             layer.touch()
@@ -473,7 +476,7 @@ class Cards:
         Returns its id and what was done, ``undeleted``, ``activated`` or ``unchanged``.
         """
         try:
-            layer, card = self.find(name)
+            layer, card = self.find(name, notes=False)
         except (CardNotFound, AmbiguousCard) as error:
             back = self._undelete(name, exact=isinstance(error, AmbiguousCard))
             if back is None:
@@ -562,7 +565,7 @@ class Cards:
 
     def _each(self, names: Sequence[str], change: Callable[[Layer, Card], Card]) -> list[Card]:
         """Change every card; those that refuse are named when the others are done."""
-        found = [self.find(name) for name in names]
+        found = [self.find(name, notes=False) for name in names]
         cards: list[Card] = []
         refused: list[LessonsError] = []
         for layer, card in found:
@@ -675,7 +678,7 @@ def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
     return [(cards[number], cosine) for number, cosine in alike if number in cards]
 
 
-_USES = ("injected", "addressed", "bumped", "recurred", "helpful")
+_USES = ("injected", "addressed", "bumped", "helpful")
 """What is counted of a card that shows it is in use."""
 
 
@@ -686,14 +689,17 @@ class Stale:
     card: Card
     days: int
     """Since it was last of use."""
+    harm: str = ""
+    """Why it does harm, "" where it is merely unused."""
 
 
 def find_stale(brain: Layers) -> list[Stale]:
-    """Return active cards of the nearest brain seen once and unused for ``stale_days``.
+    """Return active cards of the nearest brain that do harm, or were seen once and are unused.
 
-    Those from triggers come first, then the longest unused. A use is an injection or what
-    followed it, as the journal counts them by day, or a date in the card. A card without any is
-    as old as its file.
+    Harmful ones come first, of the others those from triggers, then those longest unused, for
+    ``stale_days`` at least; one that is known to help is never among them. A use is an injection
+    or what followed it, as the journal counts them by day, or a date in the card. A card without
+    any is as old as its file.
     """
     layer = brain.layers[0]
     limit = layer.settings.learn.stale_days
@@ -704,8 +710,14 @@ def find_stale(brain: Layers) -> list[Stale]:
         used = {card: day for card, what, day, _times in counts if what in _USES}
     now = dt.date.fromisoformat(day_or_today())
     found = []
-    for card in layer.read(lambda one: one.catalogue.all_cards()):
-        if card.kind == NOTE or card.status != "active" or card.occurrences > 1:
+    cards = layer.read(lambda one: one.catalogue.all_cards())
+    effects = weigh_cards(layer, [card for card in cards if card.kind != NOTE])
+    for card in cards:
+        effect = effects.get(card.id)
+        harm = effect.reason if effect and effect.verdict == "harms" else ""
+        helps = effect is not None and effect.verdict == "helps"
+        idle = card.occurrences == 1 and not helps
+        if card.kind == NOTE or card.status != "active" or not (idle or harm):
             continue
         seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
         last = max(filter(None, map(read_date, seen)), default=None)
@@ -713,6 +725,7 @@ def find_stale(brain: Layers) -> list[Stale]:
             with contextlib.suppress(OSError):
                 written = os.stat(os.path.join(layer.root, *card.id.split("/"))).st_mtime
                 last = dt.date.fromtimestamp(written)
-        if last and (now - last).days >= limit:
-            found.append(Stale(card=card, days=(now - last).days))
-    return sorted(found, key=lambda s: (s.card.source != "auto", -s.days, s.card.id))
+        days = (now - last).days if last else 0
+        if harm or (last and days >= limit):
+            found.append(Stale(card=card, days=days, harm=harm))
+    return sorted(found, key=lambda s: (not s.harm, s.card.source != "auto", -s.days, s.card.id))

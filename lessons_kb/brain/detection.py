@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from zlib import crc32
 
 from lessons_kb.brain.layer import Layer
@@ -22,14 +23,13 @@ from lessons_kb.detect.matcher import (
     Match,
     Matcher,
     is_available,
-    language_of,
     parse_diff,
     place_in,
 )
-from lessons_kb.detect.propose import Proposal, count_matches, propose
+from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.command_files import find_run
-from lessons_kb.model import COMMAND, NOTE, Card, DetectedLine, Evidence, Pattern, as_data
+from lessons_kb.model import COMMAND, NOTE, Card, DetectedLine, Evidence, as_data
 from lessons_kb.process.git import decode, leads_to_head, list_files, read_head, read_history
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
@@ -54,9 +54,13 @@ def has_detectors(brain: Layers) -> bool:
 
 
 def find_detected(
-    brain: Layers, changes: Iterable[Change], commands: Sequence[str] = ()
+    brain: Layers,
+    changes: Iterable[Change],
+    commands: Sequence[str] = (),
+    failures: Sequence[str] = (),
 ) -> list[Detected]:
-    """Return the cards whose mistake is in what changes add or in commands, nearest brain first.
+    """Return the cards whose mistake is in what changes add, in commands or in the output of what
+    failed, nearest brain first.
 
     ``changes`` are not looked at where no card has patterns. The last commit is looked at as it
     is. Changes to the brains' own cards do not count: a card that shows its mistake would find
@@ -68,17 +72,24 @@ def find_detected(
     found: list[Detected] = []
     for layer in brain.layers:
         if layer.state is not None and layer.state.detectors:
-            found += layer.read(lambda one: _detected(one, brain.project, relevant, commands))
+            found += layer.read(
+                lambda one: _detected(one, brain.project, relevant, commands, failures)
+            )
     return found
 
 
 def _detected(
-    layer: Layer, project: str | None, changes: Sequence[Change], commands: Sequence[str]
+    layer: Layer,
+    project: str | None,
+    changes: Sequence[Change],
+    commands: Sequence[str],
+    failures: Sequence[str],
 ) -> list[Detected]:
     matcher = layer.matcher()
     added = (match for change in changes for match in matcher.find_added(change))
     matches: dict[int, list[Match]] = {}
-    for match in (*added, *matcher.find_in_commands(commands)):
+    errors = (match for output in failures for match in matcher.find_in_failure(output))
+    for match in (*added, *matcher.find_in_commands(commands), *errors):
         matches.setdefault(int(match.rule.card), []).append(match)
     cards = find_usable(layer, matches, project) if matches else {}
     return [
@@ -262,24 +273,21 @@ def detect_diff(brain: Layers, diff: str) -> list[CardMatch]:
     return list(flatten(find_detected(brain, _placed(brain.directory, diff))))
 
 
-def propose_patterns(directory: str, diff: str, *, again: str = "") -> list[Pattern]:
+def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
     """Return how the mistake may look that a unified diff put right, see ``detect.propose``.
 
     With ``again``, the diff of a second fix, what both show. The project's files are as they are
-    after the fixes.
+    after the fixes; without git nothing is known of its history.
     """
 
-    def are_rare(proposals: Sequence[Proposal], most: int) -> list[bool]:
-        languages = {pattern.language for one in proposals for pattern in one}
-        files = (
-            (path, read_source(os.path.join(directory, path)))
-            for path in list_tree(directory)
-            if language_of(path) in languages
-        )
-        return [count <= most for count in count_matches(proposals, files, most=most)]
+    def read_changes() -> Iterator[tuple[str, Callable[[], Iterator[Change]]]]:
+        with contextlib.suppress(GitError):
+            for commit in read_history(directory, most=_LEARNT_COMMITS):
+                yield commit.message, partial(parse_diff, decode(commit.patch))
 
-    second = _placed(directory, again) if again else None
-    return propose(_placed(directory, diff), are_rare, again=second)
+    files = ((path, read_source(os.path.join(directory, path))) for path in list_tree(directory))
+    fixes = [_placed(directory, one) for one in (diff, again) if one.strip()]
+    return propose(fixes, files, read_changes())
 
 
 def _placed(directory: str, diff: str) -> list[Change]:
@@ -345,7 +353,8 @@ def count_unused(brain: Layers) -> tuple[int, int]:
 
 GLANCE_SECONDS = 3.0
 """After which figures that show the history beside others do without the rest, until next time."""
-_MAX_COMMITS = 20_000
+_MAX_COMMITS, _LEARNT_COMMITS = 20_000, 500
+"""Of a history that are counted, and those that a proposal is held against."""
 _MAX_KEPT = 4_000_000
 """Bytes of the file of counts."""
 _KEPT = "detected-history.json"

@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any, Unpack
 
 from lessons_kb.brain.cards import Cards, NewCard, compose, propose_names, redact_card
-from lessons_kb.brain.detection import propose_patterns, read_text
+from lessons_kb.brain.detection import propose_pattern, read_text
 from lessons_kb.brain.injected import is_posted
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -294,8 +294,8 @@ class Drafts:
                 layer, card = Cards(self._brain).find(draft.card)
                 others.append(find_diff(read_text(os.path.join(layer.root, card.id))))
         pairs = (other for other in others if fix and other)
-        found = (propose_patterns(self._brain.directory, other, again=fix) for other in pairs)
-        return tuple(next(filter(None, found), ()))
+        found = (propose_pattern(self._brain.directory, other, again=fix) for other in pairs)
+        return tuple(one.pattern for one in found if one.pattern)[:1]
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Write the text of a draft anew; ``digest`` is as in ``accept``."""
@@ -395,7 +395,7 @@ class Drafts:
         diff = find_fix(place, since=since, files=edited, brains=self._brain.layers)
         if title and edited:
             diff = "".join(part for part in split_files(diff) if names_of(part)[-1] in edited)
-        learn = partial(propose_patterns, place)
+        learn = partial(propose_pattern, place)
         return sketch_session(events, diff=redact(diff), title=title, propose=learn)
 
     def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
@@ -407,7 +407,7 @@ class Drafts:
         hunks = pick_hunks(read_diff(directory).text, inside, line)
         if not hunks:
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
-        learn = partial(propose_patterns, directory)
+        learn = partial(propose_pattern, directory)
         return sketch_diff(inside, redact(hunks), line=line, title=title, propose=learn)
 
     def _write(self, _draft: Draft, card: Card, text: str) -> Card:
@@ -486,7 +486,7 @@ class Drafts:
         return facts.get("by", "") == by and _digest(known) == facts.get("digest")
 
     def _compose_trigger(self, trigger: Trigger) -> str:
-        learn = partial(propose_patterns, self._place(trigger.cause))
+        learn = partial(propose_pattern, self._place(trigger.cause))
         sketch = sketch_trigger(trigger, diff=self._find_fix(trigger), propose=learn)
         return _compose(sketch, trigger.cause.at)
 

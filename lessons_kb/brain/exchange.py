@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -12,27 +13,43 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from lessons_kb.brain.cards import MAX_EXAMPLES, MAX_OCCURRENCES, Cards, day_or_today, redact_card
+from lessons_kb.brain.cards import (
+    MAX_EXAMPLES,
+    MAX_OCCURRENCES,
+    Cards,
+    compose,
+    day_or_today,
+    redact_card,
+)
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.links import is_reserved, numbered_names, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
+from lessons_kb.cards.rule_files import parse_rules
+from lessons_kb.cards.sections import CAUSE
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
-from lessons_kb.importers.agent_notes import read_memory
 from lessons_kb.importers.jsonl import read_lines
-from lessons_kb.importers.markdown_blocks import Imported, Incoming, origin_key
+from lessons_kb.importers.markdown_blocks import (
+    Imported,
+    Incoming,
+    PassedOver,
+    make_origin,
+    origin_key,
+)
 from lessons_kb.importers.review_findings import read_review
+from lessons_kb.importers.rules_file import read_notes
+from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.learn.failure_signs import CHANGES
 from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
-from lessons_kb.store.files import read_byte_lines
+from lessons_kb.store.files import list_folder, read_byte_lines
 from lessons_kb.store.journal import Journal, prepare
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
@@ -42,26 +59,36 @@ from lessons_kb.transcripts import entries
 from lessons_kb.transcripts.entries import Entry
 from lessons_kb.transcripts.reader import AGENTS, MAX_LINE_BYTES, Transcript, detect_agent
 
-GALANGAL, REVIEW, MEMORY, JSONL = SOURCES = ("galangal", "review", "memory", "jsonl")
+GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
+    *("galangal", "review", "memory", "jsonl", "rules"),
+)
 TRANSCRIPT = "transcript"
 NAMES = {
     GALANGAL: "a database of mistakes",
     REVIEW: "a review",
     MEMORY: "notes for agents",
     JSONL: "lessons, one a line",
+    RULES: "rules of ast-grep or Semgrep",
     TRANSCRIPT: "an agent's session",
 }
 """Source → what it is called in a message."""
 
-RULES = (
+_RULES = (
     *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
-    *(".cursor/rules", ".github/copilot-instructions.md", ".github/instructions"),
+    *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
+    *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
 )
-"""What a project keeps for its agents, relative to its root."""
-_TEXTS = (".md", ".mdc", ".markdown", ".txt")
+"""Globs of what a project keeps for its agents, relative to its root."""
+_TEXTS, _RULE_FILES = (".md", ".mdc", ".markdown", ".txt"), (".yml", ".yaml")
 _SQLITE = b"SQLite format 3\0"
 _HEAD = 1 << 20
 """Bytes by which a file is told."""
+
+
+def find_rules_files(root: str) -> list[str]:
+    """Return the rules files that a project keeps for its agents."""
+    found = (glob.glob(os.path.join(glob.escape(root), name), recursive=True) for name in _RULES)
+    return [path for some in found for path in sorted(some) if os.path.isfile(path)]
 
 
 def find_files(path: str) -> list[str]:
@@ -72,13 +99,11 @@ def find_files(path: str) -> list[str]:
     """
     if not os.path.isdir(path):
         return [path]
-    known = [one for name in RULES if os.path.exists(one := os.path.join(path, name))]
-    found = [one for one in known if os.path.isfile(one)]
-    for folder in filter(os.path.isdir, known or [path]):
-        names = sorted(name for name in os.listdir(folder) if name.endswith(_TEXTS))
-        found += filter(os.path.isfile, (os.path.join(folder, name) for name in names))
+    names = (name for name in list_folder(path) if name.endswith((*_TEXTS, *_RULE_FILES)))
+    texts = (os.path.join(path, name) for name in names)
+    found = find_rules_files(path) or list(filter(os.path.isfile, texts))
     if not found:
-        raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt); give a file")
+        raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt) and no rules; give a file")
     return [os.path.normpath(one) for one in found]
 
 
@@ -92,6 +117,8 @@ def guess_source(path: str) -> str:
         return TRANSCRIPT if _is_transcript(first) else JSONL
     if path.endswith(".json"):
         return TRANSCRIPT
+    if path.endswith(_RULE_FILES):
+        return RULES
     found = read_review(head.decode("utf-8", "replace").replace("\r\n", "\n"), name=path)
     return REVIEW if found.lessons or found.passed_over else MEMORY
 
@@ -375,10 +402,36 @@ def read_lessons(source: str, path: str) -> Imported:
         return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
     if source == JSONL:
         return read_lines(import_files.read_source_lines(path), name=path)
+    if source == RULES:
+        return _read_rules(import_files.read_source(path), os.path.basename(path))
     if source in (REVIEW, MEMORY):
-        read = read_review if source == REVIEW else read_memory
+        read = read_review if source == REVIEW else read_notes
         return read(import_files.read_source(path), name=path)
     raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
+
+
+def _read_rules(text: str, name: str) -> Imported:
+    lessons, passed = [], []
+    for told, pattern, why in parse_rules(text):
+        where = f"{name} {told['id']}"
+        if pattern is None:
+            passed.append(PassedOver(title=told["title"], where=where, reason=why))
+            continue
+        sections = {CAUSE: told["why"]} if told["why"] else {}
+        sketch = Sketch(
+            title=told["title"], severity=told["severity"], sections=sections, detect=(pattern,)
+        )
+        origin = make_origin(RULES, name, told["id"], pattern.text)
+        made = compose(sketch, created=day_or_today(), whole=True)
+        lessons.append(
+            Incoming(
+                title=told["title"],
+                where=where,
+                origin=origin,
+                text=edit_header(made, {ORIGIN_KEY: origin}),
+            )
+        )
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed))
 
 
 _SAFE_PART = re.compile(

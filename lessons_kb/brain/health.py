@@ -19,6 +19,7 @@ from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
@@ -29,7 +30,12 @@ from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
-from lessons_kb.store.settings import forget_failure, read_server_settings, read_settings
+from lessons_kb.store.settings import (
+    forget_failure,
+    read_server_settings,
+    read_settings,
+    read_withhold_settings,
+)
 from lessons_kb.store.trash import entries, find_beyond, prune
 from lessons_kb.store.user_state import (
     CACHE_NAME,
@@ -43,7 +49,7 @@ from lessons_kb.store.user_state import (
     state_home,
     write_ignore,
 )
-from lessons_kb.text.sanitize import counted
+from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
 FIX = "`lessons doctor --fix`"
@@ -256,6 +262,17 @@ def check_drafts(layer: Layer) -> Iterator[Health]:
     yield Health("ok", "drafts", wait, fix)
 
 
+def check_harm(layer: Layer) -> Iterator[Health]:
+    """Name the cards that make things worse, and tell how much is withheld to know it."""
+    cards = layer.read(lambda one: one.catalogue.all_cards()) if layer.state else ()
+    for one in weigh_cards(layer, (card for card in cards if card.is_injectable)).values():
+        if one.verdict == "harms":
+            fix = f"run `lessons stats {shell_word(one.card.id)}`, then archive or rewrite it"
+            yield Health("warning", "harm", f"{clean_line(one.card.id)}: {one.reason}", fix)
+    if share := read_withhold_settings().withhold:
+        yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
+
+
 def check_trash(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     """Tell how much lies in the trash, and how long it is kept."""
     settings = layer.settings.trash
@@ -297,6 +314,7 @@ BRAIN_CHECKS = (
     check_write_access,
     check_journal,
     check_drafts,
+    check_harm,
     check_trash,
     check_git,
 )

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.errors import StorageError
-from lessons_kb.model import NOTE, Card, Event, Hit, Preflight
+from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.model import (
+    NO_GATE,
+    NOTE,
+    OFFER_TOLD,
+    WITHHELD,
+    Card,
+    Event,
+    Hit,
+    Preflight,
+)
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
+from lessons_kb.store.settings import WithholdSettings, read_withhold_settings
+from lessons_kb.store.trial_record import read_arm
+from lessons_kb.store.user_state import withhold_key
 
 SESSION_VARIABLES: Mapping[str, str] = {
     "LESSONS_SESSION": "",
@@ -146,6 +160,9 @@ def note_offered(offered: Iterable[tuple[Layer, Hit]], session: str, *, at: floa
     """Count that the titles of cards were offered to a session."""
     for layer, hit in offered:
         layer.hook_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
+        if session:
+            due = {"session": session, "card": hit.card.id, "at": at}
+            layer.hook_journal.ledger.note(**due, occasion="prompt", told=OFFER_TOLD)
 
 
 def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
@@ -153,6 +170,41 @@ def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
     outcomes = layer.hook_journal.outcomes
     if session and outcomes.is_noted(session, card, OFFER):
         outcomes.note(session, card, TAKEN, at=at)
+
+
+def read_withholding() -> WithholdSettings:
+    """Return what the user has withheld: nothing in a trial, nor where the settings are wrong."""
+    with suppress(ConfigError):  # doctor says so
+        if not read_arm(os.environ):
+            return read_withhold_settings()
+    return WithholdSettings()
+
+
+def is_withheld(
+    layer: Layer, card: Card, session: str, *, occasion: str = "", at: float = 0.0
+) -> bool:
+    """Tell whether a lesson is kept from a session to see what becomes without it.
+
+    A keyed hash of session and card decides, which nobody can steer who does not know the user's
+    secret; a subagent's session is its parent's. At an ``occasion`` the ledger notes it. A lesson
+    that the session has been given is not withheld.
+    """
+    settings = read_withholding() if session else WithholdSettings()
+    is_weighty = card.gate != NO_GATE or card.severity == "high"
+    if not settings.withhold or (is_weighty and not settings.withhold_high):
+        return False
+    about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
+    try:
+        drawn = int.from_bytes(hmac.digest(withhold_key(), about, "sha256")[:8])
+    except (StorageError, OSError):
+        return False
+    journal = layer.hook_journal
+    if drawn >= settings.withhold * 2**64 or card.id in journal.outcomes.given(session):
+        return False
+    if occasion:
+        due = {"session": session, "card": card.id, "at": at or time.time()}
+        journal.ledger.note(**due, occasion=occasion, told=WITHHELD)
+    return True
 
 
 class Memory:
@@ -199,7 +251,7 @@ class Memory:
             layer.hook_journal.record_injections(
                 self.session or "",
                 turn=self.turns.get(layer, 0),
-                at=int(time.time()),
+                at=time.time(),
                 cards=list(cards.values()),
                 ranks=list(cards),
             )

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Self, Unpack
 
 from lessons_kb.brain.discovery import discover, follow, name_roots
-from lessons_kb.brain.injected import Memory, find_held, note_preflight
+from lessons_kb.brain.injected import Memory, find_held, is_withheld, note_preflight, session_of
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.brain.refresh import Refresh, Refreshing
 from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
@@ -141,7 +141,9 @@ class Layers:
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
         if fresh:
             self.refresh_soon()
-        return [hit for _layer, hit in self._find(query)[0]][: max(limit, 0)]
+        session, found = session_of()[0], self._find(query)[0]
+        given = [hit for layer, hit in found if not is_withheld(layer, hit.card, session)]
+        return given[: max(limit, 0)]
 
     def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
         """Return the lessons for a text, best first, with the brain that holds each.
@@ -183,11 +185,12 @@ class Layers:
         them, unless it is said. Within one ``session`` a lesson is not given twice until it
         changed or ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is
         searched as it is, without ``remember`` nothing is journalled. ``noted`` says that the
-        caller notes the prompt and what came of it; else that becomes an event of the
-        ``session``. ``served`` gives the lessons of a server, which are merged with those found
-        here; it is called last. ``place`` returns what an agent can open to read a card whose
-        title is offered, "" where it cannot; the titles of all cards may be in its view already
-        (``titled``). A title is offered once in a session, if what this was told is ``lasting``.
+        caller notes the prompt and what came of it, but for what is withheld from the
+        ``session``; else that becomes an event of it. ``served`` gives the lessons of a server,
+        which are merged with those found here; it is called last. ``place`` returns what an agent
+        can open to read a card whose title is offered, "" where it cannot; the titles of all cards
+        may be in its view already (``titled``). A title is offered once in a session, if what this
+        was told is ``lasting``.
         """
         if fresh:
             self.refresh_soon()
@@ -213,21 +216,32 @@ class Layers:
                 titled=titled,
                 held=lambda hit: find_held(homes[hit.card.id], heard, hit, least),
             )
-        block = pack(
-            [hit for _layer, hit in hits],
-            [(hit, layer.read_body(hit.card.id) if hit.passed else "") for layer, hit in notes],
-            query=prompt,
-            frequencies=frequencies,
-            size=size,
-            settings=settings,
-            counter=counter,
-            max_chars=max_chars,
-            in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
-            closings=REQUEST if nearest.check.closings else "",
-            alone=bool(context) if alone is None else alone,
-            sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
-            offers=offers,
-        )
+        whose = session or (session_of()[0] if remember else "")
+        occasion = "prompt" if remember or noted else ""
+        while True:
+            block = pack(
+                [hit for _layer, hit in hits],
+                [(hit, layer.read_body(hit.card.id) if hit.passed else "") for layer, hit in notes],
+                query=prompt,
+                frequencies=frequencies,
+                size=size,
+                settings=settings,
+                counter=counter,
+                max_chars=max_chars,
+                in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
+                closings=REQUEST if nearest.hooks.close else "",
+                alone=bool(context) if alone is None else alone,
+                sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
+                offers=offers,
+            )
+            held = [
+                hit.card
+                for hit in (*block.lessons, *block.offered)
+                if is_withheld(homes[hit.card.id], hit.card, whose, occasion=occasion)
+            ]
+            if not held:
+                break
+            hits = [pair for pair in hits if pair[1].card not in held]
         if remember:
             memory.record(hits, block)
             if session is not None and not noted:

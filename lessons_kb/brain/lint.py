@@ -81,7 +81,7 @@ def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]
             return [_finding(path, line, "no-ast-grep", message, fix, "info")]
         languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
         for language in sorted(languages):
-            if why := check_syntax(pattern.text, language):
+            if why := check_syntax(pattern, language):
                 message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
                 fix = "write it as code, with $X for what varies"
                 found.append(_finding(path, line, "bad-pattern", message, fix))
@@ -105,7 +105,7 @@ def check_places(
         for card, text in detecting
         if card.status == "active"
         for place, one in enumerate(card.detect)
-        if one.kind != "command"
+        if one.kind in ("regex", "ast")
     }
     places: dict[Rule, list[str]] = {rule: [] for rule in rules}
     for match in find_in_tree(directory, Matcher(rules), root=root) if rules else ():

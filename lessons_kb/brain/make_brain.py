@@ -20,7 +20,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
-from lessons_kb.model import KINDS, NOTE
+from lessons_kb.model import NOTE
 from lessons_kb.store import scan as trusts
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.scan import scan_brain
@@ -38,6 +38,8 @@ from lessons_kb.store.user_state import (
     find_brains,
     user_brain,
 )
+
+_LESSONS = "lessons"
 
 
 def make_brain(
@@ -58,11 +60,10 @@ def make_brain(
     if not new and not agreed:
         raise Untrusted(untrusted_hint((root,)))
     try:
-        # Where there are cards already, a folder is made with the first card that needs it.
-        for kind in () if count_cards_below(root) else KINDS:
-            if not os.path.isdir(os.path.join(root, f"{kind}s")):
-                os.makedirs(os.path.join(root, f"{kind}s"))
-                made.append(f"{kind}s/")
+        # Every other folder is made with the first card that needs it.
+        if not count_cards_below(root) and not os.path.isdir(os.path.join(root, _LESSONS)):
+            os.makedirs(os.path.join(root, _LESSONS))
+            made.append(f"{_LESSONS}/")
         if not os.path.lexists(os.path.join(root, CONFIG_NAME)):
             with open(os.path.join(root, CONFIG_NAME), "x", encoding="utf-8") as file:
                 file.write(read_template(CONFIG_NAME))

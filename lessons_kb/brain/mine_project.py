@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 import glob
 import hashlib
 import json
@@ -17,7 +18,7 @@ from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from lessons_kb.brain.detection import propose_patterns
+from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.exchange import event_of
 from lessons_kb.brain.layers import Layers
@@ -42,9 +43,9 @@ from lessons_kb.learn.mining import (
     show_replacement,
     typed_before,
 )
-from lessons_kb.learn.triggers import SessionReader, Sighting
-from lessons_kb.model import Event, as_data
-from lessons_kb.process.git import list_commits, read_commit, read_patches
+from lessons_kb.learn.triggers import REVIEW, SessionReader, Sighting
+from lessons_kb.model import DONE, Event, as_data
+from lessons_kb.process.git import find_change, list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
 from lessons_kb.store.files import read_byte_lines, read_head, read_source
@@ -328,6 +329,11 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
     """Write drafts of the first ``count`` candidates that have none yet, and return them."""
     made: list[Draft] = []
     roots = {git_top(brain.directory) or brain.directory, brain.directory}
+    ran = [
+        event.text
+        for layer in brain.layers
+        for event in layer.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
+    ]
     for place, candidate in enumerate(candidates):
         if len(made) >= count:
             break
@@ -337,6 +343,8 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
                 whole = read_commit(brain.directory, commit.id)
                 diff = _pick_code(whole, commit.causes)
                 tests = "".join(p for p in split_files(whole) if is_test(names_of(p)[-1]))
+        for one in candidate.sightings:
+            diff = diff or _find_answer(brain.directory, one)
         prompts = typed_before(candidate)
         # A card cannot guard a file that is gone.
         paths = tuple(
@@ -349,7 +357,8 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             prompts=prompts,
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
-            propose=partial(propose_patterns, brain.directory),
+            propose=partial(propose_pattern, brain.directory),
+            ran=ran,
         )
         draft = Drafts(brain).add_mined(
             candidate.id,
@@ -360,6 +369,19 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
         )
         made += [draft] if draft is not None else []
     return made
+
+
+def _find_answer(directory: str, seen: Sighting) -> str:
+    """Return the change of the file to which a reviewer's comment led, "" where none is known."""
+    line = seen.excerpt.rpartition("\n")[2][1:].strip()
+    if seen.agent != REVIEW or not (line and seen.paths and seen.at):
+        return ""
+    since = dt.datetime.fromtimestamp(seen.at, dt.UTC).isoformat()
+    with contextlib.suppress(GitError):
+        commit = find_change(directory, line, seen.paths[0], since=since)
+        parts = split_files(read_commit(directory, commit)) if commit else ()
+        return "".join(part for part in parts if seen.paths[0] in names_of(part))
+    return ""
 
 
 def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:

@@ -48,14 +48,6 @@ def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float)
                     layer.hook_journal.count(card.id, what, at=at, times=times)
 
 
-def count_check(layers: Sequence[Layer], check: Check, *, at: float) -> None:
-    """Count the items of a check that no session is held against."""
-    cards = {item.card.id: item.card for item in check.items}
-    for layer in layers:
-        found = [cards.pop(card.id) for card in find_cards(layer, set(cards))]
-        count_items([(layer, card) for card in found], check, at=at)
-
-
 def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0) -> Check:
     """Return a check as the user's program sees it, the same check where there is none.
 

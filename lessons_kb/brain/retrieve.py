@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.learn.lesson_effect import may_harm, weigh
+from lessons_kb.learn.lesson_effect import Effect, group_by_card, weigh
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
@@ -26,6 +26,8 @@ _MOST_PARTS = 8
 _MOST_PAIRS = 400
 _FUNCTION_WORD = 0.15
 """Guessed share from which a word says nothing beside another: one of four letters or fewer."""
+_MANY = 500
+"""Cards for which all counts are read at once."""
 SUPPRESSED = "suppressed"
 """What the reason of a hit begins with that its own brain holds back on purpose."""
 
@@ -170,16 +172,27 @@ def find_usable(layer: Layer, numbers: Iterable[int], project: str | None) -> di
     return {number: card for number, card in cards.items() if card.id not in harmful}
 
 
+def weigh_cards(layer: Layer, cards: Iterable[Card]) -> dict[str, Effect]:
+    """Return what is known of some cards by their ids; those that were never given are left out."""
+    every = {card.id: card for card in cards}
+    if not every:
+        return {}
+    journal = layer.hook_journal
+    totals = journal.outcomes.totals([*every] if len(every) < _MANY else None)
+    occasions = group_by_card(journal.ledger.find(cards=every))
+    seen = [card for card in every if card in totals or card in occasions]
+    return {
+        card: weigh(every[card], totals.get(card, {}), occasions.get(card, ())) for card in seen
+    }
+
+
 def find_harmful(layer: Layer, cards: Iterable[Card]) -> dict[str, str]:
     """Return the ids of the harmful ones among some cards → why; none where all may be given."""
-    every = list(cards)
-    if not every or not layer.settings.effect.withhold_harmful:
+    if not layer.settings.effect.withhold_harmful:
         return {}
-    totals = layer.hook_journal.outcomes.totals([card.id for card in every])
-    suspect = (card for card in every if may_harm(totals.get(card.id, {})))
-    effects = (weigh(card, totals[card.id]) for card in suspect)
     where = f"{SUPPRESSED} by [effect] withhold_harmful"
-    return {e.card.id: f"{where}: {e.reason}" for e in effects if e.verdict == "harms"}
+    effects = weigh_cards(layer, cards).items()
+    return {card: f"{where}: {one.reason}" for card, one in effects if one.verdict == "harms"}
 
 
 def merge_hits(

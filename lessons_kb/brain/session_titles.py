@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.injected import find_cards, is_withheld
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
@@ -57,6 +57,8 @@ class Access:
     """Those elsewhere, too."""
     ignored: bool = True
     """Those that git ignores are not left out."""
+    session: str = ""
+    """The session whose withheld cards have no title; "" where nothing is withheld."""
 
     def find(self, folder: str) -> str | None:
         """Return how the agent names a folder, "" for its own; None where it cannot read it."""
@@ -103,7 +105,7 @@ def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple
             most = _MOST_COPIES
             _prune_copies(os.path.join(cache, _name_copies(layer)), layer.root)
         injected = layer.hook_journal.injections.latest(most=most)
-        found, count = _read_titles(layer, brain.project, most, injected)
+        found, count = _read_titles(layer, brain.project, most, injected, access.session)
         total += count
         for one in found:
             if folder is None:
@@ -203,7 +205,7 @@ def find_card(layer: Layer, path: str) -> str:
 
 
 def _read_titles(
-    layer: Layer, project: str | None, most: int, injected: Collection[str]
+    layer: Layer, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
     """Return the titles that may be given, the most used of many, and how many there are."""
 
@@ -212,10 +214,12 @@ def _read_titles(
         return titles, one.catalogue.count_titles(project)
 
     found, count = layer.read(search)
-    if not layer.settings.effect.withhold_harmful:
+    if not (layer.settings.effect.withhold_harmful or session):
         return found, count
-    harmful = find_harmful(layer, find_cards(layer, {one.path for one in found}))
-    return [one for one in found if one.path not in harmful], count - len(harmful)
+    cards = find_cards(layer, {one.path for one in found})
+    held = {*find_harmful(layer, cards)}
+    held |= {card.id for card in cards if is_withheld(layer, card, session)}
+    return [one for one in found if one.path not in held], count - len(held)
 
 
 def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str]]:

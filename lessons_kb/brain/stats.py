@@ -6,24 +6,22 @@ import contextlib
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from lessons_kb.brain.cards import Cards, day_or_today, names
 from lessons_kb.brain.detection import glance
 from lessons_kb.brain.drafts import Drafts
-from lessons_kb.brain.injected import find_cards, session_of
+from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
+from lessons_kb.brain.ledger import look_before, read_facts
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.learn.failure_signs import TOLD, Sign, find_signs, is_about, phrases_of
 from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
-    BEFORE,
-    BEFORE_RECURRED,
     INJECTED,
     MARKS,
-    RECURRED,
     SESSIONS,
     TOKENS,
     UNADDRESSED,
@@ -31,86 +29,20 @@ from lessons_kb.learn.lesson_effect import (
     Effect,
     Overview,
     Period,
+    compare,
+    group_by_card,
     weigh,
 )
-from lessons_kb.model import CALLS, FAILURES, NOTE, Card
-from lessons_kb.store.journal import ALL, ASKED, BUMPED, Events, Outcomes
+from lessons_kb.learn.statistics import Difference, Pooled, pool
+from lessons_kb.model import FACTS, FAILED, NOTE, UNTOLD, Card, Occasion
+from lessons_kb.store.journal import ALL, BUMPED, Outcomes
 from lessons_kb.text.times import read_date
-
-MAX_SESSIONS = 200
-"""Looked through at once, evenly over the time before: two seconds with 12,000 cards."""
-_MAX_PROMPTS = 3
-"""Of one session: what it is about is said early."""
-_MAX_SIGNS = 1_000
-
-
-def look_before(brain: Layers, layers: Sequence[Layer], only: str | None = None) -> None:
-    """Count the sessions before, for each card that was given and has no such count yet.
-
-    ``only`` names one card of ``layers``. What is found is kept, for the journal's events are
-    forgotten. A journal that cannot be written is left as it is.
-    """
-    for layer in layers:
-        with contextlib.suppress(StorageError):
-            _look(brain, layer, only)
-
-
-def _look(brain: Layers, layer: Layer, only: str | None) -> None:
-    outcomes, events = layer.journal.outcomes, brain.layers[0].journal.events
-    firsts = outcomes.first_given(without=BEFORE)
-    chosen = {card for card in firsts if only in (None, card)}
-    cards = {card.id: card for card in find_cards(layer, chosen)}
-    if not cards:
-        return
-    called: dict[str, list[bool]] = {card: [] for card in cards}
-    asked = events.asked(until=max(firsts[card] for card in cards))
-    for session, began in asked[:: -(-len(asked) // MAX_SESSIONS) or 1]:
-        waiting = {card: cards[card] for card in cards if began < firsts[card]}
-        given = outcomes.given(session) if waiting else ()
-        for card, seen in _called(brain, session, waiting).items():
-            if card not in given:
-                called[card].append(seen)
-    for card, sessions in called.items():
-        if True in sessions:  # the last of these is what taught the lesson
-            del sessions[len(sessions) - 1 - sessions[::-1].index(True)]
-        day = time.strftime("%Y-%m-%d", time.localtime(firsts[card]))
-        outcomes.keep(card, day, {BEFORE: len(sessions), BEFORE_RECURRED: sum(sessions)})
-
-
-def _called(brain: Layers, session: str, cards: Mapping[str, Card]) -> dict[str, bool]:
-    """Return which cards a session would have been given → whether it shows their mistake."""
-    if not cards:
-        return {}
-    events = brain.layers[0].journal.events
-    found: set[str] = set()
-    for prompt in events.find(session=session, kinds=ASKED)[:_MAX_PROMPTS]:
-        block = brain.preflight(prompt.text, context=False, fresh=False, remember=False)
-        found |= {hit.card.id for hit in block.lessons if hit.card.id in cards}
-    if not found:
-        return {}
-    signs = read_signs(events, session, limit=_MAX_SIGNS)
-    phrases = {card: phrases_of(cards[card]) for card in found}
-    return {card: any(is_about(sign, phrases[card]) for sign in signs) for card in found}
-
-
-def read_signs(events: Events, session: str, *, after: int = 0, limit: int) -> list[Sign]:
-    """Return the signs of a session in what was written after a number, oldest first.
-
-    Of failed calls and of what was told, the newest ``limit`` are looked at: calls that went well,
-    of which a session has thousands, are not even read.
-    """
-    failed = events.numbered(
-        session=session, kinds=CALLS, outcomes=FAILURES, after=after, limit=limit
-    )
-    told = events.numbered(session=session, kinds=TOLD, after=after, limit=limit)
-    signs = find_signs(event for _number, event in (*failed, *told))
-    return sorted(signs, key=lambda sign: sign.at)
-
 
 ANY = "any"
 """What stands for a stage or project in a card that names none."""
-_HISTORY = (INJECTED, ADDRESSED, UNADDRESSED, RECURRED, BUMPED, *MARKS)
-_WEEKLY = (INJECTED, ADDRESSED, UNADDRESSED, RECURRED)
+_HISTORY = (INJECTED, ADDRESSED, UNADDRESSED, BUMPED, *MARKS)
+_WEEKLY = (INJECTED, ADDRESSED, UNADDRESSED)
+_FAILED = "failed"
 
 
 class Stats:
@@ -133,9 +65,10 @@ class Stats:
         cards = [card for part in parts for card in part.cards]
         homes = Counter(card_id for part in parts for card_id in part.known)
         added = glance(self._brain)
+        pooled = pool(two for part in parts for two in part.differences.values())
         effects = [
             replace(
-                part.weigh(card, day, shared=homes[card.id] > 1),
+                part.weigh(card, day, pooled, shared=homes[card.id] > 1),
                 added=added.get((part.layer.alias, card.id), ()),
             )
             for part in parts
@@ -143,6 +76,7 @@ class Stats:
             if card.status != "archived"
         ]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
+        failed = [day for part in parts for day in part.failed()]
         sums: Counter[str] = Counter()
         for part in parts:
             for card_id, counts in part.totals.items():
@@ -165,9 +99,10 @@ class Stats:
             tokens=sums[TOKENS],
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
-            recurrences=sums[RECURRED],
-            periods=_weekly((row for part in parts for row in part.days()), day),
+            recurrences=len(failed),
+            periods=_weekly([*(row for part in parts for row in part.days()), *failed], day),
             effects=tuple(effects),
+            pooled=pooled,
         )
 
     def effect(self, name: str, *, today: str | None = None) -> Effect:
@@ -183,13 +118,17 @@ class Stats:
         return self._weigh(layer, card)
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
-        """Return (ISO day, what was counted, how often) of one card, oldest first."""
+        """Return (ISO day, what was counted or came of it, how often) of one card, oldest first."""
         layer, card = Cards(self._brain).find(name)
         try:
             rows = layer.journal.counts(card.id)
+            occasions = layer.journal.ledger.find(cards=[card.id])
         except StorageError:
             return ()
-        return tuple((day, what, n) for _card, what, day, n in rows if n and what in _HISTORY)
+        seen = Counter({(day, what): n for _card, what, day, n in rows if n and what in _HISTORY})
+        told = (one for one in occasions if one.told not in UNTOLD)
+        seen.update((_day_of(one), one.outcome) for one in told if one.fact)
+        return tuple((day, what, n) for (day, what), n in sorted(seen.items()))
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
         """Note that a card helped, misled or was not about the task; return its effect.
@@ -207,35 +146,60 @@ class Stats:
     def _weigh(self, layer: Layer, card: Card, today: str | None = None) -> Effect:
         others = (one for one in self._brain.layers if one is not layer)
         shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
-        return _Counted(layer, card.id).weigh(card, day_or_today(today), shared=shared)
+        counted = {one: _Counted(one) for one in self._brain.layers}
+        pooled = pool(two for one in counted.values() for two in one.differences.values())
+        return counted[layer].weigh(card, day_or_today(today), pooled, shared=shared)
 
 
 class _Counted:
-    """What the journal of one brain counted, of all cards or of one; nothing if unreadable."""
+    """What the journal of one brain counted of its cards; nothing if unreadable."""
 
-    def __init__(self, layer: Layer, card: str | None = None) -> None:
+    def __init__(self, layer: Layer) -> None:
         self.layer = layer
         self.totals: Mapping[str, Mapping[str, int]] = {}
+        self.occasions: Mapping[str, list[Occasion]] = {}
         self.outcomes: Outcomes | None = None
         self._first_day: str | None = None
         self._span: Mapping[str, tuple[str, str]] = {}
         with contextlib.suppress(StorageError):
             outcomes = layer.journal.outcomes
-            totals = outcomes.totals(None if card is None else [card])
-            self._first_day, self._span = outcomes.first_day(), outcomes.span(card)
+            totals, ledger = outcomes.totals(), layer.journal.ledger.find()
+            self._first_day, self._span = outcomes.first_day(), outcomes.span()
             self.outcomes, self.totals = outcomes, totals
+            self.occasions = group_by_card(ledger)
 
-    def weigh(self, card: Card, day: str, *, shared: bool) -> Effect:
+    @cached_property
+    def differences(self) -> Mapping[str, Difference]:
+        """Card → how often its mistake was left with it and without, where both are known."""
+        found = {card: compare(occasions)[0] for card, occasions in self.occasions.items()}
+        return {card: two for card, two in found.items() if two.known}
+
+    def weigh(self, card: Card, day: str, pooled: Pooled, *, shared: bool) -> Effect:
         """Return what a card did; ``shared`` tells that another brain has its id, too."""
         first, last = self._span.get(card.id, (None, None))
         # Whether it could have been given for long, as far as its dates tell.
         dated = [one for one in (card.created, card.last_seen) if one]
         since = [one for one in map(read_date, (*dated, self._first_day or day)) if one]
         now, limit = read_date(day), self.layer.settings.learn.stale_days
-        idle = bool(dated and now and since and (now - max(since)).days >= limit)
-        alias = self.layer.alias if shared else ""
-        counts = self.totals.get(card.id, {})
-        return weigh(card, counts, brain=alias, first=first, last=last, idle=idle)
+        occasions = self.occasions.get(card.id, [])
+        effect = weigh(
+            card,
+            self.totals.get(card.id, {}),
+            occasions,
+            brain=self.layer.alias if shared else "",
+            first=first,
+            last=last,
+            idle=bool(dated and now and since and (now - max(since)).days >= limit),
+            facts=read_facts(self.layer, card).kinds if self._is_untold(card) else FACTS,
+            compared=pooled.lessons,
+        )
+        two = self.differences.get(card.id) if pooled.lessons > 1 else None
+        return replace(effect, expected=pooled.shrink(two) if two else None)
+
+    def _is_untold(self, card: Card) -> bool:
+        """Tell whether a card was given, and no session shows what became of its mistake."""
+        given = self.totals.get(card.id, {}).get(INJECTED)
+        return bool(given) and not any(one.fact for one in self.occasions.get(card.id, ()))
 
 
 class _Part(_Counted):
@@ -256,6 +220,12 @@ class _Part(_Counted):
         self.known = {card.id for card in files}
         filtered = stage is not None or project is not None
         self.chosen = {card.id for card in self.cards} if filtered else None
+        if self.chosen is not None:
+            self.occasions = {x: y for x, y in self.occasions.items() if x in self.chosen}
+
+    def failed(self) -> list[tuple[str, str, int]]:
+        told = (one for some in self.occasions.values() for one in some if one.told not in UNTOLD)
+        return [(_day_of(one), _FAILED, 1) for one in told if one.outcome in FAILED]
 
     def days(self) -> list[tuple[str, str, int]]:
         return self.outcomes.days(_WEEKLY, self.chosen) if self.outcomes else []
@@ -282,11 +252,15 @@ def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, .
             injections=seen[INJECTED],
             checked=seen[ADDRESSED] + seen[UNADDRESSED],
             addressed=seen[ADDRESSED],
-            recurrences=seen[RECURRED],
+            recurrences=seen[_FAILED],
         )
         for monday in mondays
         for seen in [weeks.get(monday, Counter())]
     )
+
+
+def _day_of(one: Occasion) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(one.at))
 
 
 def _monday(date: dt.date) -> dt.date:

@@ -13,7 +13,6 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
-from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import Card
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.card_files import DraftFolder
@@ -242,6 +241,6 @@ def _putting_back(layer: Layer, path: str, before: bytes, at: float | None = Non
         with contextlib.suppress(StorageError):
             if at is not None:
                 layer.journal.count(path, BUMPED, at=at, times=-1)
-                layer.journal.outcomes.take_back(path, RECURRED, at=at)
+                layer.journal.ledger.take_back(path, at=at)
 
     return back

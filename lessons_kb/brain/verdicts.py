@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards
+from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards, session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
-from lessons_kb.model import NOTE, Card, Event, Preflight
+from lessons_kb.model import NOTE, WITHHELD, Card, Event, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
@@ -18,6 +19,8 @@ _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
 _MAX_FILES = 3
 _LOOKED_AT = 200
+_OVER_SECONDS = 3_600
+"""Without an event for so long a session is over."""
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", "gate.min_confidence"),
@@ -79,6 +82,8 @@ class Why:
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
+    withheld: tuple[str, ...] = ()
+    """Ids of cards kept from the session by ``[effect] withhold``; told once it is over."""
 
 
 def explain_prompt(
@@ -196,7 +201,17 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         verdicts=tuple(verdicts),
         later=tuple(later),
         earlier=tuple(tell(layer, row) for layer, row in before),
+        withheld=_find_withheld(layers, session),
     )
+
+
+def _find_withheld(layers: Sequence[Layer], session: str) -> tuple[str, ...]:
+    """Return what was withheld from a session, nothing while it may go on: it could be told."""
+    last = layers[0].journal.events.find(session=session, limit=1)
+    if not last or session_of()[0] == session or time.time() - last[0].at < _OVER_SECONDS:
+        return ()
+    due = (one for layer in layers for one in layer.journal.ledger.find(session=session))
+    return tuple(one.card for one in due if one.told == WITHHELD)
 
 
 def find_rule(reason: str) -> str:

@@ -30,6 +30,7 @@ from lessons_kb.model import (
     GATES,
     KINDS,
     PATTERNS,
+    RELATIONS,
     SEVERITIES,
     SOURCES,
     STATUSES,
@@ -176,9 +177,9 @@ def find(line: int, rule: str, message: str, fix: str, level: str = "warning") -
     return Finding(path="", line=line, rule=rule, message=message, fix=fix, level=level)
 
 
-_OPTIONS = ("files", "language", "unless")
+_OPTIONS = ("files", "language", "unless", *RELATIONS, "bad", "good")
 _LANGUAGES = "write one that ast-grep knows, such as python, typescript or go"
-_EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
+_EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'`, `- command: '…'` or `- error: '…'`"
 
 
 def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Finding, ...]]:
@@ -217,7 +218,7 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
         return value if isinstance(value, str) else None
 
     pattern = _read_pattern(tuple((str(name), read(value)) for name, value in data.items()), "")
-    if "\n" in pattern.text + pattern.unless:
+    if "\n" in "".join((pattern.text, pattern.unless, *(text for _, text in pattern.relations))):
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
     return pattern
 
@@ -235,7 +236,7 @@ def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
         raise InputError(f"unknown key {unknown[0][:40]}; {did}")
     kinds = [kind for kind in PATTERNS if kind in values]
     if len(kinds) != 1:
-        found = " and ".join(kinds) or "none of regex, ast and command"
+        found = " and ".join(kinds) or "none of regex, ast, command and error"
         raise InputError(f"{found} in one pattern; {_EXAMPLE}")
     texts = {"language": "", "unless": ""}
     for name in (*kinds, *texts):
@@ -247,19 +248,29 @@ def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
     if files is None:
         raise InputError('files is not a list of globs; write it as ["*.py"]')
     globs = files.split(",") if isinstance(files, str) else files
+    lists = {}
+    for name in (*RELATIONS, "bad", "good"):
+        value = values.get(name, ())
+        lists[name] = (value,) if isinstance(value, str) else value or ()
+        if name in values and not any(one.strip() for one in lists[name]):
+            raise InputError(f"{name} is not a text or a list of texts; put it in single quotes")
     pattern = Pattern(
         kind=kinds[0],
         text=texts[kinds[0]],
         files=tuple(glob for one in globs if (glob := one.strip())),
         language=texts["language"].casefold(),
         unless=texts["unless"],
+        relations=tuple((name, one.strip()) for name in RELATIONS for one in lists[name]),
+        bad=tuple(lists["bad"]),
+        good=tuple(lists["good"]),
     )
-    if pattern.language and pattern.kind != "ast":
-        raise InputError("language is for ast patterns only; remove it, or use files")
+    if (pattern.language or pattern.relations) and pattern.kind != "ast":
+        name = "language" if pattern.language else pattern.relations[0][0]
+        raise InputError(f"{name} is for ast patterns only; remove it, or use files")
     if pattern.language and not find_language(pattern.language):
         raise InputError(f"unknown language {pattern.language[:40]}; {_LANGUAGES}")
-    if pattern.files and pattern.kind == "command":
-        raise InputError("files has no meaning for a command; remove it")
+    if pattern.files and pattern.kind in ("command", "error"):
+        raise InputError(f"files has no meaning for {pattern.kind} patterns; remove it")
     if len(pattern.files) > MAX_FILES:
         raise InputError(f"more than {MAX_FILES} globs in files; use wider ones")
     compile_globs(pattern.files)

@@ -230,6 +230,41 @@ def find_code_lines(text: str) -> frozenset[int]:
     return frozenset(line for first, end in maps for line in range(first, end))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Block:
+    """A block at the top level of a text; an item of a bullet list is a block of its own."""
+
+    kind: str
+    """``heading``, ``paragraph``, ``item``, ``list`` (numbered), ``code``, or another of
+    markdown-it's."""
+    first: int
+    """Line, from 0."""
+    end: int
+    """The line after it; blank lines at its end are not its own."""
+    level: int = 0
+    """Of a heading."""
+
+
+_BLOCKS = {"ordered_list": "list", "fence": "code", "code_block": "code", "list_item": "item"}
+
+
+def read_blocks(text: str) -> list[Block]:
+    r"""Return the blocks of a text, in order. Lines end at ``\n``."""
+    lines = text.split("\n")
+    found = []
+    for token in _parser(_ALL).parse(text):
+        kind = token.type.removesuffix("_open")
+        inside = 1 if kind == "list_item" and token.markup in "-*+" else 0
+        if token.map is None or token.level != inside or kind == "bullet_list":
+            continue
+        first, end = token.map
+        while end > first + 1 and not lines[end - 1].strip():
+            end -= 1
+        level = int(token.tag[1]) if kind == "heading" else 0
+        found.append(Block(kind=_BLOCKS.get(kind, kind), first=first, end=end, level=level))
+    return found
+
+
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
     tokens = _parse(part)
@@ -386,17 +421,18 @@ def read_sections(body: str) -> Sections:
 
 
 def read_checklist(sections: Sections) -> Checklist:
-    """Return the items of Prevention, else of Fix, else the first sentence of Prevention."""
+    """Return the items of Prevention, else of Fix, else the first sentence of either."""
     for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
             if items := tuple(item for section in own for item in _items(section)):
                 conditional = (role, tier) == CONDITIONS
                 return Checklist(items=items, origin=origin, conditional=conditional)
-    for section in _in_order(sections, PREVENTION):
+    for section in (*_in_order(sections, PREVENTION), *_in_order(sections, FIX)):
         if sentence := first_sentence(first_paragraph(section.text)):
             blank = section.text[: -len(section.text.lstrip())]
             item = Item(text=sentence, line=section.line + blank.count("\n"))
-            return Checklist(items=(item,), origin="sentence")
+            conditional = (section.role, section.tier) == CONDITIONS
+            return Checklist(items=(item,), origin="sentence", conditional=conditional)
     return Checklist(items=(), origin="")
 
 
@@ -586,13 +622,32 @@ def check_examples(card: Card, document: Document) -> list[Finding]:
         fitting = [one for one in examples if _fits(pattern, one)]
         bad = [one for one in fitting if not one.good]
         good = [one for one in fitting if one.good and _finds(pattern, one)]
+        wrong = find_failing_examples(pattern)
         if bad and not any(_finds(pattern, one) for one in bad):
             message = f"finds nothing in the bad example on line {document.body_line + bad[0].line}"
             found.append(advise(card, document, pattern, MISSED, message))
         if good:
             message = f"finds the good example on line {document.body_line + good[0].line}"
             found.append(advise(card, document, pattern, FOUND_GOOD, message))
+        for example in wrong:
+            rule, what = (FOUND_GOOD, "finds") if example.good else (MISSED, "does not find")
+            shown = shorten(" ".join(example.text.split()), _MAX_SHOWN)
+            name = "good" if example.good else "bad"
+            message = f"{what} its own {name} example {shown}"
+            found.append(advise(card, document, pattern, rule, message))
     return found
+
+
+def find_failing_examples(pattern: Pattern) -> list[Example]:
+    """Return which ``bad`` examples of a pattern it misses, and which ``good`` ones it finds."""
+    languages = (language_of(glob) for glob in pattern.files)
+    language = find_language(pattern.language) or next(filter(None, languages), "")
+    examples = [
+        Example(good=good, language=language, text=f"{text}\n", line=0)
+        for good, texts in ((False, pattern.bad), (True, pattern.good))
+        for text in texts
+    ]
+    return [one for one in examples if _finds(pattern, one) == one.good]
 
 
 _FIXES = {
@@ -631,8 +686,8 @@ _labels = cache(read_words)
 
 def _fits(pattern: Pattern, example: Example) -> bool:
     """Tell whether a pattern may be about an example, as far as their languages tell."""
-    if pattern.kind == "command":
-        return example.language in ("", "bash")
+    if pattern.kind in ("command", "error"):
+        return example.language in ("", "bash") and pattern.kind == "command"
     meant = {find_language(pattern.language)} if pattern.language else set()
     meant |= {language_of(glob) for glob in pattern.files}
     if pattern.kind == "ast" and not (pattern.language or example.language):
@@ -643,6 +698,8 @@ def _fits(pattern: Pattern, example: Example) -> bool:
 def _finds(pattern: Pattern, example: Example) -> bool:
     """Tell whether a pattern finds something in an example, whatever its files."""
     matcher = Matcher([Rule(card="", pattern=replace(pattern, files=()))])
+    if pattern.kind == "error":
+        return bool(matcher.find_in_failure(example.text))
     if pattern.kind == "command":
         lines = [line.strip() for line in example.text.splitlines()]
         for prompt in _PROMPTS:

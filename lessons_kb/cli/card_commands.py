@@ -21,7 +21,7 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
@@ -33,11 +33,11 @@ def archive(
     yes: bool = False,
     curated: bool = False,
 ) -> None:
-    """Retire cards; `restore` undoes it.
+    """Retire cards that hold no more; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
 
-    --stale    Archive cards that were seen once and long unused.
+    --stale    Archive cards that do harm, or were seen once and are long unused.
     --dry-run  Show which, change nothing.
     --yes, -y  Do not ask about cards from triggers (source: auto).
     --curated  With --yes: nor about cards written by a human.
@@ -52,7 +52,8 @@ def archive(
     chosen = []
     for one in found if not dry_run else ():
         name, source = one.card.id, one.card.source
-        question = f"Archive {name} ({source}, unused for {counted(one.days, 'day')})?"
+        why = one.harm or f"unused for {counted(one.days, 'day')}"
+        question = f"Archive {name} ({source}, {why})?"
         if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
             chosen.append(name)
     done = {card.id for card in brain.cards.set_status("archived", *chosen)}
@@ -61,7 +62,7 @@ def archive(
             [
                 {
                     **pick(one.card, "id", "source"),
-                    "days": one.days,
+                    **pick(one, "days", "harm"),
                     "done": "archived" if one.card.id in done else "kept",
                 }
                 for one in found
@@ -71,8 +72,12 @@ def archive(
         say("no stale cards")
     else:
         rows = [
-            (card.id, card.source, str(days), "archived" if card.id in done else "", card.title)
-            for card, days in ((one.card, one.days) for one in found)
+            (
+                *(one.card.id, one.card.source, str(one.days)),
+                "archived" if one.card.id in done else "",
+                f"harms: {one.harm}" if one.harm else one.card.title,
+            )
+            for one in found
         ]
         print_table(("id", "source", "days", "done", "title"), rows, right="days")
         if not dry_run and len(done) < len(found):
@@ -107,7 +112,7 @@ def delete(ids: Ids, yes: bool = False) -> None:
     --yes, -y  Do not ask for confirmation.
     """
     brain = open_brain()
-    names = [brain.cards.get(name).id for name in ids]
+    names = [brain.cards.find(name, notes=False)[1].id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
             command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
@@ -117,7 +122,7 @@ def delete(ids: Ids, yes: bool = False) -> None:
 
 
 def ignore(ids: Ids) -> None:
-    """Stop injecting cards; `restore` undoes it.
+    """Silence cards that do not fit here; `restore` undoes it.
 
     Example: lessons ignore telegram-allowlist
     """
@@ -162,6 +167,15 @@ def restore(ids: Ids) -> None:
     Example: lessons restore telegram-allowlist
     """
     brain = open_brain()
-    done = [brain.cards.restore(name) for name in ids]
+    done, failed = list[tuple[str, str]](), list[LessonsError]()
+    for name in ids:
+        try:
+            done.append(brain.cards.restore(name))
+        except LessonsError as error:
+            failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]
     print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
+    for other in failed[1:]:
+        say(str(other))
+    if failed:
+        raise failed[0]

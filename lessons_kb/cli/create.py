@@ -11,7 +11,7 @@ import typer
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
-from lessons_kb.cli.options import CardId, ForProject, Tags, open_brain, split_list
+from lessons_kb.cli.options import CardId, ForProject, Tags, open_brain, read_file, split_list
 from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.draft_text import MISSING
@@ -29,6 +29,9 @@ _OPTIONS = {
     "symptoms": "--symptom",
     "symptom": "--symptom",
 }
+_ADDING = {MISSING[part]: option for part, option in _OPTIONS.items()}
+"""What a card lacks → the option that adds it."""
+_MANY = ("--do", "--symptom")
 _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""
 
@@ -117,14 +120,18 @@ def _read_card(details: Mapping[str, Any]) -> str:
 def _say_missing(error: Incomplete, title: str) -> None:
     """Say what a card lacks, each with the option that adds it."""
     say("nothing was written; the card still needs:")
-    adding = {MISSING[part]: option for part, option in _OPTIONS.items()}
     for line in error.missing:
-        option = adding.get(line) if title != STDIN else None
+        option = _ADDING.get(line) if title != STDIN else None
         say(f"  {option}: {line}" if option else f"  {line}")
     if title != STDIN:
         chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
         command = f"lessons {chosen}create {shell_word(title)}"
         say(f"or run `{command}`, and fill in the card that it writes")
+
+
+def _ask(option: str) -> str:
+    more = " (empty: no more)" if option in _MANY else ""
+    return str(typer.prompt(f"{option}{more}", default="", show_default=False, err=True)).strip()
 
 
 def edit_file(path: str) -> None:
@@ -179,6 +186,8 @@ def add(
 ) -> None:
     """Add a complete card in one line, or learn what it needs.
 
+    On a terminal it asks for the rest.
+
     Example: lessons add "Retried the charge without an idempotency key"
     --why "The gateway takes each request without a key for a new charge"
     --do "Send the same key on every retry" --symptom "a payment times out"
@@ -196,15 +205,27 @@ def add(
     --stage           Workflow stage, such as DEV.
     --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
-    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
-    try:
-        card = _write_card(open_brain(), title, on_duplicate, details, whole=True)
-    except Incomplete as error:
-        if options().json:
-            print_json({"card": None, "missing": list(error.missing)})
-        else:
-            _say_missing(error, title)
-        raise typer.Exit(2) from None
+    brain, do, symptom = open_brain(), list(do or ()), list(symptom or ())
+    while True:
+        given = (type_, tags, project, stage, severity, paths, why, do, symptom, detect)
+        try:
+            card = _write_card(brain, title, on_duplicate, _read_options(*given), whole=True)
+            break
+        except Incomplete as error:
+            wanted = {_ADDING.get(line) for line in error.missing}
+            if options().json:
+                print_json({"card": None, "missing": list(error.missing)})
+            elif title == STDIN or not is_interactive() or not wanted <= {"--why", *_MANY}:
+                _say_missing(error, title)
+            else:
+                for line in error.missing:
+                    say(line)
+                why = _ask("--why") if "--why" in wanted else why
+                for option, known in zip(_MANY, (do, symptom), strict=True):
+                    while option in wanted and (one := _ask(option)):
+                        known.append(one)
+                continue
+            raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, _name_card(card))
 
 
@@ -266,6 +287,11 @@ def create(
     if options().json or card.occurrences > 1:
         return
     if edit and is_interactive():
+        path = brain.cards.read(card.id)[0]
+        before = read_file(path)
         _edit_card(brain, card.id)
+        if sketch is None and read_file(path) == before:
+            brain.cards.delete(card.id)
+            say("left as it was: no card was written")
     else:
         _say_unfinished(brain, card.id)

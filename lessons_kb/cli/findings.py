@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +22,10 @@ from lessons_kb.brain.detection import (
     list_tree,
     tell_line,
 )
-from lessons_kb.brain.injected import session_of
-from lessons_kb.brain.post_check import count_check, read_change, read_diff_evidence
+from lessons_kb.brain.post_check import read_change, read_diff_evidence
 from lessons_kb.cards.check_card import ADVICE
+from lessons_kb.cards.rule_files import TOOLS, format_rules
+from lessons_kb.cards.sections import find_failing_examples
 from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import (
@@ -42,10 +42,20 @@ from lessons_kb.cli.options import (
     split_list,
 )
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
-from lessons_kb.detect.matcher import EXTRA
+from lessons_kb.detect.matcher import EXTRA, Match
 from lessons_kb.errors import InputError
-from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, DetectedLine, as_data
+from lessons_kb.model import (
+    CONTRADICTED,
+    DENIED,
+    OPEN,
+    Card,
+    Check,
+    CheckedItem,
+    DetectedLine,
+    as_data,
+)
 from lessons_kb.process.programs import install_command
+from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import counted, visible, visible_json
 from lessons_kb.version import __version__
 
@@ -166,11 +176,10 @@ def check(
     session: Session = None,
     form: Format = "text",
     fail_on: str = "",
-    fail_on_unaddressed: bool = False,
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
-    Each item is shown, denied, contradicted or open.
+    Each item is shown, denied, contradicted, claimed (the agent's word alone) or open.
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
@@ -180,9 +189,8 @@ def check(
     --evidence FILE        File with a record of what was done; repeatable.
     --last                 Check the latest answer in an agent once more.
     --fail-on STATES       Exit 1 for an item in one of these states: denied, contradicted, open.
-    --fail-on-unaddressed  The same as --fail-on denied,contradicted,open.
     """
-    failing = FAILING if fail_on_unaddressed else split_list(fail_on)
+    failing = split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     brain = open_brain()
@@ -192,8 +200,9 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
-        if not (session or session_of()[0]):  # a session is counted when its turn ends
-            count_check(brain.layers, result, at=time.time())
+        if diff is not None and OPEN not in failing:  # of which nothing is known
+            known = tuple(item for item in result.items if item.state != OPEN)
+            result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
@@ -250,8 +259,11 @@ def detect(
     paths: list[str] | None = None,
     diff: Revision = None,
     history: bool = False,
+    test: bool = False,
+    export: str | None = None,
     form: Format = "text",
     exit_zero: bool = False,
+    fail_on: FailOn = "info",
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
 
@@ -259,13 +271,23 @@ def detect(
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
 
-    PATHS        Files and folders; default: the project.
-    --history    Count what each commit up to HEAD added, by month.
-    --exit-zero  Exit 0 even if a mistake was found.
+    PATHS          Files and folders; default: the project.
+    --history      Count what each commit up to HEAD added, by month.
+    --test         Try each pattern on its own `bad` and `good` examples.
+    --export TOOL  Write the patterns as rules of ast-grep, semgrep or opengrep, with their
+                   tests, to the folder that PATHS names.
+    --exit-zero    Exit 0 even if a mistake was found.
     """
     form = "json" if options().json else form
-    if sum((diff is not None, history, bool(paths))) > 1:
-        raise InputError("use one of PATHS, --diff and --history")
+    if sum((diff is not None, history, test, bool(paths))) > 1:
+        raise InputError("use one of PATHS, --diff, --history and --test")
+    if test or export:
+        detecting = _detecting(open_brain())
+        if export:
+            _export_rules(detecting, export, paths or [])
+        elif _test_patterns(detecting) and not exit_zero:
+            raise typer.Exit(1)
+        return
     if history and form not in ("text", "json"):
         raise InputError("--history is printed as text or json; choose one of them")
     brain = open_brain()
@@ -310,7 +332,7 @@ def detect(
             for path, card, match in rows
         ],
         (
-            visible(f"{path}:{one.line}:{one.column}: {one.text} — {card.title} ({card.id})")
+            visible(f"{path}:{one.line}:{one.column}: {_word_match(card, one)}")
             for path, card, one in rows
         ),
         (
@@ -318,7 +340,7 @@ def detect(
                 path=path,
                 line=match.line,
                 rule=card.id,
-                message=f"{card.title}: {match.text}",
+                message=_word_match(card, match),
                 level=_SEVERITY_LEVELS[card.severity],
             )
             for path, card, match in rows
@@ -327,8 +349,52 @@ def detect(
     if form == "text":
         cards = counted(len({one.card.id for one in found}), "card")
         say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    if found and not exit_zero:
+    levels = {_SEVERITY_LEVELS[one.card.severity] for one in found}
+    if not exit_zero and not levels.isdisjoint(FAIL_ON[fail_on]):
         raise typer.Exit(1)
+
+
+def _word_match(card: Card, match: Match) -> str:
+    """Return what hooks, commit hooks and continuous integration say of a match."""
+    return f"`{match.text}` — “{card.title}” ({card.id})"
+
+
+def _detecting(brain: Brain) -> list[Card]:
+    brain.refresh()
+    cards = (
+        card for layer in brain.layers for card in layer.read(lambda one: one.catalogue.all_cards())
+    )
+    return [card for card in cards if card.detect and card.status == "active"]
+
+
+def _test_patterns(cards: Sequence[Card]) -> int:
+    """Print which examples of patterns fail; return how many do."""
+    tried = failed = 0
+    for card in cards:
+        for pattern in card.detect:
+            tried += len(pattern.bad) + len(pattern.good)
+            for example in find_failing_examples(pattern):
+                failed += 1
+                what = "good, and found" if example.good else "bad, and not found"
+                print(
+                    visible(
+                        f"{card.id}: {pattern.kind} {pattern.text}: {what}: {example.text.strip()}"
+                    )
+                )
+    say(f"{counted(tried, 'example')}, {failed} failed")
+    return failed
+
+
+def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> None:
+    check_choice("--export", tool, TOOLS)
+    if len(paths) != 1:
+        raise InputError(f"name one folder to write to; `lessons detect --export {tool} DIR`")
+    files, left = format_rules(tool, cards)
+    for line in left:
+        say(visible(line))
+    for name, text in files.items():
+        write_export(os.path.join(paths[0], name), text.splitlines())
+    say(f"{counted(len(files), 'file')} written to {visible(paths[0])}")
 
 
 def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str) -> None:

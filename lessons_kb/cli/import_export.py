@@ -39,10 +39,10 @@ def import_cards(
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
 
-    Example: lessons import AGENTS.md CLAUDE.md
+    Rules files keep their rules; `diet` moves them. Example: lessons import tasks/lessons.md
 
     [SOURCE] FILE…  Files or folders to read; what they are is found out, unless SOURCE says so:
-                    galangal, review, memory, jsonl or transcript.
+                    galangal, review, memory, jsonl, rules or transcript.
     --yes, -y       Write the cards.
     --near          If a card is a near-duplicate: skip, new or bump.
     --agent         Agent that wrote the transcript; default: detected.

@@ -27,7 +27,7 @@ from lessons_kb.config import flat_settings
 from lessons_kb.errors import InputError
 from lessons_kb.store.scan import goes_by_path, is_trusted
 from lessons_kb.store.settings import read_settings
-from lessons_kb.store.user_state import user_brain
+from lessons_kb.store.user_state import user_brain, user_settings_path
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
 
@@ -70,6 +70,10 @@ def init(folder: str | None = None, user: bool = False) -> None:
     named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
     first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
     say(f"next: {first}`lessons setup` connects your agents")
+    say(
+        f"`[effect] withhold = 0.1` in {visible(user_settings_path())}, off by default, keeps each "
+        "lesson from a tenth of your sessions, so that `lessons stats` can say what it prevents"
+    )
 
 
 def _choose(folder: str | None) -> str:

@@ -126,7 +126,7 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[Sharing
 def _print_changes(
     name: str, changes: Sequence[FileChange | SharingChange], notes: Sequence[str], *, dry_run: bool
 ) -> None:
-    for change in changes:
+    for change in changes if dry_run else ():
         if change.diff:
             print(visible(change.diff))
     for change in changes:

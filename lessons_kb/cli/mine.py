@@ -35,7 +35,7 @@ def mine(
     all_projects: bool = False,
     draft: Annotated[int, Option(min=0)] = 0,
     since: str | None = None,
-    comments: list[str] | None = None,
+    reviews: list[str] | None = None,
     limit: Annotated[int, Option(min=1)] = SHOWN,
     with_: str | None = None,
     show_prompt: bool = False,
@@ -48,7 +48,7 @@ def mine(
     --all-projects   Read the sessions of all projects; draft into your user brain.
     --draft N        Write drafts of the first N.
     --since DATE     Leave out what is older, as 2026-01-31.
-    --comments FILE  Review comments as JSON, exported from GitHub or GitLab; repeatable.
+    --reviews FILE   Review comments as JSON, exported from GitHub or GitLab; repeatable.
     --limit N        Candidates to show.
     --with [AGENT]   Have an agent complete them: claude, codex, gemini, opencode, copilot, each
                      with options, or a command that reads a prompt on stdin.
@@ -65,7 +65,7 @@ def mine(
         first = dt.date.fromisoformat(since).isoformat() if since is not None else None
     except ValueError:
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
-    made = run_mine(brain, all_projects, draft, first, limit, comments or ())
+    made = run_mine(brain, all_projects, draft, first, limit, reviews or ())
     if show_prompt:
         print_prompts(brain, made)
     elif with_ is not None:

@@ -19,7 +19,13 @@ from lessons_kb.store.user_state import find_brains, user_brain
 from lessons_kb.text.sanitize import counted, shell_word
 
 FORMATS = ("text", "json", "sarif", "github")
-FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "never": ()}
+FAIL_ON = {
+    "error": ("error",),
+    "warning": ("error", "warning"),
+    "info": ("error", "warning", "info"),
+    "never": (),
+}
+"""A card of high severity is an error, one of low severity information."""
 ID = Argument(metavar="ID", help="Path, slug, or prefix.")
 CardId = Annotated[str, ID]
 Ids = Annotated[list[str], ID]

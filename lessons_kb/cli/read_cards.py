@@ -107,7 +107,7 @@ def _describe(card: Card) -> dict[str, str]:
         "id": card.id,
         "stage": ",".join(card.stages),
         "count": str(card.occurrences),
-        "title": f"{card.title} [{', '.join(states)}]" if states else card.title,
+        "title": f"[{', '.join(states)}] {card.title}" if states else card.title,
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
         "age": render.age(card.last_seen or card.created or "", today),

@@ -34,7 +34,6 @@ from lessons_kb.errors import InputError
 from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
     INJECTED,
-    RECURRED,
     UNADDRESSED,
     VERDICTS,
     Effect,
@@ -44,9 +43,11 @@ from lessons_kb.learn.lesson_effect import (
     never_used,
     noisy,
     tell_added,
+    tell_difference,
+    tell_pooled,
     top,
 )
-from lessons_kb.model import as_data
+from lessons_kb.model import KNOWN_OUTCOMES, UNKNOWN_OUTCOME, WITHHELD, as_data
 from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
@@ -62,14 +63,11 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
-_EXPLAINED = (
-    "Each interval holds the true rate with 90 % probability (Beta posterior with a uniform prior)."
-)
 _HISTORY = {
     INJECTED: "injected",
     ADDRESSED: "addressed",
     UNADDRESSED: "missed",
-    RECURRED: "recurred",
+    **{outcome: outcome for outcome in KNOWN_OUTCOMES},
     "bumped": "bumped",
     "helpful": "helpful",
     "harmful": "harmful",
@@ -79,6 +77,9 @@ _HISTORY = {
 
 def stats(card: str | None = None, stage: OnlyStage = None, project: OnlyProject = None) -> None:
     """Show what was injected, what came back, and what helps.
+
+    With `[effect] withhold = 0.1` in your own settings each lesson is withheld from a tenth of
+    your sessions, to compare with; see docs/effect.md.
 
     Example: lessons stats telegram-allowlist
 
@@ -117,7 +118,9 @@ def _print_overview(overview: Overview) -> None:
         back = _spark([p.recurrences for p in overview.periods])
         rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
         rows["addressed"] = f"{_items(overview)}{_bar(overview.addressed, overview.checked)}"
-        rows["came back"] = f"{overview.recurrences:,}×{back}"
+        rows["left"] = f"{overview.recurrences:,}×{back}"
+    if told := tell_pooled(overview.pooled):
+        rows["difference"] = told
     if added := tell_added(overview.effects):
         rows["in git"] = added.replace("the card,", "their cards,")
     verdicts = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
@@ -135,7 +138,7 @@ def _print_overview(overview: Overview) -> None:
     is_drawn = sys.stdout.isatty()  # then a table ends in an empty line
     if found := top(overview, ROWS):
         _print_title("Most injected", gap=not is_drawn)
-        columns = ("id", "injected", "addressed", "before", "with", "verdict")
+        columns = ("id", "injected", "addressed", "without", "with", "verdict")
         table = [
             (
                 one.name,
@@ -165,8 +168,8 @@ def _print_overview(overview: Overview) -> None:
 
 
 def _shares(one: Effect) -> list[tuple[int, int]]:
-    """Return how many items were addressed, and how often the mistake was seen: times, of all."""
-    rates = [(rate.times, rate.of) for rate in (one.before, one.after)]
+    """Return how many items were addressed, and how often the mistake was left: times, of all."""
+    rates = [(rate.times, rate.of) for rate in (one.untold, one.told)]
     return [(one.addressed, one.checked), *rates]
 
 
@@ -182,17 +185,20 @@ def _print_effect(effect: Effect, history: History) -> None:
         tokens = counted(effect.tokens, "token")
         rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(_weekly(history))}"
         rows["addressed"] = _items(effect)
-        rows["before"] = _recurrence(effect.before)
-        rows["with it"] = _recurrence(effect.after)
+        known = (*KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
+        counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
+        rows["outcomes"] = ", ".join(counts)
+        rows["with it"] = _rate(effect.told)
+        without = WITHHELD if effect.against == WITHHELD else "before"
+        rows[without] = _rate(effect.untold)
+        rows["difference"] = tell_difference(effect)
     elif effect.checked:  # by `lessons check`, outside of sessions
         rows["addressed"] = _items(effect)
     if added := tell_added([effect]):
         months = ", ".join(f"{month}: {before + since}" for month, before, since in effect.added)
         rows["in git"] = f"{added} ({months})"
     rows["marks"] = count_marks(effect)
-    _print_facts(rows)
-    if effect.before.of or effect.after.of:
-        print_wrapped(_EXPLAINED)
+    _print_facts({name: text for name, text in rows.items() if text})
     if not history:
         say("no usage recorded yet")
         return
@@ -254,11 +260,11 @@ def _injected(seen: Effect | Overview) -> str:
     return f"{seen.injections:,}×{where}"
 
 
-def _recurrence(rate: Rate) -> str:
-    """Return in how many sessions a mistake was seen, and the interval of its rate."""
+def _rate(rate: Rate) -> str:
+    """Return in how many sessions a mistake was left, and the interval of its rate."""
     if not rate.of:
         return "no sessions"
-    seen = f"the mistake in {rate.times} of {counted(rate.of, 'session')}"
+    seen = f"the mistake left in {rate.times} of {counted(rate.of, 'session')}"
     return f"{seen} ({rate.times / rate.of:.0%}), from {rate.low:.0%} to {rate.high:.0%}"
 
 

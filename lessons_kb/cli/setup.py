@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.install_agent import FileChange
 from lessons_kb.agents.install.settings_files import is_present
-from lessons_kb.brain.exchange import RULES
+from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
 from lessons_kb.cli.install import connect
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
@@ -97,9 +97,9 @@ def _tell(plan: Plan, refused: list[str], *, undo: bool) -> Iterator[str]:
     if editors:
         yield f"Not touched: {', '.join(editors)} (`lessons lsp` checks cards there)."
     top = git_top(os.getcwd()) or os.getcwd()
-    rules = [name for name in RULES if os.path.exists(os.path.join(top, name))]
-    if rules:
-        yield f"Not touched: {', '.join(rules)}; `lessons import` makes cards of such rules."
+    if rules := [os.path.relpath(path, top) for path in find_rules_files(top)]:
+        more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+        yield visible(f"Not touched: {rules[0]}{more}; `lessons diet` makes cards of such rules.")
 
 
 def _tell_next(done: Plan, first: str) -> None:

@@ -20,6 +20,7 @@ from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
+from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
 from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set, match_globs
 
 MAX_PATTERNS = 20
@@ -48,14 +49,21 @@ def check_pattern(pattern: Pattern) -> str:
 
     The syntax of an ``ast`` pattern is not looked at: what reads it is an extra.
     """
-    for name, text in ((pattern.kind, pattern.text), ("unless", pattern.unless)):
+    for name, text in (
+        *((pattern.kind, pattern.text), ("unless", pattern.unless)),
+        *pattern.relations,
+        *(("an example", one) for one in (*pattern.bad, *pattern.good)),
+    ):
         if len(text) > MAX_TEXT:
             return f"{name} has {len(text)} characters; shorten it to {MAX_TEXT}"
-        if _CONTROL.search(text):
+        if _CONTROL.search(text.replace("\n", " ") if name == "an example" else text):
             return f"{name} contains a control character; {_SINGLE_QUOTES}"
     if pattern.kind == "ast":
         if not find_words(pattern):
             return "ast contains no word to look for; name at least one function or keyword"
+    elif pattern.kind == "error":
+        if not normalise_error(pattern.text):
+            return "error names no error; copy the line of the output that does"
     elif problem := _check_regex(pattern.kind, pattern.text):
         return problem
     return _check_regex("unless", pattern.unless) if pattern.unless else ""
@@ -99,7 +107,8 @@ def compile_pattern(text: str) -> Any:
 
 def measure(pattern: Pattern) -> int:
     """Return how much a pattern that was checked costs to look for, in instructions of RE2."""
-    texts = (pattern.unless,) if pattern.kind == "ast" else (pattern.text, pattern.unless)
+    plain = pattern.kind in ("ast", "error")
+    texts = (pattern.unless,) if plain else (pattern.text, pattern.unless)
     sizes = (int(compile_pattern(text).programsize) for text in texts if text)
     return sum(sizes, _SAFE_SIZE)
 
@@ -163,10 +172,50 @@ def name_example(language: str) -> str:
     return ".".join(["example", *[name for name, value in extensions if value == language][:1]])
 
 
-def check_syntax(pattern: str, language: str) -> str:
+_TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
+_QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
+_NAME = re.compile(r"[\w-]+")
+
+
+def build_rule(pattern: Pattern) -> dict[str, Any]:
+    """Return an ``ast`` pattern as ast-grep's rule object.
+
+    A trailing ``$$$`` also stands for no argument at all, and either kind of quotes for the other.
+    The word of a relation is any node that reads so; ``inside`` an expression is its parent, a
+    statement (with ``$$$``) any around it; ``follows`` is of what stands before it in its block,
+    and before the blocks around that.
+    """
+    rules = [_any_of(pattern.text)]
+    for name, text in pattern.relations:
+        near = name.removeprefix("not-")
+        found = {"regex": f"^{text}$"} if _NAME.fullmatch(text) else _any_of(text)
+        if near == "follows":  # the statement of an expression, too
+            found = {"any": [found, {"has": found}]}
+        if near != "inside" or "$$$" in text:
+            found["stopBy"] = "end"
+        one: dict[str, Any] = {near: found}
+        if near == "follows":
+            one = {"any": [one, {"inside": {**one, "stopBy": "end"}}]}
+        rules.append({"not": one} if near != name else one)
+    return rules[0] if len(rules) == 1 else {"all": rules}
+
+
+def _any_of(text: str) -> dict[str, Any]:
+    texts = [text, _TRAILING.sub("", text)]
+    texts += [_QUOTED.sub(_swap_quotes, one) for one in texts]
+    found = [{"pattern": one} for one in dict.fromkeys(texts)]
+    return {"any": found} if len(found) > 1 else {**found[0]}
+
+
+def _swap_quotes(found: re.Match[str]) -> str:
+    mark = "'" if found[1] == '"' else '"'
+    return found[0] if mark in found[2] or "\\" in found[2] else f"{mark}{found[2]}{mark}"
+
+
+def check_syntax(pattern: Pattern, language: str) -> str:
     """Return why ast-grep does not take a pattern in a language, "" where it does."""
     try:
-        _find_all(_parse("", language), pattern)
+        _find_all(_parse("", language), build_rule(pattern))
     except ValueError as error:
         return str(error)
     return ""
@@ -180,7 +229,9 @@ def parse(text: str, language: str) -> Any:
         return None
 
 
-def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+def find_nodes(
+    text: str, language: str, patterns: Sequence[Pattern]
+) -> Iterator[tuple[int, int, int]]:
     """Yield (place of the pattern, start, end), in characters, of nodes that match.
 
     A pattern that is no code in this language finds nothing, and so does everything where
@@ -190,36 +241,38 @@ def find_nodes(text: str, language: str, patterns: Sequence[str]) -> Iterator[tu
         root = _parse(text, language)
     except ValueError:
         return
-    nodes = _find_any(root, patterns) if len(patterns) >= _MANY else None
+    rules = [build_rule(one) for one in patterns]
+    nodes = _find_any(root, rules) if len(patterns) >= _MANY else None
     texts = [node.text() for node in nodes or ()]
     own: Iterator[Any]
-    for place, pattern in enumerate(patterns):
+    for place, (pattern, rule) in enumerate(zip(patterns, rules, strict=True)):
         if nodes is None:
             try:
-                own = islice(_find_all(root, pattern), MAX_NODES)
+                own = islice(_find_all(root, rule), MAX_NODES)
             except ValueError:
                 continue
         else:
-            word = next(iter(find_words(Pattern(kind="ast", text=pattern))), "")
+            word = next(iter(find_words(pattern)), "")
             pairs = zip(nodes, texts, strict=True)
-            own = (node for node, has in pairs if word in has and node.matches(pattern=pattern))
+            own = (node for node, has in pairs if word in has and node.matches(**rule))
         for node in own:
             span = node.range()
             yield place, span.start.index, span.end.index
 
 
-def _find_any(root: Any, patterns: Sequence[str]) -> list[Any] | None:
-    """Return what any of some patterns matches, found in one walk.
+def _find_any(root: Any, rules: Sequence[dict[str, Any]]) -> list[Any] | None:
+    """Return what any of some rules matches, found in one walk.
 
     None where that is much, or one of the patterns is no code.
     """
-    rule = {"rule": {"any": [{"pattern": one} for one in patterns]}}
     try:
-        with _refuses("ast-grep cannot read it"):
-            nodes = list(islice(root.find_all(rule), _FEW + 1))
-    except (RuntimeError, ValueError):
+        return (
+            nodes
+            if len(nodes := [*islice(_find_all(root, {"any": rules}), _FEW + 1)]) <= _FEW
+            else None
+        )
+    except ValueError:
         return None
-    return nodes if len(nodes) <= _FEW else None
 
 
 @contextmanager
@@ -240,10 +293,10 @@ def _parse(text: str, language: str) -> Any:
         return _ast_grep().SgRoot(text, language).root()
 
 
-def _find_all(root: Any, pattern: str) -> Any:
+def _find_all(root: Any, rule: dict[str, Any]) -> Any:
     try:
         with _refuses("ast-grep cannot read it"):
-            return root.find_all(pattern=pattern)
+            return root.find_all({"rule": rule})
     except RuntimeError as error:
         lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines()]
         why = next((line for line in reversed(lines) if line), "unknown")
@@ -339,7 +392,7 @@ class Matcher:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
-        self._code, self._syntax, self._commands = (
+        self._code, self._syntax, self._commands, self._errors = (
             [rule for rule in self.rules if rule.pattern.kind == kind] for kind in PATTERNS
         )
 
@@ -412,6 +465,16 @@ class Matcher:
                     found.append(Match(rule=rule, path="", line=1, column=1, text=shown))
         return found
 
+    def find_in_failure(self, output: str) -> list[Match]:
+        """Return the errors in the output of something that failed, one for each rule."""
+        lines = find_errors(output) if self._errors else {}
+        return [
+            Match(rule=rule, path="", line=0, column=1, text=lines[message][:_MAX_SHOWN])
+            for rule in self._errors
+            if (message := normalise_error(rule.pattern.text.partition(" @ ")[0])) in lines
+            and is_same_error(rule.pattern.text, output)
+        ]
+
     def _find(
         self, change: Change, data: bytes, text: str, *, among: Collection[Rule] | None = None
     ) -> list[_Hit]:
@@ -471,7 +534,7 @@ def _find_syntax(
         if language and known in ("", language):
             by_language.setdefault(language, []).append(rule)
     for language, some in by_language.items():
-        for place, start, end in find_nodes(whole, language, [r.pattern.text for r in some]):
+        for place, start, end in find_nodes(whole, language, [r.pattern for r in some]):
             if end <= begin or start >= begin + length:
                 continue
             inside = (min(max(at - begin, 0), length) for at in (start, end))

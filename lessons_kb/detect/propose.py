@@ -1,239 +1,535 @@
-"""Syntax patterns learnt from the change that put a mistake right, for a human to confirm.
+"""Syntax patterns learnt from the changes that put a mistake right, for a human to confirm.
 
-The tokens of both sides are aligned. What a fix removed is cut out of the syntax tree: the
-smallest node around each removed run, and the nodes around that one up to the statement. Names
-that are bound nearby and whatever was only passed along become metavariables, arguments and bodies
-that did not change become ``$$$``. Where something was added, the code around it is an anchor
-and what was added excuses it. What finds the code before and not after is left; of those that are
-rare in the project, the one with the fewest words is the most general.
+The tokens of both sides are aligned; each place that a fix changed is an instance: the node around
+what was removed or added to, and the nodes around that one, up to the statement. A pattern is the
+anti-unification of one or more instances (Getafix, Revisar): what the fix removed and all of them
+share stays as it is, the rest becomes ``$A`` or ``$$$``. Where a fix added something, what it added
+to is the pattern and the addition its ``not-has``, ``not-inside`` or ``not-follows``. A pattern is
+shown when the project bears it out: it finds what was fixed, nothing that the fix left, and next to
+nothing that nobody ever changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from itertools import islice
+from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
 from typing import Any
 
 from lessons_kb.data import read_words
 from lessons_kb.detect.matcher import (
+    MAX_TEXT,
     Change,
     Matcher,
     Rule,
     check_pattern,
     find_words,
+    is_available,
     language_of,
     parse,
 )
 from lessons_kb.model import Pattern
+from lessons_kb.text.sanitize import counted
+from lessons_kb.text.shell import split_commands
 
 MAX_LEARNT_CHARS = 20_000
 """Of each side of one change; a longer one is no fix of one mistake."""
-_MAX_WRITTEN = 40
-"""Ways to write one change that are tried on it."""
-_MAX_CANDIDATES = 12
-"""Of those that find it, the ones that are looked for in the project."""
-_MAX_LEVELS = 8
+_MAX_SITES = 8
+"""Places of a fix from which is learnt."""
+_MAX_WRITTEN = 160
+_MAX_CANDIDATES = 24
+"""Patterns that are tried on the fix, and those that are then looked for in the project."""
+_NEAR = 30
+"""Tokens behind a guard in which what it guards is used."""
+_MAX_LEVELS = 6
 """Nodes around the smallest one that are looked at."""
 _MAX_LITERAL = 40
 """Characters of a text in quotes that may be a part of the mistake."""
 _MAX_PATTERN = 200
-_STATEMENT = "statement"
+_FEW_RIGHT = 2
+"""Places that do it right from which on one fix is taken for a rule."""
+MANY_PLACES = 5
+"""A pattern of one mistake that finds more places describes something ordinary."""
+_TEXTS = ("", "yaml", "json", "html", "css", "markdown")
+"""What holds no code."""
+_STATEMENT = ("statement", "declaration", "return_statement")
 _SYNTAX = {name: tuple(words) for name, words in read_words("syntax_nodes.txt").items()}
 _MODULE_VALUE = re.compile(r"(?m)^(?:(?:const|let|var)\s+)?([a-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
-_TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
-_QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
 _ORDINARY = {*_SYNTAX["control"], *_SYNTAX["constants"]}
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
-_KEYED_DIGIT = re.compile(r"[\[({].*[0-9]")
+_CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
+_VALUE = r"True|False|None|true|false|null|undefined"
+_PLAIN = re.compile(
+    rf"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+)(?=[,)\]}} ]|$)"
+    rf"|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}]"
+)
+"""All of a name or call that means the same in other code: its arguments are options."""
+_QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")
+_FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\bcorrect|수정|고침")
+"""In the first line of a commit's message."""
+_FEW_WORDS = 2
+"""Of a command: its program alone tells nothing."""
+_HOLE = re.compile(r"\$+[A-Z]?")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
-Proposal = tuple[Pattern, ...]
-"""One way in which a mistake looks: a pattern, and its variants where one cannot say it."""
-Rarity = Callable[[Sequence[Proposal], int], Sequence[bool]]
-"""Which proposals find no more than so many places in the project after the fix."""
-MANY_PLACES = 5
-"""A pattern of one mistake that finds more places describes something ordinary."""
-A_COUPLE = 2
-"""Places that a pattern may find which two fixes agree on."""
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A pattern that finds what each fix put right, and what the project says of it."""
+
+    pattern: Pattern
+    sites: int
+    """Places that it found before the fix."""
+    wide: Pattern | None = None
+    """What finds right and wrong uses of the same call, if the fix went on calling it."""
+    elsewhere: int = 0
+    """Places that it finds today."""
+    right: int = 0
+    """Places that do today what the fix did."""
+    removals: int = 0
+    """Other commits that took it out of code that they went on with."""
+    fixes: int = 0
+    """Those of them that fixed something, or put the same in its place as this fix."""
+
+    @property
+    def is_borne_out(self) -> bool:
+        """Tell whether it finds the mistake and next to nothing else.
+
+        What was fixed speaks for it, once more with each commit that fixed it elsewhere; each
+        place that is left, and each commit that took it out for another reason, speaks against
+        it, unless four times as many show how it is done right. A single place is a rule only
+        where other code shows that.
+        """
+        fixed, wrong = self.sites + self.fixes, self.elsewhere + self.removals - self.fixes
+        is_rare = 2 * wrong < fixed or (self.wide is not None and 4 * wrong <= self.right)
+        shows_right = fixed > 1 or self.right >= _FEW_RIGHT
+        return self.elsewhere <= MANY_PLACES and is_rare and shows_right
+
+    @property
+    def said(self) -> str:
+        """What it was held against, as one sentence."""
+        parts = [f"hits {counted(self.sites, 'place')} before the fix, 0 after"]
+        if self.removals:
+            parts.append(f"{self.fixes} of {self.removals} other removals in history were fixes")
+        parts.append(f"{counted(self.elsewhere, 'other place')} today")
+        return "; ".join([*parts, f"{self.right} do as the fix does"])
 
 
-def propose(
-    changes: Iterable[Change],
-    are_rare: Rarity,
-    *,
-    again: Sequence[Change] | None = None,
-    most: int = 3,
-) -> list[Pattern]:
-    """Return patterns that find what some changes put right and nothing that they left.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """How a mistake looks, and what that was held against; or why there is no pattern."""
 
-    With ``again``, a second fix of the same mistake, only what both fixes show. The most general
-    one of each change comes first. Nothing is proposed for a language that is not known, and
-    without ast-grep.
+    pattern: Pattern | None = None
+    said: str = ""
+
+
+Files = Iterable[tuple[str, str]]
+"""Path and text of each file of a project, as it is now."""
+History = Iterable[tuple[str, Callable[[], Iterable[Change]]]]
+"""Message of each commit, and what it changed."""
+
+
+def propose(fixes: Sequence[Sequence[Change]], files: Files, history: History) -> Proposal:
+    """Return the pattern of a mistake that one or more fixes put right.
+
+    Of several fixes the pattern is one that finds what each of them put right. The fixes
+    themselves do not count in the history.
     """
-    groups = [found for change in changes if (found := find_candidates(change))]
-    if again is not None:  # what any of the second fix's changes agrees with
-        agreed = (
-            {one for change in again for one in find_agreeing(group, change)} for group in groups
-        )
-        groups = [
-            kept
-            for group, common in zip(groups, agreed, strict=True)
-            if (kept := [one for one in group if one in common])
-        ]
-    flat = [one for group in groups for one in group]
-    places = MANY_PLACES if again is None else A_COUPLE
-    rare = dict(zip(flat, are_rare(flat, places), strict=True))
-    return [one for proposal in choose(groups, rare) for one in proposal][:most]
+    code = [[one for one in fix if language_of(one.path) not in _TEXTS] for fix in fixes]
+    changes = [change for fix in code for change in fix]
+    if not is_available():
+        return Proposal(said="ast-grep is not installed")
+    if not changes:
+        return Proposal(said="the fix changes no code in a language that ast-grep knows")
+    candidates = find_candidates(code)
+    if not candidates:
+        return Proposal(said="nothing that the fix removed or added tells it from other code")
+    candidates = _look(candidates, changes, files, history)
+    borne = [one for one in candidates if one.is_borne_out]
+    if not borne:
+        return Proposal(said=_explain(candidates))
+    best = max(borne, key=lambda one: one.sites + one.fixes)
+    return Proposal(pattern=_with_examples(best.pattern, changes), said=best.said)
 
 
-def choose(groups: Iterable[Sequence[Proposal]], rare: Mapping[Proposal, bool]) -> list[Proposal]:
-    """Return the first rare candidate of each change, the most general ones first."""
-    firsts = (next((one for one in group if rare[one]), None) for group in groups)
-    return sorted(dict.fromkeys(one for one in firsts if one), key=_generality)
+def _explain(candidates: Sequence[Candidate]) -> str:
+    """Return why none of some candidates is proposed, by the one that comes nearest."""
+    best = min(candidates, key=lambda one: (one.elsewhere, -one.right))
+    if best.elsewhere:
+        more = "more than " if best.elsewhere > MANY_PLACES else ""
+        count = min(best.elsewhere, MANY_PLACES)
+        return f"what it changed also stands in {more}{counted(count, 'place')} that nobody changed"
+    if best.removals > best.fixes:
+        return f"of {best.removals} other removals in history {best.fixes} were fixes"
+    return "it was fixed in one place, and no other code shows how it is done right"
 
 
-def find_candidates(change: Change) -> list[Proposal]:
-    """Return what finds a change's old side and not its new one, the most general first."""
-    language = language_of(change.path)
-    if not language or not change.before.strip() or not change.after.strip():
-        return []
-    if max(len(change.before), len(change.after)) > MAX_LEARNT_CHARS:
-        return []
-    written = islice(_write_all(change, language), 4 * _MAX_WRITTEN)
-    ranked = sorted({one for one in written if _is_sound(one)}, key=_generality)
-    return find_agreeing(ranked[:_MAX_WRITTEN], change)[:_MAX_CANDIDATES]
+def _look(
+    candidates: Sequence[Candidate], fixed: Sequence[Change], files: Files, history: History
+) -> list[Candidate]:
+    """Return candidates with what a project says of them.
 
-
-def find_agreeing(candidates: Sequence[Proposal], change: Change) -> list[Proposal]:
-    """Return the candidates that find more in a change's old side than in its new one, in order."""
-    matcher = _matcher(candidates, range(len(candidates)))
-    before, after = (
-        Counter(int(match.rule.card) for match in matcher.find_added(side))
-        for side in (replace(change, before="", after=change.before), replace(change, before=""))
-    )
-    return [one for place, one in enumerate(candidates) if before[place] > after[place]]
-
-
-def count_matches(
-    proposals: Sequence[Proposal], files: Iterable[tuple[str, str]], *, most: int
-) -> list[int]:
-    """Return how many lines of some files (path, text) each proposal finds, up to ``most`` + 1.
-
-    What has found more is looked for no further.
+    One that finds much is looked for no further.
     """
-    counts = [0] * len(proposals)
-    left = list(range(len(proposals)))
-    matcher = _matcher(proposals, left)
+    elsewhere, like, done = Counter[int](), Counter[int](), Counter[str]()
+    new = {name for one in fixed for name in _CALLED.findall(one.after)}
+    new -= {name for one in fixed for name in _CALLED.findall(one.before)}
+    left = dict(enumerate(candidates))
+    languages, own = {one.pattern.language for one in candidates}, {one.path for one in fixed}
+    narrow = wide = Matcher(())
     for path, text in files:
-        for match in matcher.find_in_file(path, text):
-            counts[int(match.rule.card)] += 1
-        if len(kept := [place for place in left if counts[place] <= most]) < len(left):
-            left, matcher = kept, _matcher(proposals, kept)
+        if language_of(path) not in languages:
+            continue
+        if len(narrow.rules) != len(left):
+            narrow = _matcher((n, one.pattern) for n, one in left.items())
+            wide = _matcher((n, one.wide) for n, one in left.items() if one.wide)
+        found = Counter(int(match.rule.card) for match in narrow.find_in_file(path, text))
+        elsewhere.update(found)
+        if path not in own:
+            like.update(int(match.rule.card) for match in wide.find_in_file(path, text))
+            like.subtract(found)
+            if any(name in text for name in new):
+                done.update(name for name in _CALLED.findall(text) if name in new)
+        left = {n: one for n, one in left.items() if elsewhere[n] <= MANY_PLACES}
         if not left:
             break
-    return [min(count, most + 1) for count in counts]
+    removals, fixes = Counter[int](), Counter[int]()
+    known, narrow = {one.before for one in fixed}, _matcher((n, o.pattern) for n, o in left.items())
+    for message, changes in history if left else ():
+        gone = {
+            int(match.rule.card): change.after
+            for change in changes()
+            if language_of(change.path) in languages and change.before not in known
+            # What a change took out of code that it went on with.
+            for match in narrow.find_added(
+                replace(change, before=change.after, after=change.before)
+            )
+        }
+        removals.update(gone.keys())
+        is_fix = _FIXED.search(message.partition("\n")[0]) is not None
+        for place, after in gone.items():
+            fixes[place] += is_fix or not new.isdisjoint(_CALLED.findall(after))
+    replaced = min((done[name] for name in new), default=0)
+    return [
+        replace(
+            one,
+            elsewhere=elsewhere[n],
+            right=max(like[n], 0) if one.wide else replaced,
+            removals=removals[n],
+            fixes=fixes[n],
+        )
+        for n, one in enumerate(candidates)
+    ]
 
 
-def _matcher(proposals: Sequence[Proposal], places: Iterable[int]) -> Matcher:
-    return Matcher(
-        Rule(card=str(place), pattern=pattern) for place in places for pattern in proposals[place]
+def _widen(pattern: Pattern) -> Pattern | None:
+    text = re.sub(r"\(.*\)$", "($$$)", pattern.text)
+    if not pattern.relations and (text == pattern.text or text.count("(") > 1):
+        return None
+    return replace(pattern, text=text, relations=())
+
+
+def _matcher(patterns: Iterable[tuple[int, Pattern]]) -> Matcher:
+    return Matcher(Rule(card=str(place), pattern=one) for place, one in patterns)
+
+
+def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
+    """Return what commands that failed more than once share, unless such commands ran well.
+
+    Shared are the program, its first words and its options, these in any order; paths and other
+    operands are not looked at. ``ran`` are the commands that did no harm.
+    """
+    split = [[words for _operator, words in split_commands(one)] for one in failed]
+    for words in split[0] if len(split) > 1 else ():
+        alike = [words, *(same for some in split[1:] for same in some if same[0] == words[0])]
+        shared = [w for place in zip(*alike, strict=False) for w in {*place} if len({*place}) == 1]
+        heads = [*takewhile(lambda word: _WORD.fullmatch(word) is not None, shared)]
+        options = sorted({w for w in words if w[:1] == "-" and all(w in one for one in alike)})
+        if len(alike) < len(split) or len(heads) + len(options) < _FEW_WORDS or len(options) > 3:  # noqa: PLR2004
+            continue
+        orders = (
+            "".join(rf".*\s{re.escape(one)}\b" for one in order) for order in permutations(options)
+        )
+        text = r"\b" + r"\s+".join(map(re.escape, heads)) + r"\b"
+        pattern = Pattern(
+            kind="command", text=text + (f"(?:{'|'.join(orders)})" if options else "")
+        )
+        matcher = _matcher([(0, pattern)])
+        harmless = sum(bool(matcher.find_in_commands([one])) for one in ran)
+        if check_pattern(pattern) or 2 * harmless >= len(split):
+            return Proposal(said=f"such commands ran {counted(harmless, 'time')} without harm")
+        return Proposal(pattern=pattern, said=f"failed {len(split)} times, ran well {harmless}")
+    return Proposal()
+
+
+def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
+    """Return the patterns that find what each fix put right and nothing that it left.
+
+    What covers more places comes first, then the smallest code.
+    """
+    seeds = [
+        [seed for change in fix for seed in _find_seeds(change)][: _MAX_SITES * _MAX_LEVELS]
+        for fix in fixes
+    ]
+    written: dict[Pattern, bool] = {}
+    for pattern, is_foreign in islice(_write_all(seeds), _MAX_WRITTEN):
+        if _is_sound(pattern):
+            written.setdefault(pattern, is_foreign)
+    found: list[Candidate] = []
+    changes = [change for fix in fixes for change in fix]
+    counts = [_count(written, fix) for fix in fixes]
+    for place, (pattern, is_foreign) in enumerate(written.items()):
+        if all(before[place] and not after[place] for before, after in counts):
+            wide = _widen(pattern)
+            before, after = _count([wide] if wide else [], changes)
+            is_kept = after[0] >= before[0] > 0
+            plain = len(fixes) > 1 or not _PLAIN.sub("", pattern.text)
+            if plain and (is_kept or is_foreign):
+                found.append(
+                    Candidate(
+                        pattern=pattern,
+                        sites=sum(one[place] for one, _after in counts),
+                        wide=wide if is_kept else None,
+                    )
+                )
+    return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
+
+
+def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool]]:
+    """Yield a pattern of each pair of instances that are alike, then of each alone."""
+    flat = [(place, seed) for place, fix in enumerate(seeds) for seed in fix]
+    pairs = (
+        (one, other)
+        for (fix, one), (again, other) in combinations(flat, 2)
+        if one.is_like(other) and (fix != again if len(seeds) > 1 else one.run != other.run)
     )
+    for some in (*islice(pairs, _MAX_WRITTEN // 4), *((seed,) for seed in seeds[0])):
+        writer = _Writer(some)
+        if pattern := writer.write_pattern():
+            yield pattern, writer.is_foreign
 
 
-def _generality(proposal: Proposal) -> tuple[bool, int, int, str]:
-    """Return what sorts the most general proposal first, and last what was only added to."""
-    one = proposal[0]
-    return bool(one.unless), len(find_words(one)), len(one.text), one.text
+def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> list[Counter[int]]:
+    """Return how many places each pattern finds before a fix, and after it."""
+    matcher, counts = _matcher(enumerate(patterns)), [Counter[int](), Counter[int]()]
+    for change in fix:
+        sides = (replace(change, before="", after=change.before), replace(change, before=""))
+        for side, found in zip(sides, counts, strict=True):
+            found.update(int(match.rule.card) for match in matcher.find_added(side))
+    return counts
 
 
-def _is_sound(proposal: Proposal) -> bool:
-    text = proposal[0].text
-    plain = "(" in text or "." in text or " " in text
-    if not plain or len(text) > _MAX_PATTERN or check_pattern(proposal[0]):
+def _with_examples(pattern: Pattern, changes: Sequence[Change]) -> Pattern:
+    """Return a pattern with the first statement it found, and what the fix made of it."""
+    matcher = Matcher([Rule(card="", pattern=pattern)])
+    for change in changes:
+        for match in matcher.find_added(replace(change, before="", after=change.before, line=1)):
+            rows, fixed = change.before.splitlines(), change.after.splitlines()
+            at = match.line - 1
+            for _kind, a, b, c, d in _steps(rows, fixed):
+                if a <= at <= b:
+                    bad, good = ("\n".join(_dedent(one)) for one in (rows[a:b], fixed[c:d]))
+                    one = replace(pattern, bad=(bad,), good=(good,))
+                    if max(len(bad), len(good)) <= MAX_TEXT and _holds(one):
+                        return one
+    return pattern
+
+
+def _dedent(rows: Sequence[str]) -> list[str]:
+    margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
+    return [row[margin:] for row in rows]
+
+
+def _holds(pattern: Pattern) -> bool:
+    if not (pattern.bad[0].strip() and pattern.good[0].strip()):
         return False
-    if any(len(quoted) > _MAX_LITERAL or " " in quoted for _mark, quoted in _QUOTED.findall(text)):
+    bad, good = (parse(one, pattern.language) for one in (pattern.bad[0], pattern.good[0]))
+    matcher = Matcher([Rule(card="", pattern=pattern)])
+    path = f"example.{pattern.language}"
+    return bool(
+        bad and good and matcher.find_in_file(path, pattern.bad[0])
+        and not matcher.find_in_file(path, pattern.good[0])
+    )  # fmt: skip
+
+
+def _is_sound(pattern: Pattern) -> bool:
+    """Tell whether a pattern names something that means the same in other files."""
+    if len(pattern.text) > _MAX_PATTERN or check_pattern(pattern):
         return False
-    return _KEYED_DIGIT.search(text) is not None or not set(_SYNTAX["control"]).issuperset(
-        find_words(proposal[0])
-    )
+    code = _QUOTED.sub("", pattern.text)
+    words = {*find_words(replace(pattern, text=code))} - _ORDINARY
+    return bool(words) and re.search(r"[(. ]", code) is not None
 
 
-def _write_all(change: Change, language: str) -> Iterator[Proposal]:
-    """Yield every way to write what a change removed, or what it added something to."""
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    node: Any
+    text: str
+    start: int
+    end: int
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Seed:
+    """An instance: a node of what was there before the fix, and how it became different."""
+
+    node: Any
+    language: str
+    run: tuple[int, int]
+    """The tokens that were removed or added to; an empty one for the latter."""
+    removed: tuple[tuple[int, int], ...]
+    """All that the change removed."""
+    names: _KnownNames
+    relations: tuple[tuple[str, Any], ...] = ()
+    """What the fix added: a word, a pattern or a node."""
+
+    def is_like(self, other: _Seed) -> bool:
+        """Tell whether two instances may be of one mistake."""
+        mine, theirs = self._shape(), other._shape()
+        return mine == theirs
+
+    def _shape(self) -> tuple[object, ...]:
+        told = (one if isinstance(one, str) else "" for _name, one in self.relations)
+        names = (name for name, _one in self.relations)
+        return (self.node.kind(), self.language, *names, *told)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _KnownNames:
+    bound: set[str]
+    """Given a value nearby: they mean nothing elsewhere."""
+    imported: set[str]
+
+
+def _find_seeds(change: Change) -> Iterator[_Seed]:
+    """Yield the nodes around what a change removed or added to, the smallest first."""
+    language = language_of(change.path)
+    is_long = max(len(change.before), len(change.after)) > MAX_LEARNT_CHARS
+    if not language or is_long or not (change.before.strip() and change.after.strip()):
+        return
     outer, inner = _surroundings(change)
     old, new = (
         _Side(f"{outer}{text}{inner}", language, len(outer), len(text))
         for text in (change.before, change.after)
     )
-    if not old.leaves:
+    if not (old.leaves and new.leaves):
         return
     above = f"{change.prefix}{change.before}"
     names = _KnownNames(
         bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
         imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
-        after=change.after,
-        whole=bool(change.prefix or change.suffix),
     )
-    before, after = ([leaf.text for leaf in side.leaves] for side in (old, new))
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
-    runs = [(old.leaves[a].start, old.leaves[b - 1].end) for kind, a, b, *_ in steps if a < b]
+    steps = [*_align(old.leaves, new.leaves)]
+    runs = tuple((old.leaves[a].start, old.leaves[b - 1].end) for kind, a, b, *_ in steps if a < b)
     for kind, first, end, begin, stop in steps:
+        seed = _Seed(node=None, language=language, run=(0, 0), removed=runs, names=names)
         if kind == "insert":
-            yield from _anchor(old, new, first, new.leaves[begin:stop], names, language)
+            yield from _find_additions(seed, old, new, first, (begin, stop))
             continue
         run = (old.leaves[first].start, old.leaves[end - 1].end)
         for node in _around(old.leaves[first].node, run):
             opening, closing = _span(node)
             is_all = opening <= runs[0][0] and runs[-1][1] <= closing
-            for loose in (True, False):
-                writer = _Writer(runs, names, loose=loose)
-                pattern = Pattern(kind="ast", text=writer.write(node), language=language)
-                is_telling = is_all or not _ORDINARY.issuperset(find_words(pattern))
-                if is_telling and writer.holds_the_mistake:
-                    yield _with_variants(pattern)
+            words = {leaf.text for leaf in old.leaves[first:end]} - _ORDINARY - names.bound
+            if is_all or any(_WORD.fullmatch(word) for word in words):
+                yield replace(seed, node=node, run=run)
 
 
-def _anchor(
-    old: _Side, new: _Side, first: int, added: Sequence[_Leaf], names: _KnownNames, language: str
-) -> Iterator[Proposal]:
-    """Yield the code to which something was added, excused by a word of what was added.
+def _align(old: Sequence[_Leaf], new: Sequence[_Leaf]) -> Iterator[tuple[str, int, int, int, int]]:
+    """Yield the steps from the old tokens to the new ones, by lines and then inside them."""
+    lines = [
+        [tuple(group) for _line, group in groupby(side, key=lambda leaf: leaf.line)]
+        for side in (old, new)
+    ]
+    texts = [[tuple(leaf.text for leaf in line) for line in side] for side in lines]
+    starts = [[*accumulate(map(len, side), initial=0)] for side in lines]
+    for kind, *spans in _steps(*texts):
+        a, b, c, d = (starts[n // 2][at] for n, at in enumerate(spans))
+        if kind != "replace":
+            yield kind, a, b, c, d
+            continue
+        words = ([leaf.text for leaf in side] for side in (old[a:b], new[c:d]))
+        for inner, first, end, begin, stop in _steps(*words):
+            yield inner, a + first, a + end, c + begin, c + stop
 
-    A name that was given its value here means nothing elsewhere, and excuses nothing.
-    """
+
+def _steps(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[str, int, int, int, int]]:
+    found = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    return [step for step in found if step[0] != "equal"]
+
+
+def _find_additions(
+    seed: _Seed, old: _Side, new: _Side, first: int, added: tuple[int, int]
+) -> Iterator[_Seed]:
+    """Yield what something was added to, with the addition as what it lacked."""
+    leaves = new.leaves[added[0] : added[1]]
     known = {leaf.text for leaf in old.leaves}
     known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
-    words = (leaf.text for leaf in added if re.fullmatch(r"\w\w+", leaf.text))
-    word = next((word for word in words if word not in known), "")
-    for place in {max(first - 1, 0), min(first, len(old.leaves) - 1)} if word else ():
-        leaf = old.leaves[place]
+    after = old.leaves[min(first, len(old.leaves) - 1)]
+    before = old.leaves[max(first - 1, 0)]
+    if leaves[0].text in ("await", "yield"):
+        for node in _around(after.node, (after.start, after.end)):
+            if node.kind() in _SYNTAX["calls"] and _span(node)[0] == after.start:
+                relation = ("not-inside", f"{leaves[0].text} $X")
+                yield replace(
+                    seed, node=node, run=(after.start, after.start), relations=(relation,)
+                )
+        return
+    if guard := _find_guard(leaves):
+        guarded = {*_WORD.findall(guard.text())}
+        for leaf in old.leaves[first : first + _NEAR]:
+            for node in _around(leaf.node, (leaf.start, leaf.end)) if leaf.text in guarded else ():
+                if node.kind() in _SYNTAX["uses"]:
+                    run = (leaf.start, leaf.start)
+                    yield replace(seed, node=node, run=run, relations=(("not-follows", guard),))
+        return
+    for leaf in leaves:  # a name that is used in a call, and was missing from a list of its
+        listed = leaf.node.parent()
+        if leaf.text in known and listed is not None and listed.kind() in ("array", "list"):
+            for node in _around(before.node, (before.start, before.end)):
+                inside = [w for w in _WORD.findall(node.text()) if w == leaf.text]
+                if node.kind() in _SYNTAX["calls"] and inside:
+                    lacks = f"[$$$, {leaf.text}, $$$]"
+                    yield replace(
+                        seed, node=node, run=(before.start, before.start),
+                        relations=(("has", leaf.text), ("not-has", lacks)),
+                    )  # fmt: skip
+    words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
+    word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
+    for leaf in (before, after) if word else ():
         for node in _around(leaf.node, (leaf.start, leaf.end)):
-            text = _Writer([(leaf.start, leaf.start)], names, loose=True).write(node)
-            pattern = Pattern(kind="ast", text=text, language=language)
-            yield _with_variants(replace(pattern, unless=rf"\b{re.escape(word)}\b"))
+            if node.kind() in _SYNTAX["calls"]:
+                run = (leaf.start, leaf.start)
+                yield replace(seed, node=node, run=run, relations=(("not-has", word),))
+                break  # what stands around that call lacks nothing
 
 
-def _with_variants(pattern: Pattern) -> Proposal:
-    """Return a pattern, and again as the same code may be written otherwise.
+def _is_key(leaf: Any) -> bool:
+    """Tell whether a word names an argument or an entry of a mapping."""
+    if "shorthand" in leaf.kind():
+        return True
+    parent = leaf.parent()
+    while parent is not None and parent.kind() not in _SYNTAX["named"]:
+        leaf, parent = parent, parent.parent() if "string" in parent.kind() else None
+    return parent is not None and _span(parent.child(0)) == _span(leaf)
 
-    A trailing ``$$$`` matches nothing where no argument follows, and quotes match their own kind.
-    """
-    text = _FOLDS.sub(" ", pattern.text)
-    texts = [text, _TRAILING.sub("", text)]
-    texts += [_QUOTED.sub(_swap_quotes, one) for one in texts]
-    return tuple(replace(pattern, text=one) for one in dict.fromkeys(texts))
 
-
-def _swap_quotes(found: re.Match[str]) -> str:
-    mark = "'" if found[1] == '"' else '"'
-    return found[0] if mark in found[2] or "\\" in found[2] else f"{mark}{found[2]}{mark}"
+def _find_guard(leaves: Sequence[_Leaf]) -> Any:
+    """Return the whole statement that was added and may leave the block, if that is all."""
+    node = leaves[0].node
+    while (parent := node.parent()) is not None and _span(parent)[0] == leaves[0].start:
+        if _span(parent)[1] > leaves[-1].end:
+            break
+        node = parent
+    is_whole = _span(node) == (leaves[0].start, leaves[-1].end)
+    return node if is_whole and node.kind() == "if_statement" else None
 
 
 def _surroundings(change: Change) -> tuple[str, str]:
@@ -254,25 +550,6 @@ def _surroundings(change: Change) -> tuple[str, str]:
     return before, after
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    node: Any
-    text: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _KnownNames:
-    bound: set[str]
-    """Given a value nearby: they mean nothing elsewhere."""
-    imported: set[str]
-    after: str
-    """The fixed side."""
-    whole: bool
-    """Whether the rest of the file is known: what is bound nowhere is then a global name."""
-
-
 class _Side:
     """One side of a change: the tokens of the piece, and the names bound around it."""
 
@@ -287,10 +564,11 @@ class _Side:
                 waiting += reversed(children)
             elif token := node.text():
                 start, end = _span(node)
+                line = node.range().start.line
                 if node.kind() in _SYNTAX["names"] and _is_binding(node):
                     self.bound.add(token)
                 if start < begin + length and end > begin and "comment" not in node.kind():
-                    self.leaves.append(_Leaf(node, token, start, end))
+                    self.leaves.append(_Leaf(node, token, start, end, line))
 
 
 def _span(node: Any) -> tuple[int, int]:
@@ -303,7 +581,7 @@ def _around(leaf: Any, run: tuple[int, int]) -> Iterator[Any]:
     node, levels = leaf, 0
     while node is not None and levels < _MAX_LEVELS:
         kind = node.kind()
-        if kind.endswith(_SYNTAX["outermost"]) or "comment" in kind:
+        if kind.endswith(_SYNTAX["outermost"]) or "comment" in kind or "import" in kind:
             return
         start, end = _span(node)
         if start <= run[0] and run[1] <= end and kind not in _SYNTAX["arguments"]:
@@ -318,7 +596,7 @@ def _is_binding(leaf: Any) -> bool:
     """Tell whether a name is given a value here: it means nothing elsewhere."""
     parent = leaf.parent()
     kind = parent.kind() if parent is not None else ""
-    if kind in ("default_parameter", "typed_parameter", "typed_default_parameter"):
+    if kind in _SYNTAX["defaulted"]:
         return _span(parent.child(0)) == _span(leaf)
     if kind not in _SYNTAX["binders"]:
         return False
@@ -330,129 +608,160 @@ def _is_binding(leaf: Any) -> bool:
 
 
 class _Writer:
-    """Writes a node as a pattern; what the fix did not remove is generalised."""
+    """Writes what some instances share; what the fix did not remove is generalised."""
 
-    def __init__(
-        self, removed: Sequence[tuple[int, int]], names: _KnownNames, *, loose: bool
-    ) -> None:
-        self._removed = removed
-        self._names_in = names
-        self._loose = loose
-        """Whether any value may stand for a removed text in quotes, or for a removed name."""
-        self._names: dict[str, str] = {}
-        self._kept = self._lost = False
+    def __init__(self, seeds: Sequence[_Seed]) -> None:
+        self._seeds = seeds
+        self._holes: dict[tuple[str, ...], str] = {}
+        self._kept = False
+        """Whether a part of the mistake is left: ``f("$A")`` says nothing of ``f("a, b")``."""
+        self._in_guard = False
+        self.is_foreign = False
+        """Whether something that the file imports is a part of it."""
 
-    @property
-    def holds_the_mistake(self) -> bool:
-        """Tell whether a part of the mistake is left: not if its text was all that went away.
+    def write_pattern(self) -> Pattern | None:
+        """Return the pattern, None where nothing is left of what was wrong."""
+        text = self._write([seed.node for seed in self._seeds])
+        relations = []
+        for place, (name, one) in enumerate(self._seeds[0].relations):
+            nodes = [seed.relations[place][1] for seed in self._seeds]
+            if not isinstance(one, str):
+                known, self._in_guard = len(self._holes), True
+                one = self._write(nodes)  # noqa: PLW2901
+                if (
+                    len(self._holes) > known
+                    or not known
+                    or not _ORDINARY.issuperset(_WORD.findall(_HOLE.sub("", one)))
+                ):
+                    return None  # a guard of something else
+            relations.append((name, _FOLDS.sub(" ", one)))
+        if not (self._kept or relations):
+            return None
+        return Pattern(
+            kind="ast",
+            text=_FOLDS.sub(" ", text),
+            language=self._seeds[0].language,
+            relations=tuple(relations),
+        )
 
-        ``f("$A")`` says nothing of ``f("a, b")``, which became ``f(("a", "b"))``.
-        """
-        return self._kept or not self._lost
-
-    def write(self, node: Any) -> str:
-        """Return the pattern of a node."""
+    def _write(self, nodes: Sequence[Any]) -> str:
+        kinds, node = {node.kind() for node in nodes}, nodes[0]
+        if len(kinds) > 1:
+            return self._hole(nodes)
         kind = node.kind()
-        if kind in _SYNTAX["arguments"]:
-            return self._write_arguments(node)
-        removed = self._is_removed(node)
+        removed = all(map(self._is_removed, nodes, self._seeds))
+        if kind in _SYNTAX["arguments"] or (removed and kind in _SYNTAX["mappings"]):
+            return self._write_arguments(nodes)
         if kind in _SYNTAX["bodies"] and not removed:
             return "$$$"
-        if kind == "string":
-            return self._write_string(node, removed=removed)
         if kind in _SYNTAX["literals"]:
-            self._kept |= removed
-            return str(node.text()) if removed else self._metavariable(node.text())
-        children = node.children()
-        if not children:
-            return self._write_leaf(node, removed=removed)
-        if not removed and kind in _SYNTAX["calls"] and kind != "decorator":
-            return self._metavariable(node.text())
-        if not removed and kind in _SYNTAX["members"]:
-            return self._write_member(node)
-        is_value = kind.endswith(_SYNTAX["values"]) and kind not in (
-            "pattern_list",
-            "argument_list",
-        )
-        if not removed and node.is_named() and is_value:
-            return self._metavariable(node.text())
-        return self._write_children(node, children)
+            if removed and len({node.text() for node in nodes}) == 1 and self._is_short(node):
+                self._kept = True
+                return str(node.text())
+            return self._hole(nodes)
+        children = [node.children() for node in nodes]
+        if not children[0]:
+            return self._write_leaf(nodes, removed=removed)
+        if len({len(one) for one in children}) > 1:
+            return self._hole(nodes)
+        is_value = kind.endswith(_SYNTAX["values"]) and kind not in _SYNTAX["listed"]
+        is_value &= node.is_named()
+        is_part = not removed and node is not self._seeds[0].node and not self._in_guard
+        if is_part and kind in _SYNTAX["members"]:
+            if not _is_called(node) and not self._is_foreign(nodes):
+                return self._hole(nodes)
+        elif is_part and (is_value or (kind in _SYNTAX["calls"] and kind != "decorator")):
+            return self._hole(nodes)
+        return self._write_children(nodes, children)
 
-    def _write_children(self, node: Any, children: Sequence[Any]) -> str:
-        start, end = _span(node)
+    def _write_children(self, nodes: Sequence[Any], children: Sequence[Sequence[Any]]) -> str:
+        start, end = _span(nodes[0])
         pieces: list[str] = []
-        source, at = node.text(), start
-        for child in children:
-            begin, stop = _span(child)
-            if "comment" not in child.kind():
-                pieces += [source[at - start : begin - start], self.write(child)]
+        source, at = nodes[0].text(), start
+        for some in zip(*children, strict=True):
+            begin, stop = _span(some[0])
+            if "comment" not in some[0].kind():
+                pieces += [source[at - start : begin - start], self._write(some)]
             at = stop
         return "".join((*pieces, source[at - start : end - start]))
 
-    def _write_arguments(self, node: Any) -> str:
-        """Write arguments: those that the fix removed, the others as ``$$$``."""
+    def _write_arguments(self, nodes: Sequence[Any]) -> str:
+        """Write the arguments that every fix removed, the others as ``$$$``."""
+        first, *others = (
+            [
+                child
+                for child in node.children()
+                if child.is_named() and self._is_removed(child, seed)
+            ]
+            for node, seed in zip(nodes, self._seeds, strict=True)
+        )
+        kept = {
+            _span(child): [child, *(one for one in same if one)]
+            for child in first
+            if all(
+                same := [next((o for o in other if _is_alike(o, child)), None) for other in others]
+            )
+        }
         written: list[str] = []
-        for child in node.children():
-            if not child.is_named() or "comment" in child.kind():
-                continue
-            text = self.write(child) if self._is_removed(child) else "$$$"
-            if written[-1:] != ["$$$"] or text != "$$$":
-                written.append(text)
-        opening, closing = node.text()[:1], node.text()[-1:]
+        for child in nodes[0].children():
+            if child.is_named() and "comment" not in child.kind():
+                text = self._write(kept[_span(child)]) if _span(child) in kept else "$$$"
+                if written[-1:] != ["$$$"] or text != "$$$":
+                    written.append(text)
+        opening, closing = nodes[0].text()[:1], nodes[0].text()[-1:]
         if opening not in "([{<":
-            return self._write_children(node, node.children())
+            return self._write_children(nodes[:1], [nodes[0].children()])
+        if len(nodes) > 1 or any(one[0].kind() in _SYNTAX["named"] for one in kept.values()):
+            written = [one for one, _same in groupby(("$$$", *written, "$$$"))]
         return f"{opening}{', '.join(written)}{closing}"
 
-    def _write_string(self, node: Any, *, removed: bool) -> str:
-        text = str(node.text())
-        self._lost |= removed and text.strip("'\"") not in self._names_in.after
-        if removed and not self._loose:
-            self._kept |= len(text) <= _MAX_LITERAL
-            return text if len(text) <= _MAX_LITERAL else self._metavariable(text)
-        if not removed and self._loose:
-            return self._metavariable(text)
-        if text[:1] not in "\"'" or text[:3] in ('"""', "'''"):
-            return self._metavariable(text)
-        return f'"{self._metavariable(text)}"'
-
-    def _write_member(self, node: Any) -> str:
-        """Write ``module.name`` as it is, the name alone of what another value has."""
-        first = node
-        while first.kind() in _SYNTAX["members"] and first.children():
-            first = first.child(0)
-        is_imported = first.kind() == "identifier" and first.text() in self._names_in.imported
-        if is_imported or _is_called(node):
-            return "".join(self.write(child) for child in node.children())
-        return self._metavariable(node.text())
-
-    def _write_leaf(self, leaf: Any, *, removed: bool) -> str:
-        text = str(leaf.text())
+    def _write_leaf(self, leaves: Sequence[Any], *, removed: bool) -> str:
+        leaf, text = leaves[0], str(leaves[0].text())
+        if len({one.text() for one in leaves}) > 1:
+            return self._hole(leaves)
         if leaf.kind() != "identifier":
             self._kept |= removed and text not in _PUNCTUATION
             return text
-        # A name that means the same in other files; without the rest of the file, one that may.
-        is_global = text in self._names_in.imported or text[:1].isupper()
-        is_global |= self._names_in.whole and not self._loose
+        bound = any(text in seed.names.bound for seed in self._seeds)
         kept = _is_option(leaf) or (
-            text not in self._names_in.bound and (self._is_name(leaf) or (removed and is_global))
+            not bound and (self._is_name(leaf) or (removed and self._is_foreign(leaves)))
         )
         self._kept |= removed and kept
-        return text if kept else self._metavariable(text)
+        self.is_foreign |= kept and all(text in seed.names.imported for seed in self._seeds)
+        return text if kept else self._hole(leaves)
+
+    def _is_foreign(self, nodes: Sequence[Any]) -> bool:
+        """Tell whether a value begins with a name that means the same in other files."""
+        first = nodes[0]
+        while first.children():
+            first = first.child(0)
+        text = first.text()
+        return text[:1].isupper() or any(text in seed.names.imported for seed in self._seeds)
 
     def _is_name(self, leaf: Any) -> bool:
         """Tell whether an identifier names what is called, a member, an option or a type."""
         parent = leaf.parent()
-        is_member = parent is not None and parent.kind() in _SYNTAX["members"]
-        if is_member and leaf.text() not in self._names_in.imported:
-            return _is_option(leaf) or _is_called(parent)
-        return is_member or _is_option(leaf) or _is_called(leaf)
+        if parent is not None and parent.kind() in _SYNTAX["members"]:
+            return _is_option(leaf) or self._is_foreign([leaf]) or _is_called(parent)
+        return _is_option(leaf) or _is_called(leaf)
 
-    def _is_removed(self, node: Any) -> bool:
+    def _is_removed(self, node: Any, seed: _Seed) -> bool:
         start, end = _span(node)
-        return any(start < run[1] and run[0] < end for run in self._removed)
+        return any(start < run[1] and run[0] < end for run in seed.removed)
 
-    def _metavariable(self, text: str) -> str:
-        return self._names.setdefault(text, f"${chr(ord('A') + len(self._names) % 26)}")
+    def _is_short(self, node: Any) -> bool:
+        """Tell whether a value may be a part of the mistake: of a text, if fixes agree on it."""
+        return node.kind() != "string" or (
+            len(self._seeds) > 1 and len(node.text()) <= _MAX_LITERAL
+        )
+
+    def _hole(self, nodes: Sequence[Any]) -> str:
+        texts = tuple(node.text() for node in nodes)
+        return self._holes.setdefault(texts, f"${chr(ord('A') + len(self._holes) % 26)}")
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    return bool(one.kind() == other.kind() and one.text() == other.text())
 
 
 def _is_called(node: Any) -> bool:

@@ -96,7 +96,6 @@ _EMPHASIS = re.compile(r"(\*\*|__|~~)(?=\S)(.{1,400}?)(?<=\S)\1", re.DOTALL)
 _LIGHT = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]{1,300}?)(?<=[^\s*])\*(?![\w*])")
 _LEAD = re.compile(r"(?:\*\*|__)(.{1,300}?)(?:\*\*|__)[ \t]*[:.\u2014\u2013-]*[ \t]*", re.DOTALL)
 _CLAUSE = re.compile(r" [\u2014\u2013-] |[:;] |, (?:so|because|which|but) ")
-_DATE = re.compile(r"\W{0,3}(\d{4}-\d{2}-\d{2})\b[\s:)\]|\u00b7\u2022\u2014\u2013-]*")
 _DECORATION = re.compile(r"^[^\w`\"'(\[<@#$./*_-]+")
 _SHORTEST_CLAUSE = 25
 
@@ -139,18 +138,6 @@ def shorten(text: str, limit: int = MAX_TITLE) -> str:
         return text[: good[-1]].rstrip(" ,.;:")
     cut = text.rfind(" ", 0, limit - 1)
     return text[: cut if cut > limit // 2 else limit - 1].rstrip(" ,.;:") + "…"
-
-
-def split_date(text: str) -> tuple[str | None, str]:
-    """Return the ISO date that a text begins with, None if it has none, and what follows it."""
-    marks = text[:2] if text[:2] in ("**", "__") else ""
-    found = _DATE.match(text[len(marks) :])
-    if not found:
-        return None, text
-    rest = text[len(marks) + found.end() :]
-    if marks and rest.startswith(marks):
-        return found[1], rest[2:].lstrip(" :\u2014\u2013-")
-    return found[1], marks + rest
 
 
 def section(text: str) -> str:

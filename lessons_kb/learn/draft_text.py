@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lessons_kb.cards.check_card import is_vague
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns, read_patterns
+from lessons_kb.detect.propose import Proposal, propose_command
 from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
@@ -18,7 +19,6 @@ from lessons_kb.learn.failure_signs import (
     error_excerpt,
     find_failing,
     one_line,
-    shows,
 )
 from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.triggers import (
@@ -33,6 +33,7 @@ from lessons_kb.learn.triggers import (
     pick_turns,
 )
 from lessons_kb.model import Document, Event, Pattern
+from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
 
@@ -50,13 +51,11 @@ _MAX_KEPT_DIFF = 1_500
 """Of a diff that a card keeps."""
 _MAX_BODY = 2_500
 _MAX_TESTS = 1_500
-Propose = Callable[[str], Sequence[Pattern]]
+Propose = Callable[[str], Proposal]
 """Returns how the mistake may look that a unified diff put right."""
 _PROPOSAL = """\
-<!-- What this change removed looks like this. If it is the mistake, move it to the header: the
-     lesson then arrives before such code is written (`lessons detect` shows where it is now)."""
-_UNQUOTED = re.compile(r"[\n\r]|--")
-"""What would end the comment, or a line of it."""
+<!-- The mistake looks like this. If that is right, move it to the header: the lesson then arrives
+     before it is made again (`lessons detect` shows where it is now)."""
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
 _ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
@@ -88,7 +87,7 @@ class Sketch:
 
 
 def sketch_trigger(
-    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: ()
+    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: Proposal()
 ) -> Sketch:
     """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
 
@@ -107,7 +106,13 @@ def sketch_trigger(
     change = diff or "\n".join(trigger.changes)
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=_write_sections([*facts, _changed(files)], how, change, propose),
+        sections=_write_sections(
+            [*facts, _changed(files)],
+            how,
+            change,
+            propose,
+            output=failure.output if failure else "",
+        ),
         paths=_guarded(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
@@ -130,7 +135,7 @@ def sketch_session(
     *,
     diff: str = "",
     title: str = "",
-    propose: Propose = lambda _diff: (),
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what a session tells: its last request, its last failure, what it changed.
 
@@ -157,7 +162,12 @@ def sketch_session(
 
 
 def sketch_diff(
-    path: str, hunks: str, *, line: int = 0, title: str = "", propose: Propose = lambda _diff: ()
+    path: str,
+    hunks: str,
+    *,
+    line: int = 0,
+    title: str = "",
+    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return what a change of one file tells; ``line`` 0 means all of it."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
@@ -171,12 +181,14 @@ def sketch_candidate(
     prompts: Sequence[str] = (),
     diff: str = "",
     tests: str = "",
-    propose: Propose = lambda _diff: (),
+    propose: Propose = lambda _diff: Proposal(),
+    ran: Iterable[str] = (),
 ) -> Sketch:
     """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
 
     ``prompts`` are the tasks in which it happened, ``tests`` what that commit changed of its
-    tests. Cause, checklist and symptoms hold what somebody wrote, word for word.
+    tests, ``ran`` the commands that did no harm. Cause, checklist and symptoms hold what somebody
+    wrote, word for word.
     """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for one in candidate.sightings[:2]:
@@ -196,7 +208,14 @@ def sketch_candidate(
         said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
-    sections = _write_sections(dict.fromkeys(facts), "What fixed it:", change, propose)
+    sections = _write_sections(
+        dict.fromkeys(facts),
+        "What fixed it:",
+        change,
+        propose,
+        output=excerpt,
+        command=propose_command([o.command for o in candidate.sightings if o.command], ran),
+    )
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
@@ -269,20 +288,35 @@ def _strip_comments(body: str) -> str:
     return _REMARK.sub(lambda one: one[0] if one[1] else "", body)
 
 
-def _write_sections(facts: Iterable[str], how: str, diff: str, propose: Propose) -> dict[str, str]:
+def _write_sections(
+    facts: Iterable[str],
+    how: str,
+    diff: str,
+    propose: Propose,
+    *,
+    output: str = "",
+    command: Proposal = Proposal(),  # noqa: B008
+) -> dict[str, str]:
     """Return the facts and, if there is one, the diff that fixed it.
 
-    Behind it stand, as a comment, the patterns of what it removed, for the header.
+    Behind it stand, as a comment, how the mistake looks in what it removed, and the error in the
+    ``output`` of what failed, for the header.
     """
     sections = {SITUATION: _paragraphs(facts)}
-    if diff.strip():
-        shown = [how, fence(diff, "diff")]
-        if patterns := [
-            one for one in propose(diff) if not _UNQUOTED.search(one.text + one.unless)
-        ]:
-            shown.append(f"{_PROPOSAL}\n{format_patterns(patterns)}\n-->")
-        sections[FIX] = _paragraphs(shown)
-    return sections
+    proposal = propose(diff) if diff.strip() else Proposal()
+    patterns = [one.pattern for one in (proposal, command) if one.pattern]
+    signature = error_signature(output)
+    if signature and not signature.startswith("assert"):  # what a test expected is no cause
+        patterns.append(Pattern(kind="error", text=signature))
+    if "--" in format_patterns(patterns):  # it would end the comment
+        patterns = [replace(one, bad=(), good=()) for one in patterns]
+    shown = [how, fence(diff, "diff")] if diff.strip() else []
+    if patterns and "--" not in (form := format_patterns(patterns)):
+        said = "".join(f"# {one.said}\n" for one in (proposal, command) if one.pattern)
+        shown.append(f"{_PROPOSAL}\n{said}{form}\n-->")
+    elif proposal.said:
+        shown.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")
+    return {**sections, FIX: _paragraphs(shown)} if shown else sections
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -328,6 +362,11 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
         rows += [f"    language: {one.language}"] if one.language else []
         rows += [f"    files: [{', '.join(map(quoted, one.files))}]"] if one.files else []
         rows += [f"    unless: {quoted(one.unless)}"] if one.unless else []
+        rows += [f"    {name}: {quoted(text)}" for name, text in one.relations]
+        for name, examples in (("bad", one.bad), ("good", one.good)):
+            for text in examples[:1]:
+                lines = "".join(f"\n      {line}" for line in text.split("\n"))
+                rows.append(f"    {name}: " + (f"|-{lines}" if "\n" in text else quoted(text)))
     return "\n".join(rows)
 
 

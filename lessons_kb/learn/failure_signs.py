@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.model import CALLS, FAILURES, Card, Event
-from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import search_any
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
@@ -28,17 +24,6 @@ def one_line(text: str, limit: int) -> str:
     """Return a text as one line of at most ``limit`` characters."""
     line = clean_line(text[: 4 * limit])
     return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
-@cache
-def _compiled(section: str) -> re.Pattern[str]:
-    patterns = read_patterns("mining_signals.txt")[section]
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE)
-
-
-def shows(section: str, low: str) -> bool:
-    """Tell whether a pattern of a section of ``mining_signals.txt`` is in a lower-case text."""
-    return _compiled(section).search(low) is not None
 
 
 PHRASES = read_patterns("feedback_phrases.txt")
@@ -311,59 +296,3 @@ def _identity(words: Sequence[str]) -> str:
             value = [] if equals else [one for one in (next(rest, None),) if one is not None]
             chosen += (word, *value) if name in chooses else ()
     return " ".join((program, *chosen)) if re.match(rule, " ".join(operands)) else ""
-
-
-TOLD = ("prompt", "feedback", "interrupt", "rollback", "stage")
-"""Events among which signs are, beside calls that failed."""
-COVERED = 0.6
-"""Part of a title's or a symptom's terms that must stand in the text of one sign."""
-MIN_TERMS = 3
-"""Terms that must: shorter phrases fit too much. Two characters of Hangul or Han are one term."""
-_MAX_TEXT = 2_000
-
-Phrase = frozenset[str]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sign:
-    """Something went wrong, and what was said about it."""
-
-    at: float
-    terms: frozenset[str]
-    spoken: bool
-    """By the user; else it is the failure of a call."""
-
-
-def find_signs(events: Iterable[Event]) -> list[Sign]:
-    """Return failed calls and stages, complaints, interrupts and rollbacks with their words."""
-    signs = []
-    for event in events:
-        failed = event.outcome in FAILURES and event.outcome != "permission_denied"
-        text = event.text[:_MAX_TEXT]
-        if event.kind in CALLS:
-            excerpt = error_excerpt(event.output, limit=_MAX_TEXT) if failed else ""
-            is_sign, text = failed, f"{text}\n{excerpt}"
-        elif event.kind in SPOKEN:
-            is_sign = find_phrase(event.text) is not None
-        else:
-            is_sign = event.kind in TOLD and (event.kind != "stage" or event.outcome in FAILURES)
-        if is_sign and text:
-            spoken = event.kind not in CALLS
-            signs.append(Sign(at=event.at, terms=frozenset(analyze(text)), spoken=spoken))
-    return signs
-
-
-def phrases_of(card: Card) -> tuple[Phrase, ...]:
-    """Return what a card says of its mistake: the terms of its title and of each symptom."""
-    found = (frozenset(analyze(text)) for text in (card.title, *card.symptoms))
-    return tuple(phrase for phrase in found if _weight(phrase) >= MIN_TERMS)
-
-
-def is_about(sign: Sign, phrases: Sequence[Phrase]) -> bool:
-    """Return whether a sign shows most of one of the phrases."""
-    shown = ((_weight(phrase & sign.terms), _weight(phrase)) for phrase in phrases)
-    return any(said >= max(MIN_TERMS, COVERED * whole) for said, whole in shown)
-
-
-def _weight(terms: Iterable[str]) -> float:
-    return sum(0.5 if term[0] >= "\u1100" else 1.0 for term in terms)

@@ -1,57 +1,54 @@
-"""Does a lesson prevent its mistake? From counts to a verdict that says how sure it is.
+"""Does a lesson prevent its mistake? From the ledger of its occasions to a verdict.
 
-A share seen ``times`` out of ``of`` is known as Beta(1 + times, 1 + of - times): what was seen,
-and beside it one session with the mistake and one without, so that few sessions say little. The
-interval holds the middle 90 % of that belief, and a lesson prevents its mistake as surely as the
-belief that the share after it is smaller than the share before.
+Sessions that were told a lesson are compared with sessions that it was withheld from, else with
+those before it existed that it would have been given to. A mistake that was put right in its
+session counts as prevented, in each of them.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import exp, lgamma, log, log1p
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from lessons_kb.data import read_patterns
-from lessons_kb.model import NO_GATE, Card
-from lessons_kb.text.sentences import split_sentences
+from lessons_kb.learn.statistics import Difference, Pooled, wilson
+from lessons_kb.model import (
+    BEFORE,
+    FACTS,
+    FAILED,
+    KNOWN_OUTCOMES,
+    NO_GATE,
+    OFFER_TOLD,
+    UNTOLD,
+    WITHHELD,
+    Card,
+    Occasion,
+)
 
-VERDICTS = ("helps", "harms", "no effect", "too early", "never used")
+VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
 PROPOSALS = ("", "edit", "archive", "promote")
 MARKS = ("helpful", "harmful", "irrelevant")
 
-PRIOR = 1
-"""Sessions with the mistake, and as many without, that are believed before any was seen."""
-TAIL = 0.05
-"""Left out at each end of an interval."""
-SURE = 0.975
-"""Probability from which a difference is a verdict: of lessons without any effect one in twenty
-is misjudged, half of them each way."""
-MIN_SESSIONS = 8
-"""Before and after each: with fewer sessions it is too early to say that nothing changed."""
+SURE, FALSE_HELPS = 0.975, 0.05
+"""Probability from which one card helps; that any of many compared is said to for nothing."""
+HARM, HARM_BEFORE = 0.9, 0.99
+"""Probability from which a card harms, held against sessions that it was withheld from; against
+sessions before it, which differ in more than the card."""
 MIN_COMPARED = 3
-"""Before and after each: with fewer sessions nothing is compared."""
-OFTEN = 0.25
-"""A mistake that surely comes back in more than this share of the sessions is not prevented."""
+"""With it and without it each: with fewer sessions nothing is compared."""
 MIN_HARMFUL = 2
 """Marks of harm, and more than twice as many as of help, that settle it."""
 SELDOM_ADDRESSED = 0.25
 """Items that are surely addressed in less than this share of the answers are to be rewritten."""
 MIN_RETURNS = 3
-"""Sessions in which the mistake came back in spite of the lesson, before that is made louder."""
-_NOTHING = 1e-17
-"""Share of a sum that no longer changes it."""
+"""Sessions in which the mistake was left in spite of the lesson, before that is made louder."""
 WEEKS = 26
 _TOP = 10
+_FACTLESS = "it has no `detect` pattern, and no error message or failing test in its text"
 
 INJECTED, SESSIONS, TOKENS = "injected", "sessions", "tokens"
-ADDRESSED, UNADDRESSED, RECURRED = "addressed", "unaddressed", "recurred"
-BEFORE, BEFORE_RECURRED = "before", "before recurred"
-"""What is counted of a card by day. The last two are of the sessions before it was first given:
-those that it would have been given to, and those of them in which its mistake was seen."""
+ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
+"""What is counted of a card by day."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,9 +58,8 @@ class Rate:
     times: int
     of: int
     low: float
-    """5 % and 95 % points of the belief: the share lies between with 90 % probability."""
+    """The true share lies between with 95 % probability."""
     high: float
-    mean: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,22 +77,30 @@ class Effect:
     """Checklist items held against answers."""
     addressed: int
     """Of those, items that were visible."""
-    recurrences: int
-    """Sessions in which the mistake was seen again after the card was given."""
     helpful: int
     harmful: int
     irrelevant: int
-    before: Rate
-    """Sessions with the mistake, of those before its first day that it would have been given to."""
-    after: Rate
-    """Sessions with the mistake, of those that it was given to."""
+    outcomes: Mapping[str, int]
+    """What became of the sessions that were told: outcome → how many."""
+    told: Rate
+    """Sessions in which the mistake was left, of those told of which that is known."""
+    untold: Rate
+    """The same without the lesson."""
+    against: str
+    """What sessions those are: WITHHELD, BEFORE, or "" where there are none."""
+    difference: float
+    """Share of the sessions in which it prevents the mistake, below 0 for harm."""
+    interval: tuple[float, float]
+    """The 95 % interval of that."""
     prevents: float
-    """Probability that ``after`` is smaller than ``before``."""
-    verdict: str
+    """Probability that the difference is above 0."""
+    needed: int = 0
+    """About how many more sessions would tell; 0 where they do, or nothing is compared."""
+    verdict: str = ""
     """One of VERDICTS."""
-    proposal: str
+    proposal: str = ""
     """One of PROPOSALS."""
-    reason: str
+    reason: str = ""
     """One sentence for verdict and proposal."""
     first_injected: str | None
     """ISO date."""
@@ -105,6 +109,8 @@ class Effect:
     added: tuple[tuple[str, int, int], ...] = ()
     """How often commits added the mistake, as its patterns detect it: (``2026-01``, times before
     the card was created, times since), oldest first."""
+    expected: float | None = None
+    """The difference as the brain's other cards make it likely, where they tell."""
 
     @property
     def name(self) -> str:
@@ -156,6 +162,8 @@ class Overview:
     """Weeks, oldest first, without gaps, at most 26; none before anything happened."""
     effects: tuple[Effect, ...]
     """Of every card that is not archived, the most injected first."""
+    pooled: Pooled = field(default_factory=Pooled)
+    """What its cards prevent together."""
 
 
 def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:
@@ -179,87 +187,67 @@ def noisy(overview: Overview) -> tuple[Effect, ...]:
 
 def is_ignored(effect: Effect) -> bool:
     """Return whether a card's items are surely addressed in few of the answers only."""
-    often = rate(effect.addressed, effect.checked).high
+    often = wilson(effect.addressed, effect.checked)[1]
     return effect.injections > 0 and often < SELDOM_ADDRESSED
 
 
-@lru_cache(maxsize=4096)
 def rate(times: int, of: int) -> Rate:
-    """Return a share with its 90 % interval; more ``times`` than ``of`` count as all."""
-    of = max(of, 0)
-    times = min(max(times, 0), of)
-    a, b = PRIOR + times, PRIOR + of - times
-    low, high = (beta_quantile(share, a, b) for share in (TAIL, 1 - TAIL))
-    return Rate(times=times, of=of, low=low, high=high, mean=a / (a + b))
+    """Return a share with its interval."""
+    low, high = wilson(times, of)
+    return Rate(times=times, of=of, low=low, high=high)
 
 
-@lru_cache(maxsize=4096)
-def probability_less(after: Rate, before: Rate) -> float:
-    """Return the probability that ``after`` is the smaller share of the two.
+def group_by_card(occasions: Iterable[Occasion]) -> Mapping[str, list[Occasion]]:
+    """Return card → its occasions."""
+    found: dict[str, list[Occasion]] = {}
+    for one in occasions:
+        found.setdefault(one.card, []).append(one)
+    return found
 
-    With whole parameters the integral of one belief over the other is a finite sum (J. Cook,
-    "Exact calculation of beta inequalities", 2005), taken over the successes of ``before``.
+
+def compare(occasions: Sequence[Occasion]) -> tuple[Difference, str]:
+    """Return how often a card's mistake was left with it and without, and what "without" is.
+
+    Of sessions before the card only prompts are known: sessions with it are held against them as
+    far as a prompt brought it.
     """
-    a, b = PRIOR + after.times, PRIOR + after.of - after.times
-    c, d = PRIOR + before.times, PRIOR + before.of - before.times
-    total = sum(
-        exp(_log_beta(a + i, b + d) - log(d + i) - _log_beta(1 + i, d) - _log_beta(a, b))
-        for i in range(c)
-    )
-    return min(max(total, 0.0), 1.0)
-
-
-def beta_quantile(share: float, a: int, b: int) -> float:
-    """Return x with ``beta_cdf(x, a, b)`` = ``share``, to twelve places."""
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if beta_cdf(middle, a, b) < share else (low, middle)
-    return (low + high) / 2
-
-
-def beta_cdf(x: float, a: int, b: int) -> float:
-    """Return the regularised incomplete beta function I_x(a, b), for positive ``a`` and ``b``.
-
-    For whole numbers it is the probability of at least ``a`` successes in a + b - 1 trials.
-    """
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    if x > a / (a + b):
-        return 1 - beta_cdf(1 - x, b, a)  # so that the terms below become ever smaller
-    trials = a + b - 1
-    term = exp(a * log(x) + (b - 1) * log1p(-x) - _log_beta(a, b)) / a
-    total = 0.0
-    for successes in range(a, trials + 1):
-        total += term
-        term *= (trials - successes) / (successes + 1) * x / (1 - x)
-        if term < _NOTHING * total:
-            break
-    return total
-
-
-def _log_beta(a: float, b: float) -> float:
-    return lgamma(a) + lgamma(b) - lgamma(a + b)
+    known = [one for one in occasions if one.outcome in KNOWN_OUTCOMES]
+    told = [one for one in known if one.told not in UNTOLD]
+    without = {kind: [one for one in known if one.told == kind] for kind in UNTOLD}
+    enough = [kind for kind in UNTOLD if len(without[kind]) >= MIN_COMPARED]
+    against = next(iter([*enough, *filter(without.get, UNTOLD)]), "")
+    if against == BEFORE:
+        told = [one for one in told if one.occasion == "prompt" and one.told != OFFER_TOLD]
+    control = without.get(against, [])
+    return Difference(
+        made=sum(one.outcome in FAILED for one in told),
+        of=len(told),
+        made_without=sum(one.outcome in FAILED for one in control),
+        of_without=len(control),
+    ), against
 
 
 def weigh(
     card: Card,
     counts: Mapping[str, int],
+    occasions: Sequence[Occasion] = (),
     *,
     brain: str = "",
     first: str | None = None,
     last: str | None = None,
     idle: bool = False,
+    facts: Sequence[str] = FACTS,
+    compared: int = 1,
 ) -> Effect:
-    """Return what a card's counts say.
+    """Return what a card's counts and occasions say.
 
     ``counts`` maps what was counted to its sum over all days; ``brain`` is the alias to be shown;
     ``first`` and ``last`` are the days (ISO) of its injections; ``idle`` says that a card never
-    given has had its time.
+    given has had its time; ``facts`` are those that could show its mistake; ``compared`` is how
+    many cards are, for one of many is soon lucky.
     """
     seen = Counter(counts)
-    before = rate(seen[BEFORE_RECURRED], seen[BEFORE])
-    after = rate(seen[RECURRED], seen[SESSIONS])
+    two, against = compare(occasions)
     effect = Effect(
         card=card,
         brain=brain,
@@ -268,59 +256,50 @@ def weigh(
         tokens=seen[TOKENS],
         checked=seen[ADDRESSED] + seen[UNADDRESSED],
         addressed=seen[ADDRESSED],
-        recurrences=seen[RECURRED],
         helpful=seen["helpful"],
         harmful=seen["harmful"],
         irrelevant=seen["irrelevant"],
-        before=before,
-        after=after,
-        prevents=probability_less(after, before),
-        verdict="",
-        proposal="",
-        reason="",
+        outcomes=Counter(one.outcome for one in occasions if one.told not in UNTOLD),
+        told=rate(two.made, two.of),
+        untold=rate(two.made_without, two.of_without),
+        against=against,
+        difference=two.value,
+        interval=two.interval,
+        prevents=two.prevents,
         first_injected=first,
         last_injected=last,
     )
-    verdict, why = _judge(effect)
+    verdict, why = _judge(effect, two, facts, compared)
     proposal, what = _propose(effect, verdict, idle=idle)
-    if what and verdict not in ("too early", "never used"):
+    if what and verdict not in ("no facts yet", "never used"):
         what = f"{why}; {what}"
-    return replace(effect, verdict=verdict, proposal=proposal, reason=what or why)
+    unsure = verdict == "too early" and two.known
+    needed = max(two.needed - two.of - two.of_without, 1) if unsure else 0
+    return replace(effect, verdict=verdict, proposal=proposal, reason=what or why, needed=needed)
 
 
-def may_harm(counts: Mapping[str, int]) -> bool:
-    """Return whether a card's counts could be those of a harmful one; costs next to nothing."""
-    seen = counts.get
-    more = seen(RECURRED, 0) * seen(BEFORE, 0) > seen(BEFORE_RECURRED, 0) * seen(SESSIONS, 0)
-    return more or seen("harmful", 0) >= MIN_HARMFUL
-
-
-def _judge(effect: Effect) -> tuple[str, str]:
+def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int) -> tuple[str, str]:
     """Return the verdict and why, without a full stop."""
-    before, after = effect.before, effect.after
-    with_it, without = (f"{one.times} of {one.of}" for one in (after, before))
-    returned = f"the mistake came back in {with_it} sessions"
-    change = f"{returned} with it, {without} before it"
     if effect.harmful >= MIN_HARMFUL and effect.harmful > 2 * effect.helpful:
         return "harms", f"marked harmful {effect.harmful}×, helpful {effect.helpful}×"
-    if not effect.injections:
+    if not effect.injections and not two.of:
         return "never used", "no prompt has matched it yet"
-    compared = min(before.of, after.of) >= MIN_COMPARED
-    # Two shares of nothing differ too, by what is believed of few sessions and of many: no verdict.
-    if compared and effect.prevents >= SURE and before.times:
-        sure = _percent(effect.prevents)
-        return "helps", f"{change}: the card prevents it with {sure} probability"
-    if compared and effect.prevents <= 1 - SURE and after.times:
-        worse = _percent(1 - effect.prevents)
-        return "harms", f"{change}: it is more frequent with {worse} probability"
-    if after.of >= MIN_SESSIONS and after.low > OFTEN:
-        return "no effect", f"{returned} despite the card"
-    if after.of >= MIN_SESSIONS and before.of >= MIN_SESSIONS:
-        return "no effect", f"{change}: no significant difference"
-    if not after.of:
-        return "too early", "only injected outside of sessions, where no outcome is observed"
-    if not before.of:
-        return "too early", f"{returned} with it; no earlier session to compare with"
+    if not two.of:
+        seen = f"no session with it has shown whether its {' or '.join(facts)} comes back"
+        return "no facts yet", seen if facts else _FACTLESS
+    without = "when it was withheld" if effect.against == WITHHELD else "before it"
+    change = f"the mistake was left in {two.made} of {two.of} sessions with it"
+    if not two.known:
+        return "too early", f"{change}; there is no session without it to compare with"
+    change += f", in {two.made_without} of {two.of_without} {without}"
+    if min(two.of, two.of_without) >= MIN_COMPARED:
+        # Two shares of nothing differ too, by what is believed of few sessions and of many.
+        if two.prevents >= max(SURE, 1 - FALSE_HELPS / max(compared, 1)) and two.made_without:
+            return "helps", f"{change}: it prevents it with {_percent(two.prevents)} probability"
+        if 1 - two.prevents >= (HARM if effect.against == WITHHELD else HARM_BEFORE) and two.made:
+            return "harms", f"{change}: it does harm with {_percent(1 - two.prevents)} probability"
+        if two.telling and two.prevents < SURE:
+            return "no effect", f"{change}: no difference that matters"
     return "too early", f"{change}: too few sessions to tell"
 
 
@@ -332,7 +311,7 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     if is_ignored(effect):
         said = f"{effect.addressed} of {effect.checked} items were addressed"
         return "edit", f"{said}; reword the checklist"
-    if verdict != "helps" and effect.after.times >= MIN_RETURNS:
+    if verdict != "helps" and effect.told.times >= MIN_RETURNS:
         if card.severity != "high":
             return "promote", "it keeps coming back; raise its severity"
         if card.gate == NO_GATE and card.paths:
@@ -343,6 +322,26 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     return "", ""
 
 
+def tell_difference(effect: Effect) -> str:
+    """Return what the sessions with and without a card show, "" where nothing is compared."""
+    if not effect.against:
+        return ""
+    low, high = (f"{100 * bound:+.0f}" for bound in effect.interval)
+    told = f"{100 * effect.difference:+.0f} points (95 % interval {low} to {high})"
+    if effect.expected is not None:
+        told += f", {100 * effect.expected:+.0f} in the light of the other cards"
+    return f"{told}; about {effect.needed:,} more sessions would tell" if effect.needed else told
+
+
+def tell_pooled(pooled: Pooled) -> str:
+    """Return what the cards prevent together, "" where nothing is compared."""
+    if not pooled.lessons:
+        return ""
+    value, low, high = (f"{100 * part:+.0f}" for part in (pooled.value, pooled.low, pooled.high))
+    cards = "1 card" if pooled.lessons == 1 else f"{pooled.lessons} cards"
+    return f"{value} points over {cards} (95 % interval {low} to {high})"
+
+
 def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
     """Return how many cards have each verdict, in the order of VERDICTS."""
     found = [effect.verdict for effect in effects]
@@ -351,30 +350,3 @@ def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
 
 def _percent(share: float) -> str:
     return ">99 %" if share > 0.995 else f"{share:.0%}".replace("%", " %")  # noqa: PLR2004
-
-
-PATTERNS = read_patterns("lesson_verdicts.txt")
-"""Mark → what is searched in each sentence, in lower case."""
-_NOT_SAID = "|".join(PATTERNS.pop("not said"))
-"""In a sentence that asks, supposes, quotes, denies, gives and takes, or tells of what has been
-fixed since, nothing was said."""
-_MAX_TEXT = 40_000
-_MAX_SENTENCE = 400
-
-
-def find_marks(answer: str) -> list[tuple[str, str]]:
-    """Return (what, mark) of each lesson that an answer judges, in order, each pair once.
-
-    ``what`` is the number that the lesson had in its block, or its id as it was written; the
-    mark is ``helpful`` or ``harmful``.
-    """
-    low = answer[:_MAX_TEXT].lower()
-    if "lesson" not in low and "교훈" not in low and ".md" not in low:
-        return []
-    marks: dict[tuple[str, str], None] = {}
-    for sentence in (one for one in split_sentences(low) if len(one) <= _MAX_SENTENCE):
-        for mark, patterns in PATTERNS.items():
-            for found in (each for one in patterns for each in re.finditer(one, sentence)):
-                if not re.search(_NOT_SAID, sentence.replace(found[0], " ", 1)):
-                    marks[found["number"] or found["name"], mark] = None
-    return list(marks)

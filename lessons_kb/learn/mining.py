@@ -15,18 +15,20 @@ from typing import Any, TypeVar
 
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.learn.failure_signs import one_line, shows
+from lessons_kb.learn.failure_signs import one_line
 from lessons_kb.learn.triggers import (
     AGREED,
     CAUSE,
     POINTS,
     REQUESTED,
+    RESOLVED,
     REVIEW,
     REVIEWED,
     SUGGESTED,
     Sighting,
 )
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.times import read_time
@@ -441,6 +443,8 @@ _MAX_QUOTE = 300
 _MAX_TITLE = 160
 _MAX_CODE = 20
 """Lines of a change."""
+_MAX_HUNK = 6
+"""Lines of code up to the one that a comment is about."""
 
 
 _Comment = tuple[Mapping[str, Any], str, str]
@@ -493,6 +497,14 @@ def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
                 first = first or (_text(comment.get("id")) if threaded else "")
     elif isinstance(data, dict):
         where = _text(data.get("pull_request_url")) or _text(data.get("url")) or where
+        if "isResolved" in data and isinstance(data.get("comments"), dict):
+            # A thread of GitHub's GraphQL: its place is its comments', which answer the first.
+            shared = {key: value for key, value in data.items() if key != "comments"}
+            nodes = [one for one in data["comments"].get("nodes") or () if isinstance(one, dict)]
+            for number, one in enumerate(nodes):
+                above: dict[str, Any] = {"in_reply_to_id": nodes[0].get("id")} if number else {}
+                yield from _walk({**shared, **one, **above}, where, depth + 1)
+            return
         if isinstance(data.get("body"), str) and not data.get("system"):
             merge = data.get("noteable_id")
             place = f"merge request {merge}" if merge else where
@@ -522,9 +534,10 @@ def _sighting(data: Mapping[str, Any], where: str, *, is_agreed: bool) -> Sighti
     if not any(signals.values()) and prose.rstrip().endswith("?"):
         return None
     signals[AGREED] = is_agreed
+    signals[RESOLVED] = bool(data.get("isResolved") or data.get("resolved"))
     diff = ""
+    hunk = (_text(data.get("diff_hunk")) or _text(data.get("diffHunk"))).splitlines()
     if suggestion:
-        hunk = _text(data.get("diff_hunk")).splitlines()
         first, last = (data.get(key) for key in ("start_line", "line"))
         # Lines of the hunk's end:
         count = max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1
@@ -540,6 +553,7 @@ def _sighting(data: Mapping[str, Any], where: str, *, is_agreed: bool) -> Sighti
         signals=(REVIEWED, *(signal for signal, given in signals.items() if given)),
         quote=one_line(prose, _MAX_QUOTE),
         paths=(path,) if path else (),
+        excerpt="\n".join(line[:_MAX_QUOTE] for line in hunk[1:][-_MAX_HUNK:]),
         diff=diff,
     )
 

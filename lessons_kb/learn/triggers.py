@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import pairwise
 from math import log
 
-from lessons_kb.data import read_patterns
 from lessons_kb.learn.failure_signs import (
     CHANGES,
     FEEDBACK,
@@ -28,12 +27,11 @@ from lessons_kb.learn.failure_signs import (
     find_test_command,
     one_line,
     rolls_back,
-    shows,
     shows_outcome,
 )
 from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
-from lessons_kb.text.sanitize import clean
+from lessons_kb.text.error_signature import find_errors, shows
 from lessons_kb.text.sentences import split_sentences
 
 _RARE = 0.0005
@@ -354,6 +352,7 @@ REVIEW = "review"
 """In place of the agent of a session: reviewers said it of a change."""
 REVIEWED, CAUSE, SUGGESTED = "review comment", "gives a cause", "suggests a change"
 REQUESTED, AGREED = "changes requested", "the author agreed"
+RESOLVED = "resolved"
 POINTS: Mapping[str, float] = {
     SAME_ERROR: 3.0,
     SAID_SO: 2.5,
@@ -366,6 +365,7 @@ POINTS: Mapping[str, float] = {
     CAUSE: 1.5,
     REVIEWED: 1.0,
     AGREED: 1.0,
+    RESOLVED: 1.0,
     REQUESTED: 1.0,
     SUGGESTED: 0.5,
 }
@@ -376,11 +376,6 @@ FEW_WORDS = 4
 MAX_SIGHTINGS = 200
 """Of one session."""
 MAX_UNSURE = 50
-_MAX_ERRORS = 12
-"""Signatures of one output."""
-_MAX_LINE = 300
-_SHORTEST, _SIGNATURE = 8, 100
-"""Characters of a signature: "error" alone tells nothing."""
 _PROMPT_CHARS = 4_000
 _MAX_DIFF = 3_000
 _MAX_TITLE = 160
@@ -392,18 +387,8 @@ _OUTPUT_CHARS = 8_000
 _COMMAND_CHARS = 2_000
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
-_HINTS = read_patterns("mining_signals.txt")["hint"]
-"""Without any of these a line is not looked at."""
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
-_VARIES = (
-    (r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))", ""),
-    (r"\d{4}[-/]\d\d[-/]\d\d[t ][\d:.,]+z?", ""),
-    (r"(?:[\w.~-]*[/\\])+([\w.-]+)", r"\1"),
-    (r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+", "0"),
-    (r"^[\W_0]+|[\s.:]+$", ""),
-    (r"\s+", " "),
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -594,7 +579,7 @@ class SessionReader:
 
     def _note_errors(self, text: str, command: str, at: float) -> list[str]:
         """Note the errors that a text names; return their signatures."""
-        found = _find_errors(text)
+        found = find_errors(text)
         for signature, line in found.items():
             error = self._errors.get(signature)
             if error is None:
@@ -667,27 +652,6 @@ def _find_said(section: str, sentences: Iterable[str]) -> str:
     """Return the first sentence that says what a section of the table tells, "" if none does."""
     found = (one for one in sentences if shows(section, one.lower()))
     return next((one for one in found if not shows("not said", one.lower())), "")
-
-
-def _find_errors(text: str) -> dict[str, str]:
-    """Return the lines of a text that name an error, by their signatures: the last few."""
-    found: dict[str, str] = {}
-    for line in text.splitlines() if _has_hint(text.lower()) else ():
-        if len(line) > _MAX_LINE or not _has_hint(line.lower()):
-            continue
-        row = line.strip() if line.isprintable() else clean(line).strip()
-        low = row.lower()
-        if shows("error", low) and not (shows("not said", low) or shows("shell noise", low)):
-            signature = low
-            for pattern, instead in _VARIES:
-                signature = re.sub(pattern, instead, signature)
-            if len(signature) >= _SHORTEST and not low.startswith("traceback"):
-                found.setdefault(signature[:_SIGNATURE], row)
-    return dict([*found.items()][-_MAX_ERRORS:])
-
-
-def _has_hint(low: str) -> bool:
-    return any(hint in low for hint in _HINTS)
 
 
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:

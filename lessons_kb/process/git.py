@@ -663,6 +663,16 @@ def _parse_commit(part: bytes, *, cut: bool = False) -> Commit:
     return Commit(id=name, at=float(at), date=date, message=decode(message), patch=patch)
 
 
+def find_change(cwd: str, line: str, path: str, *, since: str) -> str:
+    """Return the first commit after a time that put a line of a file away, "" where none did.
+
+    Raises GitError where there is no git, no repository or no commit.
+    """
+    options = (f"--since={since}", "--reverse", f"-S{line}", "--format=%H", "--no-show-signature")
+    found = Repository(cwd).ask("log", "--no-merges", *options, "--", f":(top,literal){path}")
+    return decode(found).partition("\n")[0]
+
+
 def read_commit(cwd: str, commit: str) -> str:
     """Return the patch of one commit as a unified diff. Raises GitError."""
     form = ("show", "--format=", "--no-show-signature", "--no-notes", "--patch", *FORM)

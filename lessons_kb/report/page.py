@@ -23,6 +23,8 @@ from lessons_kb.learn.lesson_effect import (
     never_used,
     noisy,
     tell_added,
+    tell_difference,
+    tell_pooled,
 )
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted
@@ -205,7 +207,7 @@ def build_page(
     def group(effects: Sequence[Effect]) -> dict[str, Any]:
         """Return the rows under one heading, all on the same axis, and how many are left out."""
         shown = effects[: max(rows, 1)]
-        highs = [rate.high for one in shown for rate in (one.before, one.after) if rate.of]
+        highs = [rate.high for one in shown for rate in (one.untold, one.told) if rate.of]
         top = min(math.ceil(10 * max(highs, default=1.0)) / 10, 1.0)
         return {
             "rows": [_row(effect, link(effect), top) for effect in shown],
@@ -262,9 +264,11 @@ def describe(overview: Overview, *, scope: str = "") -> str:
             f"{_share(overview.addressed, overview.checked)} were addressed."
         )
     if overview.recurrences:
-        return f"{said} A mistake came back {_times(overview.recurrences)}."
-    # Outside of a session nobody looks whether a mistake comes back.
-    return f"{said} No mistake came back." if overview.sessions else said
+        said += f" A mistake was left in spite of its lesson {_times(overview.recurrences)}."
+    elif overview.sessions:  # outside of a session nobody looks whether a mistake is made
+        said += " No mistake was seen left in spite of its lesson."
+    pooled = tell_pooled(overview.pooled)
+    return f"{said} Lessons prevent their mistakes by {pooled}." if pooled else said
 
 
 def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
@@ -282,12 +286,14 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     title = clean_line(card.title) or clean_line(card.id)
     if len(title) > _LONGEST:
         title = f"{title[: _LONGEST - 1].rstrip()}…"
-    rates = {"before": effect.before, "after": effect.after}
+    rates = {"before": effect.untold, "after": effect.told}
+    words = {"before": effect.against or "without", "after": "with it"}
     change = []
     for when, rate in rates.items() if any(rate.of for rate in rates.values()) else ():
         low, high = f"{100 * rate.low:.0f}", f"{100 * rate.high:.0f}"
         known = f"{rate.times:,} of {rate.of:,} ({low}–{high}{PERCENT})"
-        change.append(f"{when} {known if rate.of else 'not known'}")
+        change.append(f"{words[when]} {known if rate.of else 'not known'}")
+    change += filter(None, [tell_difference(effect)])
     chance = round(100 * effect.prevents)
     prevents = f"{_EXTREMES.get(chance, str(chance))}{PERCENT}"
     marks = ((effect.helpful, "helpful"), (effect.harmful, "harmful"))
@@ -310,8 +316,10 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
 
 
 def _place_whisker(rate: Rate, top: float) -> list[float]:
-    """Return low, mean and high on an axis from 0 to ``top``; [] where nothing was counted."""
-    return [_bound(v / top) for v in (rate.low, rate.mean, rate.high)] if rate.of else []
+    """Return low, share and high on an axis from 0 to ``top``; [] where nothing was counted."""
+    if not rate.of:
+        return []
+    return [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
 
 
 @lru_cache(maxsize=1)
@@ -350,7 +358,7 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
         ("Sessions", f"{overview.sessions:,}", "with hooks"),
         ("Injected", f"{overview.injections:,}", tokens),
         ("Items addressed", _share(overview.addressed, overview.checked) or "–", checked),
-        ("Came back", f"{overview.recurrences:,}", "mistakes seen despite their card"),
+        ("Left", f"{overview.recurrences:,}", "mistakes made despite their card"),
     )
     return [{"name": name, "value": value, "note": note} for name, value, note in tiles]
 
@@ -365,8 +373,8 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
             weeks,
             [period.recurrences for period in periods],
             name="recurrences",
-            title="Mistakes that came back",
-            summary="per week, after their card was injected",
+            title="Mistakes left",
+            summary="per week, in sessions that had their card",
             tone="bad",
         ),
         draw_amounts(

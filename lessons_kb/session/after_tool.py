@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detection import Detected, find_in_files
+from lessons_kb.brain.detection import Detected, find_detected, find_in_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
-from lessons_kb.learn.lesson_effect import RECURRED
 from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
+    find_for_error,
     find_opened,
-    find_sure,
     give,
+    is_kept_back,
     note_opened,
     read_limits,
     tell_after,
@@ -36,6 +36,7 @@ def answer(hook: Hook) -> Answer:
         return NOTHING  # it was never made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
+    hook.occasion = "command" if ended.outcome in DONE else "error"
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     calls = parse_call(ended, arguments, cwd=event.cwd)
     wrote = _find_written(hook, calls)
@@ -55,11 +56,11 @@ def answer(hook: Hook) -> Answer:
         if limits and (new := state.note_late(event.id, late)):
             block, given = give(hook, limits, new)
             state.note_given(given)
+            state.late += len(given)
             texts.append((BLOCK, block.text))
         context = state.deliver(texts, hook.can)
         named = tuple(state.named) if hook.can.lines else ()
         state.named = [] if named else state.named
-    _note_recurrences(hook, made)
     lines = tuple(
         _TOLD_LINE if signal.level == "escalate" else signal.user_line
         for signal in signals
@@ -90,7 +91,8 @@ def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     """Return the mistakes that stand in the files of a command, and did not before it ran."""
     written = [path for one in calls if one.kind == "edit" and not one.tool for path in one.targets]
     held = {mark for call, mark in hook.state.holding if call == hook.event.call} if written else ()
-    return find_in_files(hook.brain, written, hook.scope, without=held) if held else []
+    found = find_in_files(hook.brain, written, hook.scope, without=held) if held else []
+    return [one for one in found if not is_kept_back(hook, one.layer, one.card)]
 
 
 def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
@@ -102,7 +104,11 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
-    return find_sure(hook.brain, error_excerpt(ended.output), hook.state)
+    found = find_detected(hook.brain, (), failures=[ended.output])
+    known = [one for one in found if not is_kept_back(hook, one.layer, one.card)]
+    if known and hook.brain.layers[0].settings.hooks.during_turn:
+        return [(known[0].layer, known[0].card)]
+    return find_for_error(hook, hook.brain, error_excerpt(ended.output))
 
 
 def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:
@@ -126,12 +132,3 @@ def _take_made(
             text = tell_after(one, hook.event.directory)
             state.expect(call, one.layer.alias, one.card.id, text)
     return state.take_matched(call, made=done) if state.matched else []
-
-
-def _note_recurrences(hook: Hook, made: Sequence[Sequence[str]]) -> None:
-    """Count what was found in a change that went in: it is known, not guessed."""
-    for layer in hook.brain.layers if made else ():
-        for _call, alias, card, _text in made:
-            if alias == layer.alias:
-                outcomes = layer.hook_journal.outcomes
-                outcomes.note(hook.event.session, card, RECURRED, at=hook.now)

@@ -16,7 +16,6 @@ import os
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.process.programs import start_drafts
-from lessons_kb.session.outcomes import note_return
 from lessons_kb.session.state import Hook, lend_memory
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.user_state import log_trouble
@@ -44,9 +43,6 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
                 os.unlink(mark)
             made = drafts.collect(session)
-            for draft in made:
-                if draft.card:
-                    note_return(layer, session, draft.card, at=draft.at)
             if fresh := sum(draft.id not in known for draft in made):
                 with lend_memory(layer.hook_journal, session) as state:
                     state.drafted += fresh

@@ -52,6 +52,7 @@ def answer(hook: Hook) -> Answer:
         counter=can.count_tokens,
         fresh=False,
         remember=False,
+        noted=True,
         served=asking.collect if asking is not None else None,
         place=lambda hit: find_file(hook, brain, hit),
         titled=hook.state.whole,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.ledger import settle
 from lessons_kb.brain.post_check import (
     check_answer,
     count_items,
@@ -16,9 +18,8 @@ from lessons_kb.brain.post_check import (
     note_checked,
 )
 from lessons_kb.brain.shared_server import read_card
-from lessons_kb.model import CONTRADICTED, Card
+from lessons_kb.model import CONTRADICTED, DENIED, Card
 from lessons_kb.session.drafting import start_drafting
-from lessons_kb.session.outcomes import find_ranked, note_effects
 from lessons_kb.session.record_event import find_answer, read_missed, see
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
 from lessons_kb.store.journal import prepare
@@ -54,7 +55,8 @@ def _check(hook: Hook) -> Answer:
         # Lessons that still wait for an event were never before the model.
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards = [] if waits else state.cards
-    note_effects(hook, after=state.after)
+    look = "" if event.posted else hook.scope
+    settle(brain, journal, event.session, folder=look)
     said = Answer(lines=lines) if lines else NOTHING
     if not cards or not event.text:
         return said
@@ -65,7 +67,7 @@ def _check(hook: Hook) -> Answer:
         given += ((layer, card) for card in find_cards(layer, ids))
     given += [(brain.layers[0], read_card(one)) for one in served]  # whose journal remembers them
     settings = brain.layers[0].settings
-    ranked = find_ranked(brain.layers, event.context) if settings.check.closings else {}
+    ranked = find_ranked(brain.layers, event.context) if settings.hooks.close else {}
     numbered = {
         rank: card.id
         for rank, found in ranked.items()
@@ -88,4 +90,20 @@ def _check(hook: Hook) -> Answer:
         # The turn goes on, and the user is asked: only what is wrong by now is worth a line.
         wrong = tuple(item for item in check.items if item.state == CONTRADICTED)
         check = replace(check, items=wrong)
-    return replace(said, check=check, language=settings.language) if check.unaddressed else said
+    # Where nothing is known there is nothing to say.
+    known = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
+    return replace(said, check=check, language=settings.language) if known else said
+
+
+def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[Layer, str]]]:
+    """Return the lessons by their number in the blocks of the latest turn that had any.
+
+    Each brain counts turns from when it was first asked: how many came since is comparable.
+    """
+    rows = [(x, *row) for x in layers for row in x.hook_journal.injections.ranked(session)]
+    latest = min((since for _layer, since, _rank, _card in rows), default=0)
+    ranked: dict[int, list[tuple[Layer, str]]] = {}
+    for layer, since, rank, card in rows:
+        if since == latest:
+            ranked.setdefault(rank, []).append((layer, card))
+    return ranked

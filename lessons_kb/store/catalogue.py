@@ -401,7 +401,8 @@ def card_from_json(path: str, text: str) -> Card:
 
 
 def _pattern_from(data: dict[str, Any]) -> Pattern:
-    return Pattern(**{**data, "files": tuple(data["files"])})
+    lists = {name: tuple(data[name]) for name in ("files", "bad", "good")}
+    return Pattern(**{**data, **lists, "relations": tuple(map(tuple, data["relations"]))})
 
 
 _EMPTY: Mapping[str, Any] = {

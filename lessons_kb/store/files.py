@@ -555,6 +555,7 @@ def write_export(path: str, lines: Iterable[str]) -> None:
     """Write lines to a file in one step: it holds all of them, or what it held before."""
     full = os.path.realpath(path)
     with storage_errors(path):
+        os.makedirs(os.path.dirname(full), exist_ok=True)
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
         there = os.path.lexists(full)
         if there and not os.path.isfile(full):

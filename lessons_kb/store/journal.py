@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
-from lessons_kb.model import Event, as_data
+from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure
 from lessons_kb.store.user_state import make_private, state_dir
@@ -223,16 +223,6 @@ class Outcomes:
         sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
         return self._db.value(sql, (session, card, what)) is not None
 
-    def take_back(self, card: str, what: str, *, at: float) -> bool:
-        """Uncount what ``note`` counted at that very moment; False when it counted nothing then."""
-        with self._db.transaction():
-            gone = self._db.change(
-                "DELETE FROM outcomes WHERE card = ? AND what = ? AND at = ?", (card, what, at)
-            )
-            if gone:
-                self.count(card, what, at=at, times=-gone)
-        return bool(gone)
-
     def given(self, session: str) -> dict[str, float]:
         """Return the cards that a session was given → when first, in whole seconds."""
         rows = self._db.run(
@@ -315,6 +305,60 @@ class Outcomes:
                 self._db.run(
                     "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?)", (card, what, day, times)
                 )
+
+
+_OCCASION = [one.name for one in fields(Occasion)]
+_SAME_SESSION = "(session = ?1 OR (session > ?1 || '/' AND session < ?1 || '0'))"
+"""A session and its subagents."""
+
+
+class Ledger:
+    """The table of occasions: what became of each session that a lesson was due for.
+
+    A session counts once for a card, so that sessions can be compared. Rows outlive the events.
+    """
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def note(self, **one: Any) -> None:
+        """Note an occasion by its fields; of a session and a card the first one counts."""
+        row = [getattr(Occasion(**one), name) for name in _OCCASION]
+        self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
+
+    def settle(self, one: Occasion, outcome: str, fact: str) -> None:
+        """Note what became of an occasion."""
+        self._db.run(
+            "UPDATE ledger SET outcome = ?, fact = ? WHERE session = ? AND card = ?",
+            (outcome, fact, one.session, one.card),
+        )
+
+    def find(
+        self, *, session: str | None = None, cards: Iterable[str] | None = None
+    ) -> list[Occasion]:
+        """Return the occasions of a session and its subagents, of some cards, or all, by time."""
+        where, values = ("true", []) if session is None else (_SAME_SESSION, [session])
+        if cards is not None:
+            where, values = "card IN (SELECT value FROM json_each(?))", [json.dumps([*cards])]
+        rows = self._db.run(
+            f"SELECT {', '.join(_OCCASION[:5])},"  # noqa: S608 names of our own
+            f" CASE WHEN bumped THEN '{CAME_BACK}' ELSE outcome END,"
+            " CASE WHEN bumped THEN 'bump' ELSE fact END"
+            f" FROM ledger WHERE {where} ORDER BY at, session",
+            values,
+        )
+        return [Occasion(**dict(zip(_OCCASION, row, strict=True))) for row in rows]
+
+    def bump(self, session: str, card: str, *, at: float) -> None:
+        """Note that the mistake came back in a session in spite of what it was told."""
+        self._db.run(
+            f"UPDATE ledger SET bumped = ?2 WHERE {_SAME_SESSION} AND card = ?3 AND NOT bumped",  # noqa: S608
+            (session, at, card),
+        )
+
+    def take_back(self, card: str, *, at: float) -> None:
+        """Forget what ``bump`` noted at that very moment."""
+        self._db.run("UPDATE ledger SET bumped = 0 WHERE card = ? AND bumped = ?", (card, at))
 
 
 _FOLDER = "runs"
@@ -473,6 +517,18 @@ _MIGRATIONS = (
       GROUP BY day
     """,
     "ALTER TABLE injections ADD COLUMN source TEXT NOT NULL DEFAULT 'given'",
+    """
+    CREATE TABLE ledger (
+      session TEXT NOT NULL, card TEXT NOT NULL, at REAL NOT NULL, occasion TEXT NOT NULL,
+      told TEXT NOT NULL, outcome TEXT NOT NULL, fact TEXT NOT NULL, bumped REAL NOT NULL DEFAULT 0,
+      PRIMARY KEY (session, card)
+    ) WITHOUT ROWID;
+    CREATE INDEX ledger_by_card ON ledger (card);
+    INSERT INTO ledger SELECT session, card, min(at), 'prompt', 'block', 'unknown', '', 0
+      FROM injections WHERE session != '' GROUP BY session, card;
+    DELETE FROM counts WHERE what IN ('recurred', 'before', 'before recurred');
+    DELETE FROM outcomes WHERE what = 'recurred'
+    """,
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 
@@ -612,6 +668,7 @@ class Journal(Database):
         self.runs = Runs(self, self.events)
         self.injections = Injections(self)
         self.outcomes = Outcomes(self)
+        self.ledger = Ledger(self)
         self.upkeep = Upkeep(self)
         self._pruned = False
 
@@ -632,6 +689,7 @@ class Journal(Database):
         with self.transaction():
             self.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
             self.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
+            self.run("UPDATE OR REPLACE ledger SET card = ? WHERE card = ?", (new, old))
             rows = self.run("SELECT what, day, times FROM counts WHERE card = ?", (old,))
             for what, day, times in rows:
                 self.run(_COUNT, (new, what, day, times))
@@ -686,13 +744,16 @@ class Journal(Database):
         session: str,
         *,
         turn: int,
-        at: int,
+        at: float,
         cards: Sequence[tuple[str, str, int]],
         ranks: Sequence[int] = (),
         source: str = GIVEN,
+        told: str = BLOCK_TOLD,
+        occasion: str = "prompt",
     ) -> None:
         """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
 
+        The ledger notes what the session was ``told`` at which ``occasion``.
         ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
         Counted by day: injections, tokens, and the sessions that a card is new to.
         """
@@ -707,11 +768,15 @@ class Journal(Database):
             for rank, (card, digest, tokens) in zip(
                 ranks or range(1, len(cards) + 1), cards, strict=True
             ):
-                injected.append((session, turn, at, card, digest, rank, tokens, source))
+                injected.append((session, turn, int(at), card, digest, rank, tokens, source))
+                if not session:  # somebody looks what would be given
+                    continue
+                due = {"session": session, "card": card, "at": at}
+                self.ledger.note(**due, occasion=occasion, told=told)
                 counted.append((card, INJECTED, day, 1))
                 if tokens:
                     counted.append((card, TOKENS, day, tokens))
-                if session and card not in known:
+                if card not in known:
                     known.add(card)
                     counted.append((card, SESSIONS, day, 1))
             self.run_each(
@@ -811,7 +876,7 @@ _AGEING = {
 _RECALLED = (
     *(
         f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
-        for table in _AGEING
+        for table in (*_AGEING, "ledger")
     ),
     "INSERT INTO counts SELECT * FROM kept.counts",
 )

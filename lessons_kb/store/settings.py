@@ -114,7 +114,14 @@ DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 _MAX_KEY_BYTES = 10_000
 SERVER = "server"
 """Name of the table that `install --server` writes."""
-Section = TypeVar("Section", "JudgeSettings", "WriterSettings", "ClusterSettings", "ServerSettings")
+Section = TypeVar(
+    "Section",
+    "JudgeSettings",
+    "WriterSettings",
+    "ClusterSettings",
+    "ServerSettings",
+    "WithholdSettings",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,6 +178,21 @@ class ServerSettings:
     """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WithholdSettings:
+    """``[effect]`` of the user's settings: lessons kept back to see what becomes without them."""
+
+    withhold: float = 0.0
+    """Share of sessions that each lesson is withheld from."""
+    withhold_high: bool = False
+    """Cards of high severity and those with a gate, too."""
+
+
+def read_withhold_settings() -> WithholdSettings:
+    """Return what the user has withheld, nothing without a file; ConfigError if not usable."""
+    return _read_section(WithholdSettings, "effect")
+
+
 def read_user_settings() -> JudgeSettings:
     """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
     return _read_section(JudgeSettings, "check")
@@ -211,8 +233,9 @@ def _read_section(kind: type[Section], name: str) -> Section:
     values = dict(table)
     for key, value in table.items():
         if isinstance(defaults[key], float):
-            limit = f"more than 0 and at most {_MAX_SECONDS:.0f}"
-            fits, expected = type(value) in (int, float) and 0 < value <= _MAX_SECONDS, limit
+            most, zero = (1.0, True) if key == "withhold" else (_MAX_SECONDS, False)
+            fits = type(value) in (int, float) and (0 < value <= most or (zero and value == 0))
+            expected = f"from 0 to {most:.0f}" if zero else f"more than 0 and at most {most:.0f}"
         elif isinstance(defaults[key], tuple):
             fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
             expected = "a list of folders"

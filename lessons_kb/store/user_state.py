@@ -533,6 +533,21 @@ def write_private(path: str, data: bytes) -> None:
         sync_folder(folder)
 
 
+_KEY_NAME, _KEY_BYTES = "withhold.key", 32
+
+
+def withhold_key() -> bytes:
+    """Return this user's secret that decides what is withheld, made by the first who asks.
+
+    Raises StorageError or OSError where it can be neither read nor kept.
+    """
+    path = os.path.join(state_home(), _KEY_NAME)
+    if not os.path.exists(path):
+        make_private(state_home())
+        write_private(path, os.urandom(_KEY_BYTES))
+    return read_private(path, limit=_KEY_BYTES)
+
+
 def find_open_folders(root: str | None = None) -> list[str]:
     """List our state folders (and those of one brain) that other users may enter or read."""
     if not hasattr(os, "geteuid"):

@@ -35,9 +35,9 @@ _MAX_BYTES = 100_000
 BROKEN = "broken"
 """What a file is that cannot be used until it is fixed."""
 _RANKS: Mapping[str, int] = {BROKEN: 0, "active": 1, "ignored": 2, "archived": 3}
-_EFFECTS = ("harms", "no effect", "too early", "never used", "", "helps")
+_EFFECTS = ("harms", "no effect", "too early", "no facts yet", "never used", "", "helps")
 """Verdicts in the order in which they call for a look."""
-_SHORT = {"never used": "unused"}
+_SHORT = {"never used": "unused", "no facts yet": "no facts"}
 
 
 class Column(NamedTuple):
@@ -167,7 +167,7 @@ def _describe_effect(effect: Effect) -> list[str]:
     line = f"{effect.verdict}: injected {effect.injections}×"
     if effect.checked:
         line += f", {effect.addressed} of {effect.checked} items addressed"
-    line += f", seen again {effect.recurrences}×"
+    line += f", left in {effect.told.times} of {effect.told.of} sessions" if effect.told.of else ""
     if effect.helpful or effect.harmful:
         line += f", marked helpful {effect.helpful}×, harmful {effect.harmful}×"
     proposed = [f"proposed: {effect.proposal}; {effect.reason}"] if effect.proposal else []

@@ -145,12 +145,16 @@ def test_a_change_that_failed_is_not_told_again(claude):
 
 
 @pytest.mark.slow
-def test_what_went_in_counts_as_a_recurrence(claude, project):
+def test_what_went_in_and_stays_counts_as_left(claude, project):
+    path = project / "src" / "run.py"
     with Brain.open(project, directory=project) as opened:
         edit(claude)
-        assert opened.stats.effect("shell").recurrences == 0
+        claude.stop("Not yet.")
+        assert opened.stats.effect("shell").outcomes == {"unknown": 1}
+        path.write_text(path.read_text().replace("    pass", f"    {LINE}"))
         edited(claude)
-        assert opened.stats.effect("shell").recurrences == 1
+        claude.stop("Done.")
+        assert opened.stats.effect("shell").outcomes == {"left": 1}
 
 
 def test_a_gate_asks_before_a_command_once(claude):
@@ -251,9 +255,9 @@ def test_what_a_command_writes_is_seen_once_it_has_run(project, claude, agent, c
     said = claude.run(command, when="Post", tool_response=response).context
     assert NAMED in before + said
     assert "The change went in with src/run.py:" in said
-    with Brain.open(project, directory=project) as brain:
-        assert brain.stats.effect("shell").recurrences == 1
     claude.stop("I have changed src/run.py.")
+    with Brain.open(project, directory=project) as brain:
+        assert brain.stats.effect("shell").outcomes == {"left": 1}
     assert states(project)["Pass a list of arguments"] == "contradicted"
 
 
@@ -285,3 +289,35 @@ def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, session,
     change_in_opencode(opencode, "Post", output="Edit applied.", metadata={"diff": diff})
     opencode.stop("I have changed src/run.py.")
     assert states(project)["Pass a list of arguments"] == "contradicted"
+
+
+KNOWN_ERROR = """
+---
+type: lesson
+title: Prices of a basket were read before they were loaded
+detect:
+  - error: "KeyError: 'apple' @ cart.py"
+---
+
+## Prevention Checklist
+
+- Load the price list first
+""".lstrip()
+FAILED = """\
+Exit code 1
+Traceback (most recent call last):
+  File "/home/ann/shop/{file}", line 12, in total
+    return table[name]
+KeyError: 'apple'
+"""
+
+
+@pytest.mark.parametrize(("file", "comes"), [("cart.py", True), ("stock.py", False)])
+def test_an_error_that_comes_back_brings_its_card_in_other_words(claude, project, file, comes):
+    (project / "lessons" / "prices.md").write_text(KNOWN_ERROR)
+    with Brain.open(project, directory=project) as opened:
+        opened.refresh()
+    claude.prompt("make the totals of an order exact")
+    assert claude.run("python main.py") == {}
+    said = claude.run("python main.py", when="Failed", error=FAILED.format(file=file)).context
+    assert ("Load the price list first" in said) is comes

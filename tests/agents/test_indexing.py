@@ -14,7 +14,7 @@ from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.process import programs as detached
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import cache_dir
-from tests.kit import trust_brain
+from tests.kit import trust_brain, write
 
 PROMPT = "Add a telegram command that restarts the service"
 
@@ -47,7 +47,7 @@ def starts(monkeypatch):
 def fill(project, count):
     for number in range(count):
         text = f"# Note {number}\n\nSomething else entirely.\n"
-        (project / "playbooks" / f"{number}.md").write_text(text)
+        write(project, f"playbooks/{number}.md", text)
 
 
 @pytest.mark.slow

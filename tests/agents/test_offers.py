@@ -91,7 +91,7 @@ def test_an_offered_card_that_is_opened_counts_as_given(project, claude, counts)
     claude.call("Post", "Read", path, tool_response={"type": "text"})
     assert counts("offer taken") == counts("injected") == 1
     claude.edit("a.py", when="Post")
-    said = claude.stop("I dropped it at once.")
+    said = claude.stop("I dropped it at once. I did not drop the column one release later.")
     assert ITEM in said["systemMessage"]
 
 
@@ -120,9 +120,7 @@ def test_why_and_preflight_name_offers(project, lessons, monkeypatch):
     Claude(project).prompt(PROMPT)
     told = lessons("why").out
     assert "Offered by title:\n  ? lessons/drop-column.md, confidence 0.34\n" in told
-    said = lessons("preflight", PROMPT, "--explain")
-    assert LINE in said.out
-    assert "offered: only common words matched" in said.err
+    assert LINE in lessons("preflight", PROMPT).out
 
 
 def test_a_card_that_is_still_the_template_is_not_offered(project, claude, lessons, monkeypatch):

@@ -283,7 +283,9 @@ def test_a_card_that_is_gone_is_not_said_to_be_active(brain, write, monkeypatch)
     cards = brain.cards
     layer, card = cards.find("queue")
     path.unlink()
-    monkeypatch.setattr(type(cards), "find", lambda *_: (layer, card))  # an index that lags behind
+    monkeypatch.setattr(
+        type(cards), "find", lambda *_, **__: (layer, card)
+    )  # an index that lags behind
     with pytest.raises(CardNotFound, match="no card named 'queue'"):
         cards.restore("queue")
 

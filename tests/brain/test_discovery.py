@@ -95,7 +95,7 @@ def test_init_is_no_trust_in_what_another_has_made(repo):
 
 def test_init_makes_a_brain_once(tmp_path):
     root, made = make_brain(str(tmp_path / "new"))
-    assert made == ["lessons/", "playbooks/", "qa-findings/", "lessons.toml", ".lessons/"]
+    assert made == ["lessons/", "lessons.toml", ".lessons/"]
     assert (tmp_path / "new/.lessons/.gitignore").read_text() == "*\n"
     (tmp_path / "new/lessons.toml").write_text("# mine\n")
     assert make_brain(str(tmp_path / "new")) == (root, [])

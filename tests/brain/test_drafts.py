@@ -222,7 +222,7 @@ def test_two_fixes_of_one_mistake_agree_on_how_it_looks(brain, project, break_an
             card = brain.drafts.accept(complete(draft)).id if accepted else ""
     assert (draft.card, draft.seen) == (card, 1 if accepted else 2)
     assert [one.text for one in brain.drafts.find_agreed(draft)] == [
-        "subprocess.run($$$, shell=True)"
+        "subprocess.run($$$, shell=True, $$$)"
     ]
 
 

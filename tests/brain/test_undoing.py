@@ -131,7 +131,7 @@ def test_an_undone_bump_takes_its_recurrence_back_but_none_that_was_known_before
 
     def recurs(act):
         act()
-        return brain.stats.effect(NAME).recurrences
+        return brain.stats.effect(NAME).outcomes.get("came back", 0)
 
     assert recurs(lambda: undoing.bump(NAME)) == 1
     assert recurs(undoing.undo) == 0

@@ -51,18 +51,19 @@ def test_a_header_that_is_not_yaml_elsewhere_keeps_its_patterns():
     assert document.card.symptoms == ("`x` fails",)
 
 
-LIST = "write each pattern as `- regex: '…'`, `- ast: '…'` or `- command: '…'`"
+LIST = "write each pattern as `- regex: '…'`, `- ast: '…'`, `- command: '…'` or `- error: '…'`"
 QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 
 
 @pytest.mark.parametrize(("written", "why", "fix"), [
     ("detect: x", "not a pattern", LIST),
     ("detect: [a]", "not a pattern", LIST),
-    ("detect:\n- files: x", "none of regex, ast and command in one pattern", LIST),
+    ("detect:\n- files: x", "none of regex, ast, command and error in one pattern", LIST),
     ("detect:\n- regex: x\n  ast: foo", "regex and ast in one pattern", LIST),
     ("detect:\n- regexp: x", "unknown key regexp", "did you mean regex?"),
     ("detect:\n- pattern: x", "unknown key pattern",
-     "known are regex, ast, command, files, language, unless"),
+     ("known are regex, ast, command, error, files, language, unless, inside, has, follows, "
+      "not-inside, not-has, not-follows, bad, good")),
     ("detect:\n- regex: [x]", "regex is not one text", "put the text in single quotes"),
     ("detect:\n- regex:", "regex is not one text", "put the text in single quotes"),
     ('detect:\n- regex: "\\bfoo"', "regex contains a control character", QUOTES),
@@ -83,7 +84,12 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
      "name at least one function or keyword"),
     ("detect:\n- ast: foo\n  language: klingon", "unknown language klingon",
      "write one that ast-grep knows, such as python, typescript or go"),
-    ("detect:\n- command: rm\n  files: x", "files has no meaning for a command", "remove it"),
+    ("detect:\n- command: rm\n  files: x", "files has no meaning for command patterns", "remove it"),
+    ("detect:\n- regex: foo\n  not-has: x", "not-has is for ast patterns only",
+     "remove it, or use files"),
+    ("detect:\n- ast: foo\n  not-has: []", "not-has is not a text or a list of texts",
+     "put it in single quotes"),
+    ("detect:\n- error: '...'", "error names no error", "copy the line of the output that does"),
     ("detect:\n- regex: foo\n  language: go", "language is for ast patterns only",
      "remove it, or use files"),
     ("detect:\n- regex: foo\n  files: 'a/[z-a]'", "'a/[z-a]' is not a gitignore glob",
@@ -185,3 +191,17 @@ TWO_BAD = f"## Bad\n\n{fence('os.system(cmd)')}\n{fence(BAD)}"
 ])  # fmt: skip
 def test_a_pattern_is_tried_on_the_cards_own_examples(body, detect, message):
     assert advice(detect, body) == ([(3, f"detect: {message}")] if message else [])
+
+
+def test_relations_and_examples_are_texts_or_lists():
+    document = parse(
+        "type: lesson\ndetect:\n- ast: open($$$)\n  language: python\n  not-has: encoding\n"
+        "  not-inside: [await $X, 'with $X: $$$']\n  bad: open(p)\n"
+        "  good: |-\n    open(\n        p, encoding=e)\n"
+    )
+    assert document.findings == ()
+    (pattern,) = document.card.detect
+    assert pattern.relations == (
+        ("not-inside", "await $X"), ("not-inside", "with $X: $$$"), ("not-has", "encoding"),
+    )  # fmt: skip
+    assert (pattern.bad, pattern.good) == (("open(p)",), ("open(\n    p, encoding=e)",))

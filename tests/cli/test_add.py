@@ -182,3 +182,22 @@ def test_a_card_that_says_the_same_in_other_words_is_named(lessons, brain):
     assert second.code == 2
     assert "lessons/pictures-without-a-size-move-the-text.md is similar" in second.err
     assert "or write a second card" in second.err
+
+
+def test_a_terminal_is_asked_for_what_is_missing(terminal, brain):
+    asked = terminal("add", "Rotated the signing key of the app", "--symptom", "logins fail")
+    asked.wait("--why:")
+    asked.type("The old app holds the public key and nobody ships it a new one\n")
+    asked.wait("--do (empty: no more):")
+    asked.type("Ship both public keys before the rotation\n\n")
+    asked.wait("--symptom (empty: no more):")
+    asked.type("phones are logged out over night\n\n")
+    assert "rotated-the-signing-key-of-the-app.md" in asked.end()
+    card = brain / "lessons" / "rotated-the-signing-key-of-the-app.md"
+    assert "- [ ] Ship both public keys before the rotation" in card.read_text()
+
+
+def test_an_editor_that_changes_nothing_leaves_no_card(terminal, brain):
+    done = terminal("create", "Deployed on a Friday", EDITOR="true", VISUAL="true")
+    assert "no card was written" in done.end()
+    assert not (brain / "lessons" / "deployed-on-a-friday.md").exists()

@@ -15,7 +15,7 @@ def test_the_last_prompt_counts_even_if_it_was_given_nothing(lessons, brain):
     lessons("preflight", PROMPT)
     assert lessons("check", "nothing done").out.startswith("⚠")
     assert lessons("preflight", OTHER).out == ""
-    done = lessons("check", "nothing done", "--fail-on-unaddressed")
+    done = lessons("check", "nothing done", "--fail-on", "denied,contradicted,open")
     assert (done.code, done.out) == (0, "No checklist items to check.\n")
     assert done.err == (
         "lessons: no lesson to check: none was injected for the last prompt; use --card ID\n"
@@ -220,7 +220,7 @@ def test_a_brain_is_neither_query_nor_evidence_of_a_diff(lessons, project, name,
         git(project, "commit", "-q", "-m", "quote")
         revision = "--diff=HEAD~1"
     assert lessons("preflight", revision).out == ""
-    done = lessons("check", revision, "--card", "own", "--fail-on-unaddressed")
+    done = lessons("check", revision, "--card", "own", "--fail-on", "denied,contradicted,open")
     assert done.code == 1
     assert "Cover the rejection with a test" in done.out
 
@@ -237,21 +237,12 @@ def test_a_fix_beside_its_card_is_evidence(lessons, project):
         "def test_rejection_covers_unknown_chats():\n    assert reject(stranger)\n",
         encoding="utf-8",
     )
-    done = lessons("check", "--diff", "--card", "own", "--fail-on-unaddressed")
+    done = lessons("check", "--diff", "--card", "own", "--fail-on", "denied,contradicted,open")
     assert done.code == 0, done.out
 
 
-def test_a_check_outside_of_sessions_counts(lessons, brain, monkeypatch):
-    def checked():
-        found = json.loads(lessons("stats", "telegram", "--json").out)
-        return found["addressed"], found["checked"]
-
-    answer = "The handler rejects every chat id that is not on the allowlist."
-    assert checked() == (0, 0)
-    lessons("check", "--card", "telegram", answer)
-    assert checked() == (1, 2)
-    assert "addressed  1 of 2 items" in lessons("stats", "telegram").out
-    lessons("check", "--card", "telegram", "--session", "s", answer)
-    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "t")
-    lessons("check", "--card", "telegram", answer)
-    assert checked() == (1, 2)  # those are counted when their turns end
+def test_what_somebody_tries_on_the_command_line_is_no_evidence(lessons, brain):
+    lessons("preflight", "Add a Telegram command that runs a shell script")
+    lessons("check", "The handler rejects every chat id that is not on the allowlist.")
+    found = json.loads(lessons("stats", "telegram", "--json").out)
+    assert (found["injections"], found["addressed"], found["checked"]) == (0, 0, 0)

@@ -4,24 +4,29 @@ import datetime as dt
 import json
 import pathlib
 import re
+from dataclasses import replace
 
 import pytest
 
 from lessons_kb import Brain
-from tests.kit import trust_brain, write
+from lessons_kb.model import as_data
+from tests.kit import occasions, trust_brain, write
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "cli"
+OCCASIONS = {
+    "lessons/helps.md": {"block": (1, 30), "withheld": (9, 14)},
+    "lessons/returns.md": {"block": (7, 12)},
+}
 START = dt.datetime(2026, 9, 7, 12)
 CARDS = {
     "lessons/helps.md": {
         "injected": 40,
         "sessions": 30,
-        "recurred": 1,
         "addressed": 50,
         "tokens": 4400,
     },
     "lessons/harms.md": {"injected": 20, "sessions": 20, "harmful": 3, "unaddressed": 12},
-    "lessons/returns.md": {"injected": 12, "sessions": 12, "recurred": 7, "addressed": 9},
+    "lessons/returns.md": {"injected": 12, "sessions": 12, "addressed": 9},
     "lessons/unread.md": {"injected": 9, "sessions": 9, "unaddressed": 27},
 }
 
@@ -54,10 +59,11 @@ def shop(tmp_path, monkeypatch):
                     part = times // 3 + (times % 3 if week == 2 else 0)
                     if part:
                         brain.journal.count(name, what, at=at, times=part)
-        before = {"before": 14, "before recurred": 9}
-        outcomes = brain.layers[0].journal.outcomes
-        outcomes.keep("lessons/helps.md", "2026-09-07", before)
-        outcomes.keep("", "2026-09-07", {"sessions": 62})
+        journal = brain.layers[0].journal
+        journal.outcomes.keep("", "2026-09-07", {"sessions": 62})
+        for card, arms in OCCASIONS.items():
+            for one in occasions(card, **arms):
+                journal.ledger.note(**as_data(replace(one, at=START.timestamp() + one.at * 43_200)))
     return root
 
 
@@ -86,15 +92,15 @@ def test_json_holds_everything(shop, lessons):
     assert (data["cards"], data["notes"], data["injections"]) == (5, 1, 81)
     assert data["verdicts"]["harms"] == 1
     assert [effect["verdict"] for effect in data["effects"]] == [
-        *("helps", "harms", "no effect", "too early", "never used")
+        *("helps", "harms", "too early", "no facts yet", "never used")
     ]
     card = json.loads(lessons("--json", "stats", "helps").out)
-    assert card["before"]["times"] == 9
+    assert (card["untold"]["times"], card["against"]) == (9, "withheld")
     assert {"day": "2026-09-07", "what": "injected", "times": 13} in card["history"]
 
 
 def test_stages_and_projects_narrow_it(shop, lessons):
-    assert lessons("stats", "--stage", "DEV").out.startswith("cards      5 lessons")
+    assert lessons("stats", "--stage", "DEV").out.startswith("cards       5 lessons")
     none = lessons("stats", "--stage", "TEST")
     assert (none.code, none.out, none.err) == (0, "", "lessons: no cards match; remove a filter\n")
     assert (

@@ -69,7 +69,7 @@ def at_streams(brain, redirection, *words, **env):
 WORDS = (
     "--version",
     "list",
-    "preflight|Add a telegram command|--explain",
+    "preflight|Add a telegram command",
     "doctor",
     "bump|telegram",
 )

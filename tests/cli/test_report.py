@@ -16,7 +16,7 @@ def links(page):
 
 
 def test_a_page_is_written_and_named(lessons, brain):
-    lessons("preflight", PROMPT)
+    lessons("preflight", PROMPT, "--session", "s")
     done = lessons("report")
     assert (done.code, done.out) == (0, "lessons-report.html\n")
     page = (brain / "lessons-report.html").read_text("utf-8")

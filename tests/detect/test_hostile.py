@@ -75,8 +75,8 @@ def test_any_change_can_be_looked_at(before, after, around):
 @settings(max_examples=100, deadline=None)
 def test_any_text_is_an_ast_pattern_or_none(pattern):
     if check_pattern(Pattern(kind="ast", text=pattern)) == "":
-        check_syntax(pattern, "python")
-        list(find_nodes("subprocess.run(cmd)\n", "python", [pattern]))
+        check_syntax(Pattern(kind="ast", text=pattern), "python")
+        list(find_nodes("subprocess.run(cmd)\n", "python", [Pattern(kind="ast", text=pattern)]))
 
 
 @given(st.text())
@@ -107,8 +107,8 @@ def test_patterns_too_large_for_one_set_are_all_found():
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["python", "javascript", "go"])
 def test_deep_nesting_is_read(language):
-    list(find_nodes("(" * 50_000, language, ["f($$$)"]))
-    list(find_nodes("f(" * 50_000 + ")" * 50_000, language, ["f($$$)"]))
+    list(find_nodes("(" * 50_000, language, [Pattern(kind="ast", text="f($$$)")]))
+    list(find_nodes("f(" * 50_000 + ")" * 50_000, language, [Pattern(kind="ast", text="f($$$)")]))
 
 
 def test_a_language_that_nobody_knows_finds_nothing(capfd):

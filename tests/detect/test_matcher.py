@@ -191,7 +191,41 @@ def test_many_syntax_patterns_find_together_what_each_finds_alone():
         alone = [
             (place, start, end)
             for place, one in enumerate(some)
-            for _, start, end in find_nodes(text, "python", [one])
+            for _, start, end in find_nodes(text, "python", [Pattern(kind="ast", text=one)])
         ]
-        assert list(find_nodes(text, "python", some)) == alone
+        together = [Pattern(kind="ast", text=one) for one in some]
+        assert list(find_nodes(text, "python", together)) == alone
     assert len({place for place, _start, _end in alone}) > 4
+
+
+@pytest.mark.parametrize(("relation", "code", "found"), [
+    (("not-has", "encoding"), "open(p)\nopen(p, encoding=e)\n", [1]),
+    (("not-has", "encoding"), "open(\n    p,\n    encoding=e,\n)\nopen(\n    p,\n)\n", [5]),
+    (("has", "rb"), "open(p, 'rb')\nopen(p, 'r')\n", [1]),
+    (("not-inside", "await $X"), "async def f():\n    await open(p)\n    open(p)\n", [3]),
+    (("inside", "with $X: $$$"), "open(p)\nwith a:\n    if b:\n        open(p)\n", [4]),
+    (("follows", "lock()"), "def f():\n    lock()\n    if a:\n        open(p)\nopen(p)\n", [4]),
+    (("not-follows", "if not $A: $$$"),
+     "def f(p):\n    if not p:\n        return\n    open(p)\n\ndef g(p):\n    open(p)\n", [7]),
+])  # fmt: skip
+def test_syntax_may_stand_in_a_relation(relation, code, found):
+    text = "open($A)" if relation[1] == "if not $A: $$$" else "open($$$)"
+    one = rule(text, "ast", relations=(relation,))
+    assert [match.line for match in Matcher([one]).find_in_file("a.py", code)] == found
+    others = [rule(f"other{n}($$$)", "ast") for n in range(5)]  # found in one walk
+    assert [m.line for m in Matcher([one, *others]).find_in_file("a.py", code)] == found
+
+
+def test_trailing_arguments_and_quotes_are_matched_as_they_may_be_written():
+    one = rule("run($$$, mode='x', $$$)", "ast")
+    for code in ("run(a, mode='x')", 'run(mode="x", b=1)', "run(\n    mode='x',\n)"):
+        assert Matcher([one]).find_in_file("a.py", f"{code}\n"), code
+    assert not Matcher([one]).find_in_file("a.py", "run(a, mode='y')\n")
+
+
+def test_an_error_is_found_in_the_output_of_a_failure():
+    matcher = Matcher([rule("KeyError: 'total' @ cart.py", "error"), SHELL])
+    output = "Traceback:\n  File \"/x/cart.py\", line 3, in f\nKeyError: 'total'\n"
+    assert [match.text for match in matcher.find_in_failure(output)] == ["KeyError: 'total'"]
+    assert matcher.find_in_failure(output.replace("cart", "stock")) == []
+    assert matcher.find_in_failure("shell=True") == []

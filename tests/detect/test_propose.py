@@ -1,4 +1,4 @@
-"""Patterns learnt from a fix match before it and not after (SPEC §6a)."""
+"""Patterns are learnt from what fixes share, and shown when the project bears them out (§6a)."""
 
 from dataclasses import replace
 
@@ -8,85 +8,172 @@ from hypothesis import strategies as st
 
 from lessons_kb.detect import matcher as ast_patterns
 from lessons_kb.detect.matcher import Change, Matcher, Rule
-from lessons_kb.detect.propose import count_matches, find_agreeing, find_candidates
-from lessons_kb.detect.propose import propose as propose_rare
+from lessons_kb.detect.propose import find_candidates, propose, propose_command
 
 
-def propose(changes):
-    return propose_rare(changes, lambda proposals, _most: [True] * len(proposals))
+def fix(path, before, after):
+    return [Change(path=path, before=f"{before}\n", after=f"{after}\n")]
 
 
-@pytest.mark.parametrize(("path", "before", "after", "patterns"), [
-    ("a.py", "subprocess.run(cmd, shell=True)", "subprocess.run(shlex.split(cmd))",
-     ["subprocess.run($$$, shell=True)"]),
-    ("a.py", "requests.get(url, verify=False, timeout=3)", "requests.get(url, timeout=3)",
-     ["requests.get($$$, verify=False, $$$)", "requests.get($$$, verify=False)"]),
-    ("a.py", "x = os.system('rm ' + name)", "x = subprocess.run(['rm', name])", ["os.system"]),
-    ("a.py", "when = datetime.utcnow()", "when = datetime.now(UTC)", ["datetime.utcnow"]),
-    ("a.js", "el.innerHTML = value;", "el.textContent = value;", ["$A.innerHTML"]),
-    ("a.go", "t := time.Now()", "t := clock.Now()", ["time.Now()"]),
-    ("a.py", "assert x == None", "assert x is None", ["$A == None"]),
-    ("a.py", "self.assertEqual(a, b)", "assert a == b", ["$A.assertEqual($$$)"]),
-    ("a.py", "raise ValueError('bad')", "raise CartError('bad')", ["ValueError($$$)"]),
-    ("a.py", 'hasattr(x, "__call__")', "callable(x)", ['hasattr($$$, "$A")', "hasattr($$$, '$A')"]),
-    # A text that was only moved may be any, one that went away may not.
-    ("a.py", 'raise ValueError("bad")', 'msg = "bad"\nraise ValueError(msg)', ['ValueError("$A")',
-     "ValueError('$A')"]),
-    ("a.py", "check('a, b', c)", "check(('a', 'b'), c)", []),
-    ("a.py", "open(p, 'r')", "open(p)", ["open($$$, 'r')", 'open($$$, "r")']),
-    # Nothing specific was removed.
-    ("a.py", "x = 1", "x = 2", []),
-    ("a.py", "total(a)", "total(b)", []),
-    ("a.py", "assert x == y", "assert x is y", []),
-    ("a.py", "x = open(path)", "x = open(path, encoding='utf-8')", ["open($$$)"]),
-    # A piece of ordinary code, and a name that means nothing elsewhere.
-    ("a.py", "def f(a):\n    if a:\n        return True\n    return False",
-     "def f(a):\n    return a", []),
-    ("a.py", "raise Stop(f'{x}')", "msg = f'{x}'\nraise Stop(msg)", []),
-    ("a.txt", "subprocess.run(cmd, shell=True)", "x", []),
-    ("a.py", "", "import os", []),
-    ("a.py", "import os", "", []),
-])  # fmt: skip
-def test_what_a_fix_removed_becomes_a_pattern(path, before, after, patterns):
-    change = Change(path=path, before=f"{before}\n", after=f"{after}\n")
-    found = propose([change])
-    assert [one.text for one in found] == patterns
-    for pattern in found[:1]:
-        matcher = Matcher([Rule(card="a", pattern=pattern)])
-        assert matcher.find_in_file(path, change.before)
-        assert not matcher.find_in_file(path, change.after)
+def finds(pattern, path, text):
+    return bool(Matcher([Rule(card="a", pattern=pattern)]).find_in_file(path, f"{text}\n"))
 
 
-def test_all_that_was_removed_is_part_of_the_mistake():
-    change = Change(path="a.py", before="list(x)[0]\n", after="next(iter(x))\n")
-    texts = [proposal[0].text for proposal in find_candidates(change)]
-    assert texts == ["list($$$)", "list($$$)[0]"]
+WITHOUT_CHECK = [
+    fix("a.py", "import requests\nr = requests.post(url, json=x, verify=False)",
+        "import requests\nr = requests.post(url, json=x)"),
+    fix("b.py", "import requests\nrequests.get(u, verify=False, timeout=3)",
+        "import requests\nrequests.get(u, timeout=3)"),
+]  # fmt: skip
+REQUESTS = [("c.py", "import requests\nrequests.get(a)\nrequests.put(b, timeout=2)\n")]
 
 
-def test_a_pattern_finds_the_next_instance_elsewhere():
-    fix = Change(
-        path="a.py", before="subprocess.run(cmd, shell=True)\n", after="subprocess.run([cmd])\n"
+def test_two_fixes_of_one_mistake_are_one_pattern_for_all_verbs():
+    found = propose(WITHOUT_CHECK, REQUESTS, [])
+    assert found.pattern is not None
+    assert found.pattern.text == "requests.$A($$$, verify=False, $$$)"
+    assert found.said == (
+        "hits 2 places before the fix, 0 after; 0 other places today; 2 do as the fix does"
     )
-    matcher = Matcher([Rule(card="a", pattern=propose([fix])[0])])
-    assert matcher.find_in_file("b.py", "out = subprocess.run(f'ls {x}', cwd=here, shell=True)\n")
-    assert not matcher.find_in_file("b.py", "subprocess.run(['ls'], check=True)\n")
+    assert finds(found.pattern, "d.py", "requests.delete(x, verify=False)")
+    assert not finds(found.pattern, "d.py", "requests.delete(x)")
+    assert not finds(found.pattern, "d.py", "session.get(x, verify=False)")
 
 
-def test_at_most_three_are_proposed():
-    changes = [
-        Change(path="a.py", before=f"mod.bad{n}(x)\n", after=f"mod.good{n}(x)\n") for n in range(9)
-    ]
-    assert len(propose(changes)) == 3
+@pytest.mark.parametrize(("path", "before", "after", "today", "text", "bad", "good"), [
+    ("a.py", "async def f(a):\n    x = save(a)\n    return x",
+     "async def f(a):\n    x = await save(a)\n    return x",
+     "async def g(b):\n    await save(b)\n    return await save(1)\n",
+     "save($$$)", "y = save(2)", "y = await save(2)"),
+    ("a.ts", "async function f(a) {\n  store.save(a);\n}", "async function f(a) {\n  await store.save(a);\n}",
+     "async function g() {\n  await store.save(b);\n  return await store.save(1);\n}\n",
+     "store.save($$$)", "async () => { store.save(b) }", "async () => { await store.save(b) }"),
+    ("pay.ts", "import stripe from 'stripe';\nconst c = stripe.charges.create({ amount });",
+     "import stripe from 'stripe';\nconst c = stripe.charges.create({ amount }, { idempotencyKey: id });",
+     "stripe.charges.create(a, { idempotencyKey: b });\nstripe.charges.create(c, { idempotencyKey });\n",
+     "stripe.charges.create($$$)", "stripe.charges.create({ amount: 3 });",
+     "stripe.charges.create(order, { idempotencyKey: order.id });"),
+    ("a.tsx", "function A({ userId }: P) {\n  useEffect(() => { load(userId); }, []);\n}",
+     "function A({ userId }: P) {\n  useEffect(() => { load(userId); }, [userId]);\n}",
+     "useEffect(() => { show(userId); }, [userId]);\nuseEffect(() => { tell(); }, []);\n",
+     "useEffect($$$)", "useEffect(() => { save(userId, x); }, [x]);",
+     "useEffect(() => { save(userId, x); }, [x, userId]);"),
+    ("a.py", "def f(p):\n    x = open(p)", "def f(p):\n    x = open(p, encoding='utf-8')",
+     "open(a, encoding='ascii')\nwith open(\n    b,\n    encoding=c,\n) as d:\n    pass\n",
+     "open($$$)", "y = open(q, 'w')", "y = open(q, encoding=e)"),
+    ("a.py", "def f(a):\n    return a.split(',')",
+     "def f(a):\n    if not a:\n        return []\n    return a.split(',')",
+     "def g(b):\n    if not b:\n        return 1\n    return b.split('x')\n" * 3,
+     "$A.split", "def h(c):\n    return c.split(';')",
+     "def h(c):\n    if not c:\n        return 0\n    return c.split(';')"),
+    ("a.py", "import subprocess\nsubprocess.run(cmd, shell=True)", "import subprocess\nsubprocess.run(cmd)",
+     "subprocess.run(a, check=True)\nsubprocess.run(b)\n",
+     "subprocess.run($$$, shell=True, $$$)", "subprocess.run(f'ls {x}', cwd=d, shell=True)",
+     "subprocess.run(['ls'], check=True)"),
+    ("a.py", "from datetime import datetime\nx = datetime.utcnow()",
+     "from datetime import datetime\nx = datetime.now(UTC)", "a = datetime.now(UTC)\nb = datetime.now(UTC)\n",
+     "datetime.utcnow", "then = datetime.utcnow().date()", "then = datetime.now(UTC).date()"),
+])  # fmt: skip
+def test_what_one_fix_shows_finds_the_mistake_elsewhere(
+    path, before, after, today, text, bad, good
+):
+    found = propose([fix(path, before, after)], [(f"other/{path}", today)], [])
+    assert found.pattern is not None, found.said
+    assert found.pattern.text == text
+    assert "0 other places today" in found.said
+    assert finds(found.pattern, path, bad)
+    assert not finds(found.pattern, path, good)
+    assert not finds(found.pattern, path, after)
+
+
+OPEN = fix("a.py", "x = open(p)", "x = open(p, encoding='utf-8')")
+SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
+
+
+@pytest.mark.parametrize(("fixes", "today", "why"), [
+    ([OPEN], "open(a, encoding='x')\n" * 3 + "open(b)\n",
+     "what it changed also stands in 1 place that nobody changed"),
+    ([OPEN], "open(b)\n" * 9, "what it changed also stands in more than 5 places that nobody changed"),
+    ([OPEN], "", "it was fixed in one place, and no other code shows how it is done right"),
+    ([SHELL], "", "it was fixed in one place, and no other code shows how it is done right"),
+    ([fix("a.py", "x = 1", "x = 2")], "", "nothing that the fix removed or added tells it from other code"),
+    ([fix("a.py", "log('the door is open')", "log('the door is shut')")], "log('a')\nlog('b')\n",
+     "nothing that the fix removed or added tells it from other code"),
+    ([fix("a.txt", "a.b(c)", "d")], "", "the fix changes no code in a language that ast-grep knows"),
+    ([WITHOUT_CHECK[0], OPEN], "", "nothing that the fix removed or added tells it from other code"),
+])  # fmt: skip
+def test_where_nothing_passes_one_line_says_why(fixes, today, why):
+    found = propose(fixes, [("c.py", today)], [])
+    assert (found.pattern, found.said) == (None, why)
+
+
+def test_the_history_speaks_for_a_pattern_and_against_it():
+    today = [("c.py", "x = run(1)\n")]
+    again = fix("b.py", "import os\nos.system('ls')", "import os\nrun('ls')")
+
+    def history(*messages):
+        return [(one, lambda: again) for one in messages]
+
+    found = propose([SHELL], today, history("Fix the shell", "Do not hand it to a shell"))
+    assert found.pattern is not None
+    assert found.pattern.text == "os.system"
+    assert "2 of 2 other removals in history were fixes" in found.said
+    other = fix("b.py", "import os\nos.system('ls')", "import os\nlist_files()")
+    found = propose([SHELL], today, [("Speed up", lambda: other)] * 2)
+    assert (found.pattern, found.said) == (None, "of 2 other removals in history 0 were fixes")
+    found = propose([SHELL], today, [("the fix itself", lambda: SHELL)])
+    assert found.pattern is None
+
+
+@pytest.mark.parametrize(("failed", "ran", "found", "other"), [
+    (["cd app && alembic stamp head --purge", "alembic stamp --purge a1b2"], ["alembic upgrade head"],
+     "alembic stamp 77 --purge", "alembic stamp 77"),
+    (["cp -r -f a /x/y", "cp -f -r b/c d"], ["cp a b"] * 9, "cp -f -r e f", "cp -r e f"),
+    (["rm -rf build", "rm -rf dist"], ["rm -rf x"] * 214, "", ""),
+    (["pytest", "pytest -q"], [], "", ""),
+    (["alembic stamp head"], [], "", ""),
+])  # fmt: skip
+def test_commands_are_generalised_over_two_that_failed(failed, ran, found, other):
+    pattern = propose_command(failed, ran).pattern
+    assert (pattern is not None) is bool(found)
+    if pattern is not None:
+        matcher = Matcher([Rule(card="a", pattern=pattern)])
+        assert matcher.find_in_commands([found])
+        assert not matcher.find_in_commands([other])
+
+
+def test_a_command_that_ran_well_is_no_mistake():
+    said = propose_command(["rm -rf build", "rm -rf dist"], ["rm -rf x"] * 214).said
+    assert said == "such commands ran 214 times without harm"
+
+
+def test_a_pattern_brings_its_examples():
+    found = propose(WITHOUT_CHECK, REQUESTS, [])
+    assert found.pattern is not None
+    assert found.pattern.bad == ("r = requests.post(url, json=x, verify=False)",)
+    assert found.pattern.good == ("r = requests.post(url, json=x)",)
 
 
 def test_without_the_extra_nothing_is_proposed(monkeypatch):
     monkeypatch.setattr(ast_patterns, "_ast_grep", lambda: None)
-    assert propose([Change(path="a.py", before="os.system(x)\n", after="run(x)\n")]) == []
+    assert propose([OPEN], [], []).said == "ast-grep is not installed"
+
+
+def test_looking_ends_above_the_limit():
+    read = []
+
+    def files():
+        for number in range(9):
+            read.append(number)
+            yield "c.py", "open(a)\n" * 4
+
+    assert propose([OPEN], files(), []).pattern is None
+    assert read == [0, 1]
 
 
 CODE = st.lists(
     st.sampled_from(
-        ["f", "(", ")", ",", "x", "=", "'s'", ".", "\n", "    ", "def ", "1", "é", "{"]
+        ["f", "(", ")", ",", "x", "=", "'s'", ".", "\n", "    ", "def ", "1", "é", "{", "await "]
     ),
     max_size=25,
 ).map("".join)
@@ -96,71 +183,8 @@ CODE = st.lists(
 @given(CODE | st.text(), CODE | st.text())
 @settings(max_examples=150, deadline=None)
 def test_any_fix_is_read(before, after):
-    # With the variants of a pattern, each of which may find nothing here: of other quotes, say.
-    if patterns := propose([Change(path="a.py", before=before, after=after)]):
-        matcher = Matcher([Rule(card="a", pattern=pattern) for pattern in patterns])
-        assert len(matcher.find_in_file("a.py", after)) < len(matcher.find_in_file("a.py", before))
-
-
-FIRST = Change(path="a.py", before="out = run(x, shell=True)\n", after="out = run([x])\n")
-SECOND = Change(path="b.py", before="run(cmd, cwd=d, shell=True)\n", after="run(parts, cwd=d)\n")
-OTHER = Change(path="b.py", before="sock.connect(a)\n", after="sock.connect_ex(a)\n")
-
-
-def test_two_fixes_agree_on_what_both_show():
-    def every(proposals, _most):
-        return [True] * len(proposals)
-
-    agreed = propose_rare([FIRST], every, again=[SECOND])
-    assert "run($$$, shell=True)" in [one.text for one in agreed]
-    assert propose_rare([FIRST], every, again=[OTHER]) == []
-    assert propose_rare([FIRST], every, again=[]) == []
-
-
-def test_what_is_not_rare_in_the_project_is_not_proposed():
-    files = [(name, "x = run(a, shell=True)\n" * 9) for name in ("c.py", "d.py")]
-
-    def are_rare(proposals, most):
-        return [count <= most for count in count_matches(proposals, files, most=most)]
-
-    assert propose_rare([FIRST], are_rare) == []
-
-
-def test_counting_ends_above_the_limit():
-    candidates = [one for one in find_candidates(FIRST) if one[0].text == "run($$$, shell=True)"]
-    read = []
-
-    def files():
-        for number in range(9):
-            read.append(number)
-            yield "c.py", "run(a, shell=True)\n" * 4
-
-    assert count_matches(candidates, files(), most=5) == [6]
-    assert read == [0, 1]
-
-
-def test_what_was_added_excuses_the_code_it_was_added_to():
-    (pattern,) = propose(
-        [Change(path="a.py", before="x = open(p)\n", after="x = open(p, encoding='utf-8')\n")]
-    )
-    matcher = Matcher([Rule(card="a", pattern=pattern)])
-    assert matcher.find_in_file("b.py", "with open(name, 'r') as file:\n    pass\n")
-    assert not matcher.find_in_file("b.py", "y = open(name, encoding='ascii')\n")
-
-
-def test_names_of_the_file_are_read_from_around_the_piece():
-    fix = Change(
-        path="a.py",
-        prefix="import os\n\nclient = make()\n\n\ndef f(path):\n",
-        before="    client.remove(os.environ, path)\n",
-        after="    client.delete(os.environ, path)\n",
-        line=6,
-    )
-    assert [one[0].text for one in find_candidates(fix)][:1] == ["$A.remove"]
-
-
-def test_a_proposal_finds_either_kind_of_quotes():
-    fix = Change(path="a.py", before="x = f(y, 'w')\n", after="x = g(y)\n")
-    for one in find_candidates(fix):
-        if "w" in one[0].text:
-            assert find_agreeing([one], replace(fix, before='f(z, "w")\n', after="g(z)\n"))
+    change = Change(path="a.py", before=before, after=after)
+    for one in find_candidates([[change]]):
+        matcher = Matcher([Rule(card="a", pattern=one.pattern)])
+        assert matcher.find_added(replace(change, before="", after=before))
+        assert not matcher.find_added(replace(change, before=""))

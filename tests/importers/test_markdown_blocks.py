@@ -10,7 +10,6 @@ from lessons_kb.importers.markdown_blocks import (
     read_blocks,
     section,
     shorten,
-    split_date,
     split_lead,
     split_row,
     unmarked,
@@ -108,16 +107,6 @@ def test_a_long_title_is_cut_at_a_clause_or_a_word():
         "The handler charges twice because of a retry"
     )
     assert shorten("word " * 40).endswith("word…")
-
-
-@pytest.mark.parametrize(("text", "date", "rest"), [
-    ("2026-03-22 — It broke", "2026-03-22", "It broke"),
-    ("**2026-03-22 — It broke:** Why", "2026-03-22", "**It broke:** Why"),
-    ("[2026-03-22] It broke", "2026-03-22", "It broke"),
-    ("It broke 2026-03-22", None, "It broke 2026-03-22"),
-])  # fmt: skip
-def test_a_date_in_front_is_taken_off(text, date, rest):
-    assert split_date(text) == (date, rest)
 
 
 def test_a_section_cannot_open_one_of_ours():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
+from lessons_kb.detect.propose import Proposal
 from lessons_kb.learn.draft_text import (
     UNNAMED,
     fence,
@@ -189,13 +190,22 @@ def test_hunks_are_picked_by_file_and_line():
 
 def test_a_fix_proposes_how_the_mistake_looks_as_a_comment():
     shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
-    fix = sketch_diff("cart.py", DIFF, propose=lambda _diff: [shell]).sections["Fix"]
+    fix = sketch_diff(
+        "cart.py", DIFF, propose=lambda _diff: Proposal(pattern=shell, said="hits 1 place")
+    ).sections["Fix"]
     comment = fix[fix.index("<!--") :]
     assert comment.endswith(
-        "detect:\n  - ast: 'subprocess.run($$$, shell=True)'\n    language: python\n-->"
+        "# hits 1 place\ndetect:\n  - ast: 'subprocess.run($$$, shell=True)'\n"
+        "    language: python\n-->"
     )
     document = parse(f"---\n{comment[comment.index('detect:') : comment.index('-->')]}---\n")
     assert (document.card.detect, document.findings) == ((shell,), ())
+
+
+def test_a_fix_without_a_pattern_says_why_in_one_line():
+    why = "what it changed also stands in 2 places that nobody changed"
+    fix = sketch_diff("cart.py", DIFF, propose=lambda _diff: Proposal(said=why)).sections["Fix"]
+    assert fix.endswith(f"<!-- No pattern: {why}. -->")
 
 
 GOOD = {

@@ -1,6 +1,4 @@
-"""Is it the mistake of this card? And what an agent says of a lesson in so many words."""
-
-from dataclasses import replace
+"""What an output tells of failures."""
 
 import pytest
 from hypothesis import given
@@ -9,130 +7,12 @@ from hypothesis import strategies as st
 from lessons_kb.learn.failure_signs import (
     error_excerpt,
     find_failing,
-    find_signs,
-    is_about,
-    phrases_of,
 )
-from lessons_kb.learn.lesson_effect import find_marks
-from lessons_kb.model import Card, Event
-
-CARD = Card(
-    id="lessons/cache.md",
-    kind="lesson",
-    title="Cache key of the price endpoint ignores the currency",
-    symptoms=("price endpoint answers in the wrong currency", "캐시된 가격이 다른 통화로 나온다"),
-)
-
-
-def shows(event, card=CARD):
-    return any(is_about(sign, phrases_of(card)) for sign in find_signs([event]))
-
-
-def failed(output, **more):
-    return Event(kind="test", text="pytest -q", outcome="exec_error", output=output, **more)
-
-
-WRONG = "the price endpoint answers in the wrong currency"
-
-
-@pytest.mark.parametrize(("event", "is_sign"), [
-    (failed(f"E assert: {WRONG}: EUR"), True),
-    (Event(kind="prompt", text=f"It is still broken: {WRONG} again."), True),
-    (Event(kind="prompt", text="또 안 돼요. 캐시된 가격이 다른 통화로 나온다고요."), True),
-    (Event(kind="prompt", text=f"Find out whether {WRONG}"), False),
-    (replace(failed(f"E assert: {WRONG}"), outcome="ok"), False),
-    (replace(failed(f"E assert: {WRONG}"), outcome="permission_denied"), False),
-    (failed("ModuleNotFoundError: no module named price"), False),
-    (failed("the currency of the price"), False), (failed(""), False),
-    (Event(kind="answer", text=f"It is still broken: {WRONG}"), False),
-])  # fmt: skip
-def test_a_failure_or_complaint_in_the_words_of_a_symptom_is_a_sign(event, is_sign):
-    assert shows(event) is is_sign
-
-
-def test_what_went_well_is_not_searched_for_errors(monkeypatch):
-    searched = []
-    monkeypatch.setattr(
-        "lessons_kb.learn.failure_signs.error_excerpt", lambda *a, **_: searched.append(a)
-    )
-    for outcome in ("ok", "exec_error"):
-        find_signs([replace(failed("E assert: wrong currency"), outcome=outcome)])
-    assert len(searched) == 1
-
-
-def test_a_short_title_never_matches():
-    card = Card(id="lessons/x.md", kind="lesson", title="Price cache")
-    assert phrases_of(card) == ()
-    assert not shows(failed("price cache price cache"), card)
-
-
-MARKS = {
-    (("1", "harmful"),): [
-        "Lesson 1 was wrong: the API has changed.", "I was misled by lesson 1.",
-        "교훈 1은 이 프로젝트에 맞지 않습니다.", "Lesson 1 was wrong that the port is fixed.",
-        "Following lesson 1 broke the build.", "Because of lesson 1, the price cache broke.",
-        "교훈 1은 맞지 않았습니다.", "교훈 1은 틀린 내용입니다.",
-    ],
-    (("2", "helpful"),): [
-        "Lesson 2 (lessons/a-b.md) helped me to see it.",
-    ],
-    (("3", "helpful"),): [
-        "Thanks to lesson 3, the cache is keyed by currency.",
-    ],
-    (("lessons/x.md", "harmful"),): [
-        "`lessons/x.md` misled me into a retry.", "lessons/x.md is outdated.",
-    ],
-    (("2", "harmful"),): [
-        "Lesson 2 is no longer true since v3.", "교훈 2번은 틀렸습니다.",
-        "Lesson 1 is right that lesson 2 was wrong.",
-    ],
-    (("1", "helpful"),): [
-        "교훈 1이 도움이 됐습니다.", "교훈 1번 덕분에 고쳤습니다.", "Lesson 1 was right: the key was wrong.",
-        "Lesson 1 was right about the allowlist.", "Lesson 1 caught the missing lock.",
-        "Lesson 1 prevented a second charge.", "Lesson 1 saved me an hour.",
-    ],
-    (("1", "helpful"), ("2", "harmful")): [
-        "Lesson 1 helped. Lesson 1 helped. Lesson 2 was wrong.",
-    ],
-    (("1", "harmful"), ("2", "harmful")): [
-        "Lesson 1 was wrong and lesson 2 was wrong.",
-    ],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "marks"), [(t, marks) for marks in MARKS for t in MARKS[marks]])
-def test_what_an_agent_says_of_a_lesson(text, marks):
-    assert tuple(find_marks(text)) == marks
-
-
-@pytest.mark.parametrize("text", [
-    "If lesson 1 was wrong, we would see it.", "Lesson 1 was not wrong.", "Was lesson 1 helpful?",
-    "I don't think lesson 1 helped.", "Lesson learned: the key was wrong.",
-    "I applied lesson 1 and lesson 2.", "> Lesson 1 was wrong",
-    "The test in lesson 1 was written first.", "교훈 1을 따르지 않아 코드가 틀렸다", "교훈 1이 틀렸다면 알려 주세요",
-    "The key was wrong and the lesson is to test it.", "Lesson 1 is right that X was broken.",
-    "`lessons/x.md` is right that the cache was broken again.",
-    "Lesson 1 is right to warn that this was broken.", "Lesson 1 is right below the prompt.",
-    "Lesson 1 is right here.", "Lesson 1 was right-aligned in the block.",
-    "Lesson 1 was wrong-footed by the rename.", "Lesson 1 was mistaken for a note.",
-    "Lesson 1 was helpful but is outdated.",
-    "Lesson 1 was wrong about the port, although right about the key.",
-    "Lesson 1 was useful only in part.", "Lesson 1 helped nobody.", "Lesson 1 hurt nothing.",
-    "Lesson 1 caught my eye.", "Lesson 1 prevented me from finishing.",
-    "Lesson 1 saved to the brain.", "Lesson 1 pointed me to the wrong file.",
-    "Because of lesson 1 I looked for what broke.",
-    "lessons/x.md was incorrect, so I corrected its header.",
-    "lessons/x.md was wrong before my fix.", "교훈 1은 맞지 않는 통화를 다룬다", "교훈 1이 틀린 키를 잡아 줬다",
-    "교훈 1은 도움이 된 적이 없다", "",
-])  # fmt: skip
-def test_what_is_said_of_something_else(text):
-    assert find_marks(text) == []
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_read(text):
-    find_marks(f"lesson {text}")
-    find_signs([Event(kind="prompt", text=text), failed(text)])
+    find_failing(text)
 
 
 PYTEST = """\

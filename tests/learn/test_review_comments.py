@@ -94,3 +94,14 @@ def test_any_json_can_be_read(data):
 def test_a_date_that_no_calendar_shows_is_none():
     (found,) = read([github(WRONG, created_at="9999-12-31T23:59:59-14:00")])
     assert found.at == 0.0
+
+
+def test_threads_of_graphql_tell_what_was_resolved():
+    said = {"id": "a", "body": WRONG, "diffHunk": HUNK, "createdAt": "2026-10-02T10:00:00Z"}
+    reply = {"id": "b", "body": "You're right, updated."}
+    thread = {"isResolved": True, "path": "pay.py", "line": 2, "comments": {"nodes": [said, reply]}}
+    data = {"url": "https://example.org/pull/9", "reviewThreads": {"nodes": [thread]}}
+    (seen,) = read({"data": {"repository": {"pullRequest": data}}})
+    assert {"resolved", "the author agreed"} < set(seen.signals)
+    assert (seen.paths, seen.session) == (("pay.py",), "https://example.org/pull/9")
+    assert seen.excerpt == " def pay(order):\n+    gateway.charge(order)"

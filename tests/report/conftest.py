@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.learn.lesson_effect import BEFORE, BEFORE_RECURRED, Overview, Period, weigh
+from lessons_kb.learn.lesson_effect import Overview, Period, weigh
 from lessons_kb.model import Card
 from lessons_kb.report import build_page
+from tests.kit import occasions
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "report.html").read_text("utf-8")
 
@@ -17,22 +18,22 @@ def an_effect(number=1, *, title="", status="active", **counts):
         id=f"lessons/card-{number}.md", kind="lesson", title=title or f"Mistake {number}",
         status=status, occurrences=number,
     )  # fmt: skip
-    named = {"before": BEFORE, "before_recurred": BEFORE_RECURRED}
-    found = weigh(card, {named.get(name, name): times for name, times in counts.items()})
+    arms = {name: counts.pop(name) for name in ("block", "before", "withheld") if name in counts}
+    found = weigh(card, counts, occasions(**arms))
     return replace(found, reason="its reason; what to do")  # the wording is tested where it is made
 
 
 HELPS = {
     "injected": 34, "sessions": 30, "tokens": 2_720, "addressed": 81, "unaddressed": 21,
-    "recurred": 1, "before": 20, "before_recurred": 12, "helpful": 3,
+    "block": (1, 30), "before": (12, 20), "helpful": 3,
 }  # fmt: skip
 HARMS = {
     "injected": 20, "sessions": 20, "tokens": 1_600, "addressed": 2, "unaddressed": 58,
-    "recurred": 12, "before": 30, "before_recurred": 3, "harmful": 4,
+    "block": (12, 20), "before": (3, 30), "harmful": 4,
 }  # fmt: skip
 RETURNS = {
     "injected": 25, "sessions": 25, "tokens": 2_000, "addressed": 60, "unaddressed": 15,
-    "recurred": 12, "before": 20, "before_recurred": 9,
+    "block": (120, 250), "withheld": (96, 200),
 }  # fmt: skip
 YOUNG = {"injected": 1, "sessions": 1, "tokens": 80}
 
@@ -57,7 +58,7 @@ def an_overview(*effects, **changes):
         tokens=sum(effect.tokens for effect in effects),
         checked=sum(effect.checked for effect in effects),
         addressed=sum(effect.addressed for effect in effects),
-        recurrences=sum(effect.recurrences for effect in effects),
+        recurrences=sum(effect.told.times for effect in effects),
         periods=tuple(
             Period(start=week, injections=given, checked=checked, addressed=seen, recurrences=came)
             for week, (given, checked, seen, came) in zip(weeks, amounts, strict=True)

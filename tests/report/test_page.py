@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lessons_kb.learn.statistics import Pooled
 from lessons_kb.report.page import HEIGHT, describe, draw_amounts, draw_shares, file_link, round_up
 from lessons_kb.text.sanitize import clean_line
 
@@ -171,9 +172,14 @@ def test_what_is_told_of_nothing_and_of_one(page, overview, effect, effects, sco
 
 def test_the_lead_says_what_came_back(overview, effect):
     assert describe(overview(effect(1))) == "1 card, not injected yet."
-    once = effect(1, injected=2, sessions=2, recurred=1)
-    assert describe(overview(once)).endswith("A mistake came back once.")
-    assert describe(overview(effect(1, injected=2, sessions=2))).endswith("No mistake came back.")
+    once = effect(1, injected=2, sessions=2, block=(1, 2))
+    assert describe(overview(once)).endswith("A mistake was left in spite of its lesson once.")
+    none = describe(overview(effect(1, injected=2, sessions=2)))
+    assert none.endswith("No mistake was seen left in spite of its lesson.")
+    pooled = Pooled(lessons=3, value=0.4, low=0.2, high=0.61)
+    assert describe(overview(once, pooled=pooled)).endswith(
+        "Lessons prevent their mistakes by +40 points over 3 cards (95 % interval +20 to +61)."
+    )
 
 
 def test_proposals_stand_under_what_to_do(page, small):
@@ -248,10 +254,10 @@ ROOT = pathlib.Path(__file__).parents[2]
 @pytest.mark.slow
 def test_the_page_tells_who_helps_and_who_harms(tmp_path, monkeypatch, page):
     monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks.history import NATURES, judge, play
+    from benchmarks.history import judge, play
 
     truth = play(tmp_path / "brain", seed=1)
-    _table, overview = judge(tmp_path / "brain", truth)
+    table, overview = judge(tmp_path / "brain", truth)
     text = page(overview, rows=99)
     heading = r'<h3><span class="tag \w*">\S ([a-z ]+)</span> \d+ cards?</h3>(.*?)</table>'
     groups = dict(re.findall(heading, text, re.DOTALL))
@@ -260,9 +266,10 @@ def test_the_page_tells_who_helps_and_who_harms(tmp_path, monkeypatch, page):
         for verdict, shown in groups.items()
         for card in re.findall(r'href="brain/([^"]+)"', shown)
     }
-    meant = {card: NATURES[nature].verdict for card, nature in truth.items()}
-    assert {card: said.get(card) for card in truth} == meant
-    assert {said[card] for card in truth} == {"helps", "harms", "no effect"}
+    judged = {one.card.id: one.verdict for one in overview.effects}
+    assert {card: said.get(card) for card in truth} == {card: judged[card] for card in truth}
+    sure = {(nature, verdict) for nature, verdict in table if verdict in ("helps", "harms")}
+    assert sure == {("prevents", "helps"), ("harms", "harms")}
 
 
 WEEKS = [f"2026-{month:02}-{day:02}" for month in (3, 4, 5) for day in range(1, 27)]

@@ -255,15 +255,17 @@ COMMANDS = (
     *split(
         "init; list --all; list --json; show hostile; show ../../outside/secret.md; "
         "show lessons/outside.md; search {prompt} --explain; search {secret}; "
-        "preflight {prompt} --explain; preflight {prompt} --json; preflight --diff; "
+        "preflight {prompt}; preflight {prompt} --json; preflight --diff; "
         "preflight --diff HEAD; preflight --diff=--output=pwned; check Done. --card hostile; "
         "check --diff HEAD --card hostile --format sarif; check Done. --card hostile --format github; "
         "detect --exit-zero; detect . lessons --format sarif; detect --diff HEAD --format github; "
-        "detect --diff=--output=pwned; detect --history; mine; mine --json; lint; lint .; "
+        "detect --diff=--output=pwned; detect --history; detect --test; "
+        "detect --export ast-grep ../../rules; mine; mine --json; lint; lint .; "
         "lint . --format github; doctor; config; index; index --rebuild; events; review --list; "
         "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
         "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
         "import galangal mistakes.db; import transcript session.jsonl; eval eval.jsonl; mcp; lsp; "
+        "diet; diet AGENTS.md --json; diet --check 9; "
         "install git --dry-run; setup; setup --undo --yes "
     ),
     *[
@@ -281,6 +283,7 @@ WRITING = split(
     "ignore lessons/good.md; restore lessons/good.md; delete lessons/good.md --yes; "
     "delete lessons/outside.md --yes; restore lessons/good.md; mark lessons/good.md helpful; "
     "archive lessons/good.md --yes; import memory AGENTS.md --yes; import review review.md --yes; "
+    "diet AGENTS.md --apply --yes; diet --undo; "
     "import jsonl cards.jsonl --yes; import galangal mistakes.db --yes; "
     "import transcript session.jsonl --yes; run -- /bin/true; report; report --output -; "
     "add 'Never add what a clone says' --why 'It lies.' --do 'Read it' --symptom x; "

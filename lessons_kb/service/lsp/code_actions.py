@@ -219,7 +219,7 @@ def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int
     rows += [
         (lines.start, "Test this pattern", TEST, lines.start)
         for lines, pattern in find_patterns(document.text.whole)
-        if pattern.kind != "command"
+        if pattern.kind in ("regex", "ast")
     ]
     return [
         (line, Command(title, command, arguments=[document.uri, *more]))

@@ -223,8 +223,8 @@ def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
 
     Raises InputError for a pattern of commands, which are in no file.
     """
-    if pattern.kind == "command":
-        raise InputError("a command pattern is looked for in commands, not in files")
+    if pattern.kind not in ("regex", "ast"):
+        raise InputError(f"a pattern of kind {pattern.kind} is not looked for in files")
     directory = file.brain.directory
     rule = Rule(card=file.id, pattern=pattern, globs=compile_globs(pattern.files))
     matches = find_in_tree(directory, Matcher([rule]), root=file.layer.root)

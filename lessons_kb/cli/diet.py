@@ -1,0 +1,159 @@
+"""`lessons diet`: rules files keep what holds for every task; the rest becomes cards."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from lessons_kb.brain.diet import (
+    Diet,
+    Diets,
+    NewCard,
+    Use,
+    count_uses,
+    find_gone,
+    find_pairs,
+    plan_cards,
+    read_diet,
+)
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
+from lessons_kb.errors import InputError
+from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
+from lessons_kb.model import as_data
+from lessons_kb.text.sanitize import clean_line, counted, visible
+from lessons_kb.text.token_estimate import estimate_tokens
+
+_SHOWN = 70
+
+
+def diet(
+    paths: list[str] | None = None,
+    apply: bool = False,
+    yes: bool = False,
+    undo: bool = False,
+    check: Annotated[int | None, Option(min=0)] = None,
+) -> None:
+    """Move rules that apply now and then from rules files to cards.
+
+    Each rule holds always, or when something is the case. Example: lessons diet CLAUDE.md
+
+    FILE…      Rules files; default: those of the project, with what they import.
+    --apply    Show the diff, ask, and move the rules.
+    --yes, -y  Do not ask.
+    --undo     Take the last diet back, byte for byte.
+    --check N  Exit 1 if every session reads more than N tokens of rules.
+    """
+    if undo:
+        files, gone = Diets(open_brain()).undo()
+        say(f"{', '.join(files)} restored; {counted(len(gone), 'card')} moved to the trash")
+        return
+    found = read_diet(os.getcwd(), paths or ())
+    for note in found.notes:
+        say(note)
+    if check is not None:
+        total = sum(estimate_tokens(file.text) for file in found.files if not file.globs)
+        say(f"{total:,} tokens of rules in every session; {check:,} allowed")
+        raise typer.Exit(int(total > check))
+    cards, texts = plan_cards(found)
+    if apply:
+        _apply(found, cards, texts, yes=yes)
+        return
+    sessions, uses = count_uses(found)
+    if options().json:
+        _print_data(found, cards, texts, uses)
+        return
+    _print_rules(found, uses if sessions else {})
+    _print_remarks(found)
+    _print_sum(found, cards, texts, sessions)
+
+
+def _print_rules(found: Diet, uses: Mapping[str, Use]) -> None:
+    columns = ["kind", "place", "rule", "why", *(["sessions", "broken"] if uses else [])]
+    rows = []
+    for kind in (ALWAYS, WHEN):
+        for file, rule in ((f, one) for f in found.files for one in f.rules if one.kind == kind):
+            use = uses.get(rule.words)
+            told = [str(use.relevant), str(use.broken)] if use else ["", ""]
+            row = [kind, f"{file.name}:{rule.line}", _shorten(rule), rule.reason]
+            rows.append([*row, *(told if uses else [])])
+    print_table(columns, rows, right="sessions broken")
+
+
+def _print_remarks(found: Diet) -> None:
+    verbs = {"same": "says the same as", "contradicts": "contradicts"}
+    for kind, (name, one), (there, other) in find_pairs(found):
+        what = f"{there}:{other.line} {verbs[kind]} {name}:{one.line}"
+        print(clean_line(f"{what}: {_shorten(other)}"))
+    for file, rule, name in find_gone(found):
+        print(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
+
+
+def _print_sum(
+    found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], sessions: int
+) -> None:
+    if sessions:
+        say(f"sessions: of {counted(sessions, 'session')} of this machine, how many a rule met")
+    for file in found.files:
+        before, after = estimate_tokens(file.text), estimate_tokens(texts[file.name])
+        where = f" (only for {', '.join(file.globs)})" if file.globs else ""
+        print(clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}"))
+    whole = [file for file in found.files if not file.globs]
+    before = sum(estimate_tokens(file.text) for file in whole)
+    after = sum(estimate_tokens(texts[file.name]) for file in whole)
+    share = f" ({after / before - 1:.0%})" if before > after else ""
+    titles = estimate_tokens("\n".join(card.title for card in cards))
+    print(
+        f"every session: {before:,} tokens today, {after:,} afterwards{share}, "
+        f"and up to {titles:,} for the titles of {counted(len(cards), 'card')}"
+    )
+    if cards:
+        say("next: `lessons diet --apply` shows the diff and asks")
+
+
+def _print_data(
+    found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], uses: Mapping[str, Use]
+) -> None:
+    def describe(rule: AgentRule) -> dict[str, object]:
+        use = uses.get(rule.words)
+        return {**pick(rule, "line", "text", "kind", "reason"), **(as_data(use) if use else {})}
+
+    def weigh(file: RulesFile) -> dict[str, object]:
+        tokens = {"tokens": estimate_tokens(file.text)}
+        tokens["tokens_afterwards"] = estimate_tokens(texts[file.name])
+        return {"path": file.name, "every_session": not file.globs, **tokens}
+
+    pairs = [
+        {"what": kind, "files": [name, there], "lines": [one.line, other.line]}
+        for kind, (name, one), (there, other) in find_pairs(found)
+    ]
+    gone = [{"file": f.name, "line": rule.line, "path": name} for f, rule, name in find_gone(found)]
+    files = [{**weigh(file), "rules": list(map(describe, file.rules))} for file in found.files]
+    titles = [card.title for card in cards]
+    print_json({"files": files, "cards": titles, "pairs": pairs, "gone": gone})
+
+
+def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, yes: bool) -> None:
+    if not cards:
+        say("no rule to move")
+        return
+    brain = open_brain()
+    for file in found.files:
+        old, new = (text.splitlines() for text in (file.text, texts[file.name]))
+        for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
+            print(visible(line))
+    for card in cards:
+        print(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
+    if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
+        raise InputError("nothing was changed; --yes moves the rules without asking")
+    made = Diets(brain).apply(found, cards, texts)
+    say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")
+
+
+def _shorten(rule: AgentRule) -> str:
+    return rule.words if len(rule.words) <= _SHOWN else f"{rule.words[:_SHOWN]}…"

@@ -1,0 +1,188 @@
+"""The rules of AGENTS.md, CLAUDE.md and their like: taken apart, told apart, put into cards."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.importers.rules_file import (
+    ALWAYS,
+    POINTER,
+    WHEN,
+    build_cards,
+    read_notes,
+    read_rules,
+)
+
+GUIDE = """\
+# Guide
+
+Shop is a web shop.
+
+## Commands
+
+- Build with `npm run build`
+- Run all tests with `npm test` before you commit
+
+## Code style
+
+Write short functions.
+
+## Payments
+
+Every charge needs an idempotency key.
+
+```ts
+charge(order, { key })
+```
+
+When adding a provider:
+
+- Register it in `src/payments/providers.ts`
+- Add a sandbox account
+
+### Refunds
+
+1. Lock the order.
+2. Refund.
+
+## Gotchas
+
+- `pnpm --filter` silently does nothing here
+- Never edit an applied migration
+"""
+
+
+def test_each_rule_is_told_with_its_kind_and_why():
+    found = [
+        (rule.line, rule.kind, rule.reason) for rule in read_rules(GUIDE, name="AGENTS.md").rules
+    ]
+    assert found == [
+        (3, ALWAYS, "about the project"),
+        (7, ALWAYS, "under “Commands”"),
+        (8, ALWAYS, "under “Commands”"),
+        (12, ALWAYS, "under “Code style”"),
+        (16, WHEN, "under “Payments”"),
+        (24, WHEN, "“When adding a provider”"),
+        (25, WHEN, "“When adding a provider”"),
+        (29, WHEN, "under “Refunds”"),
+        (34, WHEN, "a lesson, under “Gotchas”"),
+        (35, WHEN, "a lesson, under “Gotchas”"),
+    ]
+
+
+@pytest.mark.parametrize(("rule", "kind"), [
+    ("Answer in English", ALWAYS),
+    ("Be concise, and explain what you did", ALWAYS),
+    ("Before you commit, run `make check`", ALWAYS),
+    ("When you are unsure, ask", ALWAYS),
+    ("Never use `any`", ALWAYS),
+    ("When editing a migration, set a lock timeout", WHEN),
+    ("Files in `src/legacy/` are generated", WHEN),
+    ("If `bun run fixtures` hangs, remove the cache", WHEN),
+    ("Keep `useCart` and `CartProvider` apart", WHEN),
+    ("마이그레이션을 수정할 때는 잠금 시간을 정한다", WHEN),
+])  # fmt: skip
+def test_what_names_a_place_or_a_situation_holds_only_then(rule, kind):
+    (found,) = read_rules(f"# Guide\n\n- {rule}\n", name="AGENTS.md").rules
+    assert (found.kind, found.reason != "") == (kind, True)
+
+
+@pytest.mark.parametrize("header", [
+    "globs: migrations/**/*.sql, db/*.py\nalwaysApply: false",
+    "applyTo: 'migrations/**/*.sql, db/*.py'",
+    'paths:\n  - "migrations/**/*.sql"\n  - "db/*.py"',
+])  # fmt: skip
+def test_a_file_for_some_files_holds_for_them(header):
+    text = f"---\n{header}\n---\n\n# Migrations\n\n- Be brief\n"
+    file = read_rules(text, name="db.mdc")
+    assert file.globs == ("migrations/**/*.sql", "db/*.py")
+    ((card, _rules),) = build_cards(file, {file.rules[0].line}, set())
+    assert (card.paths, card.title) == (file.globs, "Be brief")
+
+
+def test_a_section_is_a_card_and_a_gotcha_one_of_its_own():
+    file = read_rules(GUIDE, name="a/AGENTS.md")
+    lines = {rule.line for rule in file.rules if rule.kind == WHEN}
+    cards = [card for card, _rules in build_cards(file, lines, set())]
+    assert [card.title for card in cards] == [
+        "Payments", "Payments: Refunds", "`pnpm --filter` silently does nothing here",
+        "Never edit an applied migration",
+    ]  # fmt: skip
+    assert cards[0].sections == (
+        ("Situation", "From AGENTS.md under “Guide > Payments”."),
+        ("Prevention Checklist", (
+            "- Every charge needs an idempotency key.\n\n"
+            "  ```ts\n  charge(order, { key })\n  ```\n\n"
+            "When adding a provider:\n\n"
+            "- Register it in `src/payments/providers.ts`\n\n"
+            "- Add a sandbox account"
+        )),
+    )  # fmt: skip
+    assert cards[0].symptoms == ("When adding a provider",)
+    assert cards[0].paths == ("src/payments/providers.ts",)
+    assert cards[1].topics == ("payments", "refunds")
+
+
+def test_what_is_labelled_stands_in_its_section():
+    text = (
+        "# Lessons\n\n## Wrapper selectors must not hover\n\n**What failed:** The section moved.\n\n"
+        "**Root cause:** The selector fits all of it.\n\n**Rule:** Hover inner widgets.\n"
+    )
+    (card,) = read_notes(text, name="tasks/lessons.md").lessons
+    assert card.title == "Wrapper selectors must not hover"
+    assert dict(card.sections) == {
+        "Situation": "From lessons.md under “Lessons > Wrapper selectors must not hover”.",
+        "Mistake / Risk": "- **What failed:** The section moved.",
+        "Root Cause": "- **Root cause:** The selector fits all of it.",
+        "Prevention Checklist": "- **Rule:** Hover inner widgets.",
+    }
+
+
+@pytest.mark.parametrize(("kind", "lessons", "reason"), [
+    ("feedback", ["Use uv here"], ""),
+    ("user", [], "a memory about the user, not a lesson"),
+])  # fmt: skip
+def test_of_what_claude_code_remembers_feedback_is_a_lesson(kind, lessons, reason):
+    text = f"---\ndescription: Use uv here\nmetadata:\n  type: {kind}\n---\n\nNo pip.\n"
+    found = read_notes(text, name="memory/a.md")
+    assert [lesson.title for lesson in found.lessons] == lessons
+    assert "".join(one.reason for one in found.passed_over) == reason
+
+
+def test_imports_are_named_but_not_in_code():
+    text = "See @docs/style.md and `@docs/no.md`.\n\n- @AGENTS.md\n- me@example.md\n"
+    assert read_rules(text, name="CLAUDE.md").imports == ("docs/style.md", "AGENTS.md")
+
+
+def test_a_heading_goes_with_its_last_rule_and_what_stays_keeps_its_bytes():
+    text = (
+        "\ufeff# Guide\r\n\r\n## A\r\n\r\n- one  \r\n- two\r\n\r\n## B\r\n\r\nLead:\r\n\r\n- three"
+    )
+    file = read_rules(text, name="AGENTS.md")
+    one, two, three = (rule.line for rule in file.rules)
+    end = f"\r\n\r\n{POINTER}\r\n"
+    assert file.without([]) == text
+    assert file.without([two]) == text.replace("- two\r\n", "") + end
+    assert file.without([three]) == text[: text.index("\r\n\r\n## B")] + end
+    assert file.without([one, two]) == "\ufeff# Guide\r\n\r\n## B" + text.partition("## B")[2] + end
+
+
+_LINE = st.sampled_from([
+    "# A", "## B", "### C", "- item one", "* other `x/y.py`", "  nested", "  - below", "1. first",
+    "2. second", "plain text", "When it rains:", "**Bold**", "```", "---", "===", "<!-- c -->",
+    "> quote", "", "", "| a | b |", "|---|---|", "\t- tab", "item: two", "@docs/x.md", POINTER,
+])  # fmt: skip
+
+
+@given(st.lists(_LINE, max_size=30), st.data())
+def test_each_rule_is_in_the_file_or_in_one_card(lines, data):
+    file = read_rules("\n".join(lines), name="AGENTS.md")
+    moved = data.draw(st.sets(st.sampled_from([rule.line for rule in file.rules] or [0])))
+    held = [rule.words for _card, rules in build_cards(file, moved, set()) for rule in rules]
+    assert len(held) == len({*held})
+    rest = " ".join(file.without(moved).split())
+    for rule in file.rules:
+        assert (rule.words in held) if rule.line in moved else (rule.words in rest)
+    for card, rules in build_cards(file, moved, set()):
+        said = " ".join("\n".join(text for _heading, text in card.sections).split())
+        assert all(rule.words in said for rule in rules)
