@@ -39,11 +39,8 @@ _LESSONS = re.compile(
     "|".join(rf"\b(?:{w})\b" if w.isascii() else w for w in read_patterns(_DATA)["lessons"]),
     re.IGNORECASE,
 )
-_GENERAL, _LAYOUT, _NEUTRAL, _CONDITION, _ANY_TASK = compile_patterns(
-    _DATA, "general", "layout", "neutral", "condition", "any task"
-)
-_UNIVERSAL, _ASIDE, _BUILD, NEGATIVE = compile_patterns(
-    _DATA, "universal", "aside", "build", "negative"
+_GENERAL, _LAYOUT, _NEUTRAL, _CONDITION, _ANY_TASK, _UNIVERSAL, _BUILD, NEGATIVE = compile_patterns(
+    _DATA, "general", "layout", "neutral", "condition", "any task", "universal", "build", "negative"
 )
 _PROGRAMS = read_words(_DATA)["programs"]
 _LABELS = read_mapping(_DATA)["labels"]
@@ -284,12 +281,10 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     is_own = bool(rule.headings and re.search(r"\w", _NEUTRAL.sub("", near))) and not is_general
     signs = (
         (3.0 * bool(situation and not of_any_task), f"“{situation}”"),
-        (3.5 * bool(_ASIDE.search(said)), "for reviews and issues"),
         (3.0 * bool(_LESSONS.search(near)), f"a lesson, under “{near}”"),
         (2.0 * bool(places), f"names {' '.join(places[:1])}"),
         (1.5 * is_own, f"under “{near}”"),
         (0.75 * min(len(others), 2), f"names {' '.join(others[:1])}"),
-        (-0.75 * of_any_task, "a situation of every task"),
         (-4.0 * is_layout, f"under “{near}”"),
         (-2.0 * is_general, f"under “{near}”"),
         (-1.5 * bool(runs and _BUILD.search(said)), "how to build and test"),
@@ -359,7 +354,8 @@ def build_cards(
         title = _title_of(first)
         if near and (len(rules) > 1 or not _BULLET.match(first.text)):
             above = "".join(first.headings[:-1][-1:])
-            title = shorten(f"{above}: {near}" if above and _is_bare(near) else near, _MAX_TITLE)
+            is_bare = len(near.split()) == 1 or _NEUTRAL.search(near)
+            title = shorten(f"{above}: {near}" if above and is_bare else near, _MAX_TITLE)
         said: dict[str, list[str]] = {}
         lead = ""
         for rule in rules:
@@ -393,10 +389,6 @@ def _key_of(rule: AgentRule) -> tuple[object, ...]:
 
 def _all_names(rules: Sequence[AgentRule]) -> list[str]:
     return [name for rule in rules for name in (*find_names(rule.lead), *rule.names)]
-
-
-def _is_bare(heading: str) -> bool:
-    return len(heading.split()) == 1 or bool(_NEUTRAL.search(heading))
 
 
 def _title_of(rule: AgentRule) -> str:

@@ -448,6 +448,7 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
             not one.mistake,
             -SEVERITIES.index(one.card.severity),
             -one.card.occurrences,
+            len(one.card.paths),  # what is about few files is about this one
             one.card.id,
         ),
     )

@@ -97,6 +97,17 @@ def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, projec
     assert edit(claude, "bot/more.py", 4, session_id="s2").context
 
 
+def test_of_equals_the_cards_of_the_fewest_files_come_first(claude, project):
+    for name, paths in (("a", "['bot/app.py', 'x/**']"), ("b", "['bot/app.py', 'y/**']")):
+        card = f"---\ntype: lesson\ntitle: Of many files {name}\npaths: {paths}\n---\n\n- Do\n"
+        write(project, f"lessons/{name}.md", card)
+    card = "---\ntype: lesson\ntitle: Of one file\npaths: [bot/app.py]\n---\n\n- Do\n"
+    write(project, "lessons/z.md", card)
+    with Brain.open(project, directory=project) as brain:
+        brain.refresh()
+    assert "Of one file" in edit(claude, "bot/app.py").context
+
+
 @pytest.mark.parametrize("turns", [3, 4])
 def test_after_four_turns_once_more(claude, turns):
     claude.prompt(TELEGRAM)
