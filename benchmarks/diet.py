@@ -108,7 +108,7 @@ def _measure(
             listed = find_listed(brain, Access(directory=str(root)))
             arrived = [_find_ways(brain, made, one, listed) for made, one in places]
     ways = Counter(way for found in arrived for way in found)
-    given = sum(found != {"listed"} and found != set() for found in arrived)
+    given = sum(bool(found - {"listed"}) for found in arrived)
     counts = {way: ways[way] for way in _WAYS}
     return {**figures, "tried": len(arrived), **counts, "given": given}
 

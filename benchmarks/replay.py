@@ -37,9 +37,7 @@ SOLUTIONS = "docs/solutions/"
 _MOST_LESSONS = 2
 """A commit that adds more of them was written about many things."""
 _CHANGES = 6
-_NOT_CODE = re.compile(
-    r"^docs/|^\.changeset/|(?:^|/)changelog\.md$|[.-]lock(?:\.|$)", re.IGNORECASE
-)
+NOT_CODE = re.compile(r"^docs/|^\.changeset/|(?:^|/)changelog\.md$|[.-]lock(?:\.|$)", re.IGNORECASE)
 _TURN = re.compile(r"^_\*\*User[^\n]*\*\*_$", re.MULTILINE)
 _CALL = re.compile(
     r"^Read file: |<summary>Edit file: (?P<path>[^<]*)</summary>(?P<edit>.*?)</details>"
@@ -222,7 +220,7 @@ def _read_changes(clone: Path, commit: str) -> Iterator[tuple[str, str, str]]:
     shown = _git(clone, "show", "--format=", "-U0", "--no-renames", commit)
     for line in (*shown.split("\n"), "@@"):
         if line.startswith(("@@", "diff --git ")):
-            if path and (before or after) and not _NOT_CODE.search(path):
+            if path and (before or after) and not NOT_CODE.search(path):
                 yield path, "\n".join(before), "\n".join(after)
             before, after = [], []
             path = path if line.startswith("@@") else ""

@@ -143,8 +143,8 @@ once | a title alone |  | lessons add 'Sold out of stock'
 once | no card yet | {NEW}; lessons init | lessons list
 again | doctor in an empty folder | {NEW} | lessons doctor
 again | import without a brain | {EXPORT}; {NEW} | lessons import jsonl ../a --yes
-once | no agents |  | lessons install --all
-once | no agents to take out |  | lessons uninstall --all
+once | no agents |  | lessons setup
+once | no agents to take out |  | lessons setup --undo
 once | installed twice | lessons install codex | lessons install codex
 once | uninstalled twice | lessons install codex; lessons uninstall codex | lessons uninstall codex
 again | a read-only file of an agent | {READ_ONLY} | lessons install claude-code
