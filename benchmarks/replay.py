@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb import Brain
+    from lessons_kb.model import Preflight
 
 BRAINS = ("compound", "kitcn", "plate")
 SOLUTIONS = "docs/solutions/"
@@ -124,6 +125,14 @@ def find_linked(clone: Path, name: str) -> list[Turn]:
 def play(brain: Brain, turn: Turn) -> dict[str, int]:
     """Return the cards that a turn was given → 0 with the prompt, n with the n-th change."""
     given: dict[str, int] = {}
+    for number, block in enumerate(find_blocks(brain, turn)):
+        for hit in block.lessons if block else ():
+            given.setdefault(hit.card.id, number)
+    return given
+
+
+def find_blocks(brain: Brain, turn: Turn) -> Iterator[Preflight | None]:
+    """Yield what a turn was given with the prompt and with each change."""
     common = {
         "agent": "claude-code",
         "session": turn.session,
@@ -141,11 +150,8 @@ def play(brain: Brain, turn: Turn) -> dict[str, int]:
         )
         for number, (path, before, after) in enumerate(turn.changes, 1)
     ]
-    for number, event in enumerate(events):
-        answer = respond(event, Capabilities(), find=lambda _directory: brain, leave_open=True)
-        for hit in answer.block.lessons if answer.block else ():
-            given.setdefault(hit.card.id, number)
-    return given
+    for event in events:
+        yield respond(event, Capabilities(), find=lambda _directory: brain, leave_open=True).block
 
 
 def _row(name: str, figures: dict[str, int]) -> list[str]:
