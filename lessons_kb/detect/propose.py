@@ -4,9 +4,9 @@ The tokens of both sides are aligned; each place that a fix changed is an instan
 what was removed or added to, and the nodes around that one, up to the statement. A pattern is the
 anti-unification of one or more instances (Getafix, Revisar): what the fix removed and all of them
 share stays as it is, the rest becomes ``$A`` or ``$$$``. Where a fix added something, what it added
-to is the pattern and the addition its ``not-has``, ``not-inside`` or ``not-follows``. A pattern is
-shown when the project bears it out: it finds what was fixed, nothing that the fix left, and next to
-nothing that nobody ever changed.
+to is the pattern and the addition its ``not-has`` or ``not-inside``. A pattern is shown when the
+project bears it out: it finds what was fixed, nothing that the fix left, and next to nothing that
+nobody ever changed.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ _MAX_SITES = 8
 _MAX_WRITTEN = 160
 _MAX_CANDIDATES = 24
 """Patterns that are tried on the fix, and those that are then looked for in the project."""
-_NEAR = 30
-"""Tokens behind a guard in which what it guards is used."""
 _MAX_LEVELS = 6
 """Nodes around the smallest one that are looked at."""
 _MAX_LITERAL = 40
@@ -74,7 +72,6 @@ _FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\
 """In the first line of a commit's message."""
 _FEW_WORDS = 2
 """Of a command: its program alone tells nothing."""
-_HOLE = re.compile(r"\$+[A-Z]?")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
@@ -307,7 +304,8 @@ def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool
     pairs = (
         (one, other)
         for (fix, one), (again, other) in combinations(flat, 2)
-        if one.is_like(other) and (fix != again if len(seeds) > 1 else one.run != other.run)
+        if one.is_like(other)
+        and (fix != again if len(seeds) > 1 else one.node.text() != other.node.text())
     )
     for some in (*islice(pairs, _MAX_WRITTEN // 4), *((seed,) for seed in seeds[0])):
         writer = _Writer(some)
@@ -316,13 +314,13 @@ def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool
 
 
 def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> list[Counter[int]]:
-    """Return how many places each pattern finds before a fix, and after it."""
-    matcher, counts = _matcher(enumerate(patterns)), [Counter[int](), Counter[int]()]
+    """Return how many places each pattern finds before a fix, and after it; copies count once."""
+    matcher, texts = _matcher(enumerate(patterns)), (set[tuple[int, str]](), set[tuple[int, str]]())
     for change in fix:
         sides = (replace(change, before="", after=change.before), replace(change, before=""))
-        for side, found in zip(sides, counts, strict=True):
-            found.update(int(match.rule.card) for match in matcher.find_added(side))
-    return counts
+        for side, found in zip(sides, texts, strict=True):
+            found.update((int(match.rule.card), match.text) for match in matcher.find_added(side))
+    return [Counter(place for place, _text in found) for found in texts]
 
 
 def _with_examples(pattern: Pattern, changes: Sequence[Change]) -> Pattern:
@@ -387,18 +385,13 @@ class _Seed:
     removed: tuple[tuple[int, int], ...]
     """All that the change removed."""
     names: _KnownNames
-    relations: tuple[tuple[str, Any], ...] = ()
-    """What the fix added: a word, a pattern or a node."""
+    relations: tuple[tuple[str, str], ...] = ()
+    """What the fix added: a word or a pattern."""
 
     def is_like(self, other: _Seed) -> bool:
         """Tell whether two instances may be of one mistake."""
-        mine, theirs = self._shape(), other._shape()
+        mine, theirs = ((one.node.kind(), one.language, one.relations) for one in (self, other))
         return mine == theirs
-
-    def _shape(self) -> tuple[object, ...]:
-        told = (one if isinstance(one, str) else "" for _name, one in self.relations)
-        names = (name for name, _one in self.relations)
-        return (self.node.kind(), self.language, *names, *told)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -468,47 +461,26 @@ def _steps(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[str, int, int, 
 def _find_additions(
     seed: _Seed, old: _Side, new: _Side, first: int, added: tuple[int, int]
 ) -> Iterator[_Seed]:
-    """Yield what something was added to, with the addition as what it lacked."""
+    """Yield the calls that something was added to, with the addition as what they lacked."""
     leaves = new.leaves[added[0] : added[1]]
     known = {leaf.text for leaf in old.leaves}
     known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
-    after = old.leaves[min(first, len(old.leaves) - 1)]
-    before = old.leaves[max(first - 1, 0)]
+    before, after = old.leaves[max(first - 1, 0)], old.leaves[min(first, len(old.leaves) - 1)]
+    word = ""
     if leaves[0].text in ("await", "yield"):
-        for node in _around(after.node, (after.start, after.end)):
-            if node.kind() in _SYNTAX["calls"] and _span(node)[0] == after.start:
-                relation = ("not-inside", f"{leaves[0].text} $X")
-                yield replace(
-                    seed, node=node, run=(after.start, after.start), relations=(relation,)
-                )
-        return
-    if guard := _find_guard(leaves):
-        guarded = {*_WORD.findall(guard.text())}
-        for leaf in old.leaves[first : first + _NEAR]:
-            for node in _around(leaf.node, (leaf.start, leaf.end)) if leaf.text in guarded else ():
-                if node.kind() in _SYNTAX["uses"]:
-                    run = (leaf.start, leaf.start)
-                    yield replace(seed, node=node, run=run, relations=(("not-follows", guard),))
-        return
-    for leaf in leaves:  # a name that is used in a call, and was missing from a list of its
-        listed = leaf.node.parent()
-        if leaf.text in known and listed is not None and listed.kind() in ("array", "list"):
-            for node in _around(before.node, (before.start, before.end)):
-                inside = [w for w in _WORD.findall(node.text()) if w == leaf.text]
-                if node.kind() in _SYNTAX["calls"] and inside:
-                    lacks = f"[$$$, {leaf.text}, $$$]"
-                    yield replace(
-                        seed, node=node, run=(before.start, before.start),
-                        relations=(("has", leaf.text), ("not-has", lacks)),
-                    )  # fmt: skip
-    words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
-    word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
-    for leaf in (before, after) if word else ():
-        for node in _around(leaf.node, (leaf.start, leaf.end)):
-            if node.kind() in _SYNTAX["calls"]:
-                run = (leaf.start, leaf.start)
-                yield replace(seed, node=node, run=run, relations=(("not-has", word),))
-                break  # what stands around that call lacks nothing
+        relation, near = ("not-inside", f"{leaves[0].text} $X"), [after]
+    else:
+        words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
+        word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
+        relation, near = ("not-has", word), [before, after] if word else []
+    for leaf in near:
+        calls = (
+            node
+            for node in _around(leaf.node, (leaf.start, leaf.end))
+            if node.kind() in _SYNTAX["calls"] and (word or _span(node)[0] == leaf.start)
+        )
+        for node in islice(calls, 1):  # what stands around that call lacks nothing
+            yield replace(seed, node=node, run=(leaf.start, leaf.start), relations=(relation,))
 
 
 def _is_key(leaf: Any) -> bool:
@@ -519,17 +491,6 @@ def _is_key(leaf: Any) -> bool:
     while parent is not None and parent.kind() not in _SYNTAX["named"]:
         leaf, parent = parent, parent.parent() if "string" in parent.kind() else None
     return parent is not None and _span(parent.child(0)) == _span(leaf)
-
-
-def _find_guard(leaves: Sequence[_Leaf]) -> Any:
-    """Return the whole statement that was added and may leave the block, if that is all."""
-    node = leaves[0].node
-    while (parent := node.parent()) is not None and _span(parent)[0] == leaves[0].start:
-        if _span(parent)[1] > leaves[-1].end:
-            break
-        node = parent
-    is_whole = _span(node) == (leaves[0].start, leaves[-1].end)
-    return node if is_whole and node.kind() == "if_statement" else None
 
 
 def _surroundings(change: Change) -> tuple[str, str]:
@@ -615,33 +576,20 @@ class _Writer:
         self._holes: dict[tuple[str, ...], str] = {}
         self._kept = False
         """Whether a part of the mistake is left: ``f("$A")`` says nothing of ``f("a, b")``."""
-        self._in_guard = False
         self.is_foreign = False
         """Whether something that the file imports is a part of it."""
 
     def write_pattern(self) -> Pattern | None:
         """Return the pattern, None where nothing is left of what was wrong."""
         text = self._write([seed.node for seed in self._seeds])
-        relations = []
-        for place, (name, one) in enumerate(self._seeds[0].relations):
-            nodes = [seed.relations[place][1] for seed in self._seeds]
-            if not isinstance(one, str):
-                known, self._in_guard = len(self._holes), True
-                one = self._write(nodes)  # noqa: PLW2901
-                if (
-                    len(self._holes) > known
-                    or not known
-                    or not _ORDINARY.issuperset(_WORD.findall(_HOLE.sub("", one)))
-                ):
-                    return None  # a guard of something else
-            relations.append((name, _FOLDS.sub(" ", one)))
+        relations = self._seeds[0].relations
         if not (self._kept or relations):
             return None
         return Pattern(
             kind="ast",
             text=_FOLDS.sub(" ", text),
             language=self._seeds[0].language,
-            relations=tuple(relations),
+            relations=relations,
         )
 
     def _write(self, nodes: Sequence[Any]) -> str:
@@ -666,7 +614,7 @@ class _Writer:
             return self._hole(nodes)
         is_value = kind.endswith(_SYNTAX["values"]) and kind not in _SYNTAX["listed"]
         is_value &= node.is_named()
-        is_part = not removed and node is not self._seeds[0].node and not self._in_guard
+        is_part = not removed and node is not self._seeds[0].node
         if is_part and kind in _SYNTAX["members"]:
             if not _is_called(node) and not self._is_foreign(nodes):
                 return self._hole(nodes)
