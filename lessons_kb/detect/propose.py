@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
+from textwrap import dedent
 from typing import Any
 
 from lessons_kb.data import read_words
@@ -325,35 +326,19 @@ def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> list[Counter[i
 
 def _with_examples(pattern: Pattern, changes: Sequence[Change]) -> Pattern:
     """Return a pattern with the first statement it found, and what the fix made of it."""
-    matcher = Matcher([Rule(card="", pattern=pattern)])
     for change in changes:
-        for match in matcher.find_added(replace(change, before="", after=change.before, line=1)):
-            rows, fixed = change.before.splitlines(), change.after.splitlines()
-            at = match.line - 1
-            for _kind, a, b, c, d in _steps(rows, fixed):
-                if a <= at <= b:
-                    bad, good = ("\n".join(_dedent(one)) for one in (rows[a:b], fixed[c:d]))
-                    one = replace(pattern, bad=(bad,), good=(good,))
-                    if max(len(bad), len(good)) <= MAX_TEXT and _holds(one):
-                        return one
+        rows, fixed = change.before.splitlines(), change.after.splitlines()
+        for _kind, a, b, c, d in _steps(rows, fixed):
+            bad, good = (dedent("\n".join(some)) for some in (rows[a:b], fixed[c:d]))
+            before, after = _count([pattern], [Change(path=change.path, before=bad, after=good)])
+            if (
+                before[0]
+                and good.strip()
+                and not after[0]
+                and max(map(len, (bad, good))) <= MAX_TEXT
+            ):
+                return replace(pattern, bad=(bad,), good=(good,))
     return pattern
-
-
-def _dedent(rows: Sequence[str]) -> list[str]:
-    margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
-    return [row[margin:] for row in rows]
-
-
-def _holds(pattern: Pattern) -> bool:
-    if not (pattern.bad[0].strip() and pattern.good[0].strip()):
-        return False
-    bad, good = (parse(one, pattern.language) for one in (pattern.bad[0], pattern.good[0]))
-    matcher = Matcher([Rule(card="", pattern=pattern)])
-    path = f"example.{pattern.language}"
-    return bool(
-        bad and good and matcher.find_in_file(path, pattern.bad[0])
-        and not matcher.find_in_file(path, pattern.good[0])
-    )  # fmt: skip
 
 
 def _is_sound(pattern: Pattern) -> bool:
@@ -499,16 +484,14 @@ def _surroundings(change: Change) -> tuple[str, str]:
     A piece of a block cannot be read without the lines that open it, and the rest of a long file
     costs time.
     """
-    before, after = "", ""
-    for line in reversed(change.prefix.splitlines(keepends=True)):
-        before = f"{line}{before}"
-        if (line[:1].strip() and line[0] not in ")]}") or len(before) > MAX_LEARNT_CHARS:
-            break
-    for line in change.suffix.splitlines(keepends=True):
-        if (line[:1].strip() and line[0] not in ")]}") or len(after) > MAX_LEARNT_CHARS:
-            break
-        after += line
-    return before, after
+    above = change.prefix.splitlines(keepends=True)
+    opened = len([*takewhile(_is_inside, reversed(above))]) + 1
+    below = takewhile(_is_inside, change.suffix.splitlines(keepends=True))
+    return "".join(above[-opened:])[-MAX_LEARNT_CHARS:], "".join(below)[:MAX_LEARNT_CHARS]
+
+
+def _is_inside(line: str) -> bool:
+    return not line[:1].strip() or line[0] in ")]}"
 
 
 class _Side:
@@ -635,33 +618,23 @@ class _Writer:
 
     def _write_arguments(self, nodes: Sequence[Any]) -> str:
         """Write the arguments that every fix removed, the others as ``$$$``."""
-        first, *others = (
-            [
-                child
-                for child in node.children()
-                if child.is_named() and self._is_removed(child, seed)
-            ]
-            for node, seed in zip(nodes, self._seeds, strict=True)
-        )
-        kept = {
-            _span(child): [child, *(one for one in same if one)]
-            for child in first
-            if all(
-                same := [next((o for o in other if _is_alike(o, child)), None) for other in others]
-            )
-        }
-        written: list[str] = []
-        for child in nodes[0].children():
-            if child.is_named() and "comment" not in child.kind():
-                text = self._write(kept[_span(child)]) if _span(child) in kept else "$$$"
-                if written[-1:] != ["$$$"] or text != "$$$":
-                    written.append(text)
         opening, closing = nodes[0].text()[:1], nodes[0].text()[-1:]
         if opening not in "([{<":
             return self._write_children(nodes[:1], [nodes[0].children()])
-        if len(nodes) > 1 or any(one[0].kind() in _SYNTAX["named"] for one in kept.values()):
-            written = [one for one, _same in groupby(("$$$", *written, "$$$"))]
-        return f"{opening}{', '.join(written)}{closing}"
+        removed = [
+            [one for one in node.children() if one.is_named() and self._is_removed(one, seed)]
+            for node, seed in zip(nodes, self._seeds, strict=True)
+        ]
+        written, is_open = list[str](), len(nodes) > 1
+        for child in nodes[0].children():
+            if child.is_named() and "comment" not in child.kind():
+                same = [next((o for o in some if _is_alike(o, child)), None) for some in removed]
+                is_open |= all(same) and child.kind() in _SYNTAX["named"]
+                written.append(self._write(same) if all(same) else "$$$")
+        if is_open:  # else their places tell
+            written = ["$$$", *written, "$$$"]
+        pairs = zip(("", *written), written, strict=False)
+        return f"{opening}{', '.join(o for was, o in pairs if {was, o} != {'$$$'})}{closing}"
 
     def _write_leaf(self, leaves: Sequence[Any], *, removed: bool) -> str:
         leaf, text = leaves[0], str(leaves[0].text())
