@@ -133,7 +133,7 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say("no injections yet; `lessons install --all` connects your agents")
+        say("no injections yet; `lessons setup` connects your agents")
         return
     is_drawn = sys.stdout.isatty()  # then a table ends in an empty line
     if found := top(overview, ROWS):

@@ -121,7 +121,7 @@ def test_one_card_and_an_empty_journal(tmp_path, monkeypatch, lessons):
     shown = lessons("stats")
     assert shown.out.startswith("cards     1 lesson; 0 notes\nmistakes  seen 1×\n")
     assert "Most given" not in shown.out
-    assert "no injections yet; `lessons install --all`" in shown.err
+    assert "no injections yet; `lessons setup`" in shown.err
     card = lessons("stats", "a")
     assert "verdict  never used: no prompt has matched it yet\n" in card.out
     assert card.err == "lessons: no usage recorded yet\n"
