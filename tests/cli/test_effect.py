@@ -129,9 +129,6 @@ def test_one_card_and_an_empty_journal(tmp_path, monkeypatch, lessons):
 
 @pytest.mark.slow
 def test_the_figures_agree_or_say_what_they_count(brain, lessons):
-    lessons("preflight", "Add a Telegram command that runs a shell script")
-    shown = lessons("stats").out
-    assert re.search(r"^injected +1×, outside any session, [\d,]+ tokens$", shown, re.MULTILINE)
     lessons("ignore", "sleep-in-test")
     lessons("archive", "kst-day-boundary")
     shown = lessons("stats").out
