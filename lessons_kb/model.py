@@ -329,8 +329,8 @@ OUTCOMES = (*DONE, "cancelled", *FAILURES)
 BLOCK_TOLD, ACT_TOLD, OFFER_TOLD = "block", "act", "offer"
 """How a session was told a lesson: with a prompt, with a change or an error, by its title. One
 that read its file has it ``opened``."""
-UNTOLD = WITHHELD, BEFORE = "withheld", "before"
-"""How it was not: the lesson was withheld, or did not exist yet."""
+WITHHELD = "withheld"
+"""How it was not."""
 
 AVOIDED, CORRECTED, LEFT, CAME_BACK = KNOWN_OUTCOMES = ("avoided", "corrected", "left", "came back")
 UNKNOWN_OUTCOME = "unknown"

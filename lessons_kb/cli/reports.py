@@ -189,8 +189,7 @@ def _print_effect(effect: Effect, history: History) -> None:
         counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
         rows["outcomes"] = ", ".join(counts)
         rows["with it"] = _rate(effect.told)
-        without = WITHHELD if effect.against == WITHHELD else "before"
-        rows[without] = _rate(effect.untold)
+        rows[WITHHELD] = _rate(effect.untold)
         rows["difference"] = tell_difference(effect)
     elif effect.checked:  # by `lessons check`, outside of sessions
         rows["addressed"] = _items(effect)
