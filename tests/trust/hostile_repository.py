@@ -208,7 +208,7 @@ def _brain(repo, outside):
     (repo / "model" / "model.onnx").write_bytes(b"\x08\x07" + os.urandom(100))
     for name in (".claude", ".codex", ".gemini", ".cursor", ".vscode", ".opencode", ".github"):
         (repo / name).symlink_to(outside)
-    for name in (".mcp.json", "lessons-report.html"):
+    for name in (".mcp.json", ".lessons/lessons-report.html"):
         (repo / name).symlink_to(outside / "settings.json")
 
 
