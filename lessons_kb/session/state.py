@@ -363,7 +363,7 @@ class SessionMemory:
     """[what about, text] that no hook event could carry yet; a prompt drops what is not among
     OUTLIVE_A_PROMPT."""
     named: list[str] = field(default_factory=list)
-    """Lessons given with an event that shows the user nothing."""
+    """Titles of lessons given with an event that shows the user nothing."""
     drafted: int = 0
     """Drafts that the user was not told of yet in this session."""
     offered: bool = False
