@@ -164,15 +164,15 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
         )
         for finding in findings
     )
-    lines = map(render.finding_line, findings)
     if form == "text" and sys.stdout.isatty():
         for path, own in groupby(findings, key=attrgetter("path")):
             print_bold(clean_line(path))
             for one in own:
                 told = render.finding_line(one).removeprefix(clean_line(path)).lstrip(":")
                 print_wrapped(f"  {told.strip()}", hang=2)
-        lines = iter(())
-    _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
+    else:
+        lines = map(render.finding_line, findings)
+        _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
     if form == "text":
         told = ", ".join(counted(levels.count(one), one) for one in ("error", "warning", "info"))
         advice = sum(finding.rule in ADVICE for finding in findings)
