@@ -114,6 +114,8 @@ class HookSettings:
     """Tokens of the file that lists the titles of a brain that does not fit; 0 = there is none."""
     offers: bool = True
     """Name lessons that may concern a prompt by title, for the agent to open."""
+    draft_line: bool = True
+    """Tell the agent once, in one line, where the evidence of a mistake that it made is drafted."""
     during_turn: bool = True
     """Give a lesson for what is about to be changed or has failed, too."""
     close: bool = False

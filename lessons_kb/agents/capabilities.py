@@ -17,7 +17,7 @@ from typing import Any
 from lessons_kb import render
 from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
-from lessons_kb.preflight.block import footer, shown_name
+from lessons_kb.preflight.block import footer
 from lessons_kb.session.state import Answer, HookEvent
 from lessons_kb.text.sanitize import visible
 
@@ -532,8 +532,8 @@ def format_message(answer: Answer) -> str:
     """Return what an answer says to the user: its lines, the footer of a block, the post-check."""
     lines = list(answer.lines)
     given = answer.block.lessons if answer.block is not None else ()
-    if answer.footer and (names := [*answer.named, *map(shown_name, given)]):
-        lines.append(footer(names, answer.language))
+    if answer.footer and (titles := [*answer.named, *(hit.card.title for hit in given)]):
+        lines.append(footer([f"“{title}”" for title in titles], answer.language))
     if answer.check is not None:
         lines.append(render.check_line(answer.check, answer.language))
     # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.

@@ -259,8 +259,10 @@ class Cards:
                 return layer, cards[fitting[0]]
             if fitting:
                 shown = ", ".join(fitting[:_SHOWN]) + (" …" if len(fitting) > _SHOWN else "")
+                kinds = {"note" if cards[one].kind == NOTE else "card" for one in fitting}
+                what = " or ".join(f"{kind}s" for kind in sorted(kinds))
                 raise AmbiguousCard(
-                    f"{name!r} matches {len(fitting)} cards: {shown}; write more of the name"
+                    f"{name!r} matches {len(fitting)} {what}: {shown}; write more of the name"
                 )
             broken = broken or next(iter(_fitting(wanted, others)), "")
         if broken:

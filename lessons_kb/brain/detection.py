@@ -29,7 +29,7 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.command_files import find_run
-from lessons_kb.model import COMMAND, NOTE, Card, DetectedLine, Evidence, as_data
+from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
 from lessons_kb.process.git import decode, leads_to_head, list_files, read_head, read_history
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
@@ -58,13 +58,16 @@ def find_detected(
     changes: Iterable[Change],
     commands: Sequence[str] = (),
     failures: Sequence[str] = (),
+    *,
+    proposed: bool = False,
 ) -> list[Detected]:
     """Return the cards whose mistake is in what changes add, in commands or in the output of what
     failed, nearest brain first.
 
     ``changes`` are not looked at where no card has patterns. The last commit is looked at as it
     is. Changes to the brains' own cards do not count: a card that shows its mistake would find
-    itself.
+    itself. Neither do places that say ``lessons: ignore CARD``; in what an agent has ``proposed``
+    they count for cards with a gate, or it could wave itself through.
     """
     if not has_detectors(brain):
         return []
@@ -75,7 +78,19 @@ def find_detected(
             found += layer.read(
                 lambda one: _detected(one, brain.project, relevant, commands, failures)
             )
-    return found
+    left = (
+        one
+        if proposed and one.card.gate != NO_GATE
+        else replace(one, matches=tuple(m for m in one.matches if not _is_ignored(one.card, m)))
+        for one in found
+    )
+    return [one for one in left if one.matches]
+
+
+def _is_ignored(card: Card, match: Match) -> bool:
+    """Tell whether the line of a match says that the card is to be ignored there."""
+    slug = os.path.splitext(os.path.basename(card.id))[0]
+    return not {card.id.casefold(), slug.casefold()}.isdisjoint(match.ignored)
 
 
 def _detected(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 from urllib.parse import quote
 
@@ -41,7 +44,15 @@ from lessons_kb.cli.options import (
     relative_path,
     split_list,
 )
-from lessons_kb.cli.output import options, pick, print_json, print_table, say
+from lessons_kb.cli.output import (
+    options,
+    pick,
+    print_bold,
+    print_json,
+    print_table,
+    print_wrapped,
+    say,
+)
 from lessons_kb.detect.matcher import EXTRA, Match
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
@@ -56,7 +67,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.process.programs import install_command
 from lessons_kb.store.files import write_export
-from lessons_kb.text.sanitize import counted, visible, visible_json
+from lessons_kb.text.sanitize import clean_line, counted, visible, visible_json
 from lessons_kb.version import __version__
 
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -153,8 +164,15 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
         )
         for finding in findings
     )
-    lines = map(render.finding_line, findings)
-    _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
+    if form == "text" and sys.stdout.isatty():
+        for path, own in groupby(findings, key=attrgetter("path")):
+            print_bold(clean_line(path))
+            for one in own:
+                told = render.finding_line(one).removeprefix(clean_line(path)).lstrip(":")
+                print_wrapped(f"  {told.strip()}", hang=2)
+    else:
+        lines = map(render.finding_line, findings)
+        _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
     if form == "text":
         told = ", ".join(counted(levels.count(one), one) for one in ("error", "warning", "info"))
         advice = sum(finding.rule in ADVICE for finding in findings)

@@ -115,7 +115,7 @@ def _describe(card: Card) -> dict[str, str]:
 
 
 def show(card_id: CardId) -> None:
-    """Print a card's file. In an agent's session it then counts as given.
+    """Print the file of a card or a note. A card then counts as given in an agent's session.
 
     Example: lessons show telegram-allowlist
     """

@@ -63,6 +63,10 @@ _SPARKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
+_COLUMNS = (
+    "addressed: items of the checklist that answers addressed, of those checked; without, with: "
+    "sessions in which the mistake was left, of those without and with the lesson"
+)
 _HISTORY = {
     INJECTED: "injected",
     ADDRESSED: "addressed",
@@ -149,6 +153,7 @@ def _print_overview(overview: Overview) -> None:
             for one in found
         ]
         print_table(columns, table, right=" ".join(columns[1:5]))
+        print_wrapped(_COLUMNS)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
         title = f"Proposals ({len(proposed)}); nothing changes until you decide"
         _print_title(title, gap=not is_drawn)
@@ -305,7 +310,7 @@ STDOUT = "-"
 
 
 def report(
-    output: str = FILE,
+    output: str | None = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
     rows: Annotated[int, Option(min=1)] = 20,
@@ -317,16 +322,19 @@ def report(
 
     Example: lessons report -o report.html
 
-    --output, -o FILE  File to write; - for stdout.
+    --output, -o FILE  File to write; - for stdout. Default: lessons-report.html in .lessons,
+                       which git ignores.
     --rows             Maximum number of cards in each list.
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    if output == FILE and os.path.islink(output):  # whoever made it chose what is overwritten
-        raise InputError(
-            f"{FILE} is a symbolic link here; remove it, or choose a file with --output"
-        )
     brain = open_brain()
+    if output is None:
+        output = os.path.join(os.path.dirname(brain.layers[0].cache), FILE)
+        if os.path.islink(output):  # whoever made it chose what is overwritten
+            raise InputError(
+                f"{FILE} is a symbolic link here; remove it, or choose a file with --output"
+            )
     overview = brain.stats.overview(stage=stage, project=project)
     path = os.path.realpath(output)
     scope = {"stage": stage, "project": project}

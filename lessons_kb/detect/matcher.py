@@ -41,6 +41,7 @@ _WORD = re.compile(r"(?<![\w$])[^\W\d]\w+")
 _TOKEN = re.compile(r"\w+|[.(\[]")
 _GAP = r"(?:\W|(?:#|//)[^\n]*\n)*"
 """What may stand between two tokens of code: signs, and comments to the end of a line."""
+_IGNORED = re.compile(rb"lessons: ?ignore +([^\s,]+(?:, *[^\s,]+)*)")
 _METAVARIABLE = re.compile(r"\$\$?\$?[A-Z_][A-Z0-9_]*|\$\$\$")
 
 
@@ -373,6 +374,8 @@ class Match:
     """The line in which it begins, without the white space around it, at most 200 characters."""
     length: int = 0
     """Characters of that line which belong to it; 0 = not known."""
+    ignored: tuple[str, ...] = ()
+    """Cards, by id or slug in lower case, that its lines say are to be ignored there."""
 
 
 class _Hit(NamedTuple):
@@ -549,11 +552,13 @@ def _fold(text: str) -> str:
 def _is_excused(hit: _Hit, data: bytes) -> bool:
     """Tell whether ``unless`` stands on the lines of a match."""
     unless = hit.rule.pattern.unless
-    if not unless:
-        return False
-    start = data.rfind(b"\n", 0, hit.start) + 1
+    return bool(unless) and compile_pattern(unless).search(_lines_of(data, hit)) is not None
+
+
+def _lines_of(data: bytes, hit: _Hit) -> bytes:
+    """Return the lines on which a match stands."""
     end = data.find(b"\n", hit.end)
-    return compile_pattern(unless).search(data[start : len(data) if end < 0 else end]) is not None
+    return data[data.rfind(b"\n", 0, hit.start) + 1 : len(data) if end < 0 else end]
 
 
 def _line_of(data: bytes, at: int) -> bytes:
@@ -564,6 +569,7 @@ def _line_of(data: bytes, at: int) -> bytes:
 
 def _match(hit: _Hit, change: Change, data: bytes, number: int) -> Match:
     line = _line_of(data, hit.start)
+    ignored = b",".join(_IGNORED.findall(_lines_of(data, hit))).decode("utf-8", "replace")
     inside = hit.start - data.rfind(b"\n", 0, hit.start) - 1
     shown = line[max(inside - _MAX_SHOWN // 2, 0) :] if len(line) > _MAX_SHOWN else line
     own = line[inside : inside + hit.end - hit.start]
@@ -574,4 +580,5 @@ def _match(hit: _Hit, change: Change, data: bytes, number: int) -> Match:
         column=len(line[:inside].decode("utf-8", "replace")) + 1,
         text=shown[: 4 * _MAX_SHOWN].decode("utf-8", "replace").strip()[:_MAX_SHOWN],
         length=len(own.decode("utf-8", "replace")),
+        ignored=tuple(name.strip().casefold() for name in ignored.split(",")) if ignored else (),
     )

@@ -50,7 +50,6 @@ from lessons_kb.guards.command_files import find_changed, find_run, is_known, is
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.guards.tool_calls import find_changes, find_documents, find_folder, parse_call
 from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
-from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.state import (
     BLOCK,
     GUARD,
@@ -387,7 +386,7 @@ def _tell(
     state.note_given([*given, *([layer.root, card.id] for layer, card in again)])
     state.brought += [[hook.event.id, card] for _root, card in given]
     if not hook.can.lines:
-        state.named += map(shown_name, block.lessons)
+        state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
     texts = [(MATCH, tell_before(new_mistakes, directory, given=named))] if new_mistakes else []
     texts += [(BLOCK, block.text)] if block.text else []
@@ -485,7 +484,9 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
         cards = find_usable(one, matching, brain.project)
         return [_make_concern(one, card, matching[n]) for n, card in cards.items()]
 
-    concerns = [*map(_concern_of, find_detected(brain, call.placed(), call.commands))]
+    concerns = [
+        *map(_concern_of, find_detected(brain, call.placed(), call.commands, proposed=True))
+    ]
     for layer in brain.layers if call.changed else ():
         layer.prepare()
         if layer.state is not None:

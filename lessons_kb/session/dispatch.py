@@ -16,7 +16,6 @@ from lessons_kb.errors import (
     StorageError,
     Untrusted,
 )
-from lessons_kb.preflight.block import shown_name
 from lessons_kb.session.compact import catch_up
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
 from lessons_kb.store.user_state import is_first, state_home, user_brain
@@ -95,7 +94,7 @@ def _answer(hook: Hook) -> Answer:
     return replace(
         answer,
         context="\n\n".join(filter(None, (first.context, answer.context))),
-        named=(*map(shown_name, given), *answer.named),
+        named=(*(hit.card.title for hit in given), *answer.named),
         trouble=answer.trouble or first.trouble,
     )
 

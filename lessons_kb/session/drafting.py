@@ -43,9 +43,10 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
                 os.unlink(mark)
             made = drafts.collect(session)
-            if fresh := sum(draft.id not in known for draft in made):
+            if fresh := [draft.id for draft in made if draft.id not in known]:
                 with lend_memory(layer.hook_journal, session) as state:
-                    state.drafted += fresh
+                    state.drafted += len(fresh)
+                    state.drafts += fresh
     except Exception as error:  # nobody watches this process
         log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")
 

@@ -18,6 +18,7 @@ from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import Missed, read_missed, see
 from lessons_kb.session.state import (
     BLOCK,
+    DRAFT,
     NOTHING,
     OUTLIVE_A_PROMPT,
     Answer,
@@ -25,8 +26,15 @@ from lessons_kb.session.state import (
     SessionMemory,
 )
 from lessons_kb.session.turn_lessons import find_file, find_homes, find_titles, note_given
+from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
+
+_EVIDENCE = (
+    "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "
+    "prints its evidence and its file. Leave it alone unless you are asked for {command}: then "
+    "complete it."
+)
 
 
 def answer(hook: Hook) -> Answer:
@@ -61,6 +69,7 @@ def answer(hook: Hook) -> Answer:
     given, offered = find_homes(brain, block.lessons), find_homes(brain, block.offered)
     # A subagent whose start no event tells of, or whose first prompt comes with it.
     titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
+    evidence = _tell_evidence(hook) if hook.state.drafts else ""
     prompt = replace(prompt, record=prepare_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
@@ -75,7 +84,9 @@ def answer(hook: Hook) -> Answer:
             if hit.confidence >= NEAR
         ]
         _remember_served(state, asking, block)
-        context = state.deliver([(BLOCK, block.text), *state.take_titles(titles)], can)
+        texts = [(BLOCK, block.text), *state.take_titles(titles), (DRAFT, evidence)]
+        state.drafts = state.drafts if event.part else []
+        context = state.deliver(texts, can)
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:
@@ -84,6 +95,17 @@ def answer(hook: Hook) -> Answer:
     if asking is not None and asking.is_new:  # for the log: it came up just now
         trouble = trouble or line
     return hook.say(brain, context=context, block=block, lines=lines, trouble=trouble)
+
+
+def _tell_evidence(hook: Hook) -> str:
+    """Return the line that hands the model the newest draft of its session, "" without one."""
+    layer, command = hook.brain.layers[0], hook.can.review.replace("lessons-review", "lesson")
+    if not (command and layer.settings.hooks.draft_line) or hook.event.part:
+        return ""
+    folder = DraftFolder(layer.root)
+    known = ((name, folder.facts_of(name)) for name in reversed(hook.state.drafts))
+    name = next((name for name, facts in known if facts and facts.get("state") == "open"), "")
+    return _EVIDENCE.format(name=name, command=command) if name else ""
 
 
 @contextmanager

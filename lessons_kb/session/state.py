@@ -305,6 +305,7 @@ class Hook:
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
+DRAFT = "draft"
 AGAIN, TITLES = "again", "titles"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
 declined, "again" the lessons of a session that was compacted."""
@@ -363,7 +364,9 @@ class SessionMemory:
     """[what about, text] that no hook event could carry yet; a prompt drops what is not among
     OUTLIVE_A_PROMPT."""
     named: list[str] = field(default_factory=list)
-    """Lessons given with an event that shows the user nothing."""
+    """Titles of lessons given with an event that shows the user nothing."""
+    drafts: list[str] = field(default_factory=list)
+    """Drafts of this session that the model was not told of yet."""
     drafted: int = 0
     """Drafts that the user was not told of yet in this session."""
     offered: bool = False

@@ -45,7 +45,10 @@ def test_a_prompt_brings_the_lesson_once(claude, project):
     first = claude.prompt(PROMPT)  # said in the middle of the turn: it has the same id
     assert ITEM in first.context
     assert first["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
-    assert first["systemMessage"] == "Lessons: 1 (lessons/telegram-allowlist.md)"
+    assert (
+        first["systemMessage"]
+        == "Lessons: 1 (“Telegram remote execution must require an allowlist”)"
+    )
     assert claude.prompt(PROMPT) == {}, "reported twice"
     assert claude.prompt(PROMPT, 2) == {}
     with Brain.discover(project) as brain:

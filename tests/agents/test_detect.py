@@ -91,6 +91,16 @@ def test_creations_patches_and_documents_are_looked_at(claude, tool, arguments):
     assert f"`{LINE}` — {PLACE}" in claude.call("Pre", tool, arguments).context
 
 
+def test_a_line_may_ignore_a_card_but_not_pass_its_gate(claude, project):
+    assert edit(claude, new=f"    {LINE}  # lessons: ignore shell") == {}
+    card = project / "lessons/shell.md"
+    card.write_text(card.read_text().replace("severity: high", "severity: high\ngate: ask"))
+    with Brain.open(project, directory=project) as opened:
+        opened.refresh()
+    again = edit(claude, 2, new=f"    {LINE}  # lessons: ignore shell")
+    assert "ran a stranger's command" in again.refused
+
+
 def test_what_was_there_before_is_silent(claude, project):
     path = project / "src" / "run.py"
     path.write_text(f"def run(cmd):\n    {LINE}\n")

@@ -104,6 +104,39 @@ def test_the_next_prompt_tells_of_new_drafts_once(claude, drafted, drafts):
 
 
 @pytest.mark.slow
+def test_the_next_prompt_hands_the_agent_the_evidence_of_its_mistake_once(
+    claude, drafted, drafts, lessons, repository
+):
+    turn(claude)
+    claude.stop_as_usual()
+    drafted()
+    (draft,) = drafts()
+    said = [claude.prompt(f"And now something else {number}", number) for number in (2, 3)]
+    told = f"`lessons review --show {draft.id} --json`"
+    assert [one.context.count(told) for one in said] == [1, 0]
+    assert said[0].context.count("\n") == 0
+    assert "/lesson" in said[0].context
+    shown = lessons("--brain", repository, "review", "--show", draft.id, "--json").out
+    assert "+total = sum(items)" in json.loads(shown)["text"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("settled", [False, True])
+def test_no_evidence_is_handed_where_it_is_off_or_settled(
+    claude, drafted, drafts, repository, settled
+):
+    if not settled:
+        (repository / "lessons.toml").write_text("[hooks]\ndraft_line = false\n")
+    turn(claude)
+    claude.stop_as_usual()
+    drafted()
+    if settled:
+        with Brain.open(repository) as brain:
+            brain.drafts.discard(drafts()[0].id)
+    assert "review --show" not in claude.prompt("And now something else", 2).context
+
+
+@pytest.mark.slow
 def test_the_end_of_a_session_drafts_as_well_and_another_is_told_once(claude, drafted, drafts):
     turn(claude)
     assert claude.say("SessionEnd") == {}

@@ -27,6 +27,9 @@ def server():
         yield server
 
 
+TITLE = "Telegram remote execution must require an allowlist"
+
+
 @pytest.fixture
 def settings(_own_home, server):
     """Write the user's settings of the server: ``settings(key="value as TOML")``."""
@@ -67,7 +70,7 @@ def test_both_brains_are_given_by_confidence(prompt, settings, server):
     assert context.index("Never retry") < context.index("Telegram remote")
     assert f"(high · seen 3× · {SERVED})" in context
     assert "- [ ] Send an idempotency key" in context
-    assert line == f"Lessons: 2 ({SERVED}, lessons/{LOCAL}.md)"
+    assert line == f"Lessons: 2 (“{LESSON['title']}”, “{TITLE}”)"
     server.lessons = [{**LESSON, "confidence": 0.9}]
     context, _line = prompt(text, session="s2")
     assert context.index("Telegram remote") < context.index("Never retry")
@@ -93,10 +96,10 @@ def test_a_card_in_both_brains_is_given_once(prompt, settings, server, project, 
     name = "moved.md" if moved else "never-retry-payments.md"
     (project / "lessons" / name).write_text("\n".join(text))
     server.lessons = [{**LESSON, "why": "The provider charges each request."}]
-    context, line = prompt()
+    context, _line = prompt()
     assert context.count("Never retry a payment") == 1
-    assert f"lessons/{name}" in line
-    assert "@server" not in line
+    assert f"lessons/{name}" in context
+    assert "@server" not in context
 
 
 def test_what_is_sent_is_the_prompt_without_secrets_and_the_projects_name(
@@ -172,7 +175,7 @@ def test_where_the_server_fails_the_local_brain_answers_alone(prompt, settings, 
         assert first.startswith("Lessons: 127.0.0.1 "), failure
         assert told in first, failure
         assert first.endswith("; your local lessons answer alone"), failure
-        assert second == f"Lessons: 1 (lessons/{LOCAL}.md)", failure
+        assert second == f"Lessons: 1 (“{TITLE}”)", failure
         state.unlink()
 
 
@@ -296,7 +299,7 @@ def test_where_no_local_brain_can_be_read_the_server_answers_alone(
     context, line = prompt()
     assert "Never retry" in context
     assert "Telegram" not in context
-    assert SERVED in line
+    assert LESSON["title"] in line
 
 
 def test_its_checklist_is_checked_here(prompt, settings, claude, project, monkeypatch, lessons):

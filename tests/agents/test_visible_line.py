@@ -27,7 +27,12 @@ def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(
         return session.call(when, tool, change, number, **done).line
 
     said = [line(when, number) for number in (1, 2) for when in ("Pre", "Post")]
-    assert said == ["", "Lessons: 1 (lessons/telegram-allowlist.md)", "", ""]
+    assert said == [
+        "",
+        "Lessons: 1 (“Telegram remote execution must require an allowlist”)",
+        "",
+        "",
+    ]
 
 
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")

@@ -242,6 +242,22 @@ def test_lint_names_file_line_and_fix(lessons, brain):
     assert lessons("lint", "--format", "github").out.startswith("::")
 
 
+def test_lint_at_a_terminal_names_a_file_once(lessons, brain, at_terminal):
+    (brain / "lessons/bad.md").write_text("---\nseverity: huge\ntype: lesson\n---\n# Bad thing\n")
+    assert lessons("lint").out.count("lessons/bad.md:") > 2
+    lines = at_terminal("lint")
+    assert [line for line in lines if "bad.md" in line] == ["lessons/bad.md"]
+    assert any(line.startswith("  2: ") for line in lines)
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_name_of_notes_and_cards_is_said_to_be_of_both(lessons, brain):
+    (brain / "notes/telegram.md").write_text("# Setup of the bot\n")
+    (brain / "notes/telegram-ids.md").write_text("# Ids of the bot\n")
+    assert "'tele' matches 3 cards or notes: " in lessons("show", "tele").err
+    assert "'notes/tele' matches 2 notes: " in lessons("show", "notes/tele").err
+
+
 def test_index_doctor_and_lint_count_the_same(lessons, brain):
     (brain / "lessons" / "bad.md").write_text("---\ntitle: [\n")
     (brain / "lessons" / "dangling.md").symlink_to("/nowhere")
@@ -334,7 +350,6 @@ BAD_INPUT = [
     (["review", "--accept", "absent"], "absent"),
     (["rename", "no-such-card", "A title"], "no-such-card"),
     (["rename", "telegram", " "], "title"),
-    (["report", "-o", "no/where.html"], "where.html"),
     (["report", "-o", "-", "--json"], "--json and -o - both write to stdout"),
     (["mine", "--since", "soon"], "--since must be a date such as 2026-01-31"),
     (["add", "-", "--why", "because of that"], "leave the other options out"),

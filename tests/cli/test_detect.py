@@ -56,6 +56,16 @@ def shop(tmp_path, monkeypatch):
     return folder
 
 
+def test_a_find_is_ignored_where_the_line_says_so(shop, lessons):
+    for name in ("shell", "lessons/shell.md", "other, SHELL"):
+        write(shop, "src/run.py", f"import os\n\n{LINE}  # lessons: ignore {name}\n")
+        assert "src/run.py" not in lessons("detect").out, name
+    write(shop, "src/run.py", f"{LINE}  # lessons: ignore other\nx(\n    {LINE}\n)\n")
+    assert lessons("detect").out.count("src/run.py") == 2
+    write(shop, "src/run.py", "os.system(  # lessons: ignore shell\n    1\n)\n")
+    assert "src/run.py" not in lessons("detect").out
+
+
 def test_the_tree(shop, lessons, monkeypatch):
     done = lessons("detect")
     assert done.out == (

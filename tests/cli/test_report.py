@@ -18,15 +18,23 @@ def links(page):
 def test_a_page_is_written_and_named(lessons, brain):
     lessons("preflight", PROMPT, "--session", "s")
     done = lessons("report")
-    assert (done.code, done.out) == (0, "lessons-report.html\n")
-    page = (brain / "lessons-report.html").read_text("utf-8")
+    assert (done.code, done.out) == (0, ".lessons/lessons-report.html\n")
+    assert not list(brain.glob("*.html"))
+    page = (brain / ".lessons/lessons-report.html").read_text("utf-8")
     assert page.startswith("<!doctype html>")
     assert page.endswith("</html>\n")
     assert "<title>Lessons of brain-example</title>" in page
     assert "lessons were injected" in page
     found = links(page)
-    assert "lessons/telegram-allowlist.md" in found
-    assert all((brain / unquote(link)).is_file() for link in found)
+    assert (brain.resolve() / "lessons/telegram-allowlist.md").as_uri() in found
+    assert "lessons/telegram-allowlist.md" in links(page_at(lessons, brain / "report.html"))
+
+
+def page_at(lessons, place):
+    lessons("report", "-o", place)
+    found = place.read_text("utf-8")
+    assert all((place.parent / unquote(link)).is_file() for link in links(found))
+    return found
 
 
 def test_a_page_outside_the_brain_names_files_in_full(lessons, brain, tmp_path):

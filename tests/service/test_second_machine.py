@@ -112,7 +112,7 @@ def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path)
         context, line = agent.hook("s1")
         assert "Telegram remote execution must require an allowlist" in context
         assert "- [ ] Reject every chat id" in context
-        assert line == f"Lessons: 1 ({CARD})"
+        assert line == "Lessons: 1 (“Telegram remote execution must require an allowlist”)"
         assert agent.hook("s1") == ("", "")  # it has them
         _ask_daemon(agent)
         # A certificate of somebody else's is not believed, and nothing is sent.

@@ -217,7 +217,7 @@ def _brain(repo, outside):
         ".github",
     ):
         (repo / name).symlink_to(outside)
-    for name in (".mcp.json", "lessons-report.html"):
+    for name in (".mcp.json", ".lessons/lessons-report.html"):
         (repo / name).symlink_to(outside / "settings.json")
 
 

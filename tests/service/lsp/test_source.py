@@ -117,12 +117,33 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(editor, project
     marked(editor, document)
     assert "- [ ] Test with a quote" in editor.ask(hover, document, at).contents.value
     context = SimpleNamespace(only=None, diagnostics=[])
-    opened, bumped = editor.ask(find_actions, document, at, context=context)
+    opened, bumped, _ignored = editor.ask(find_actions, document, at, context=context)
     title = "A file name pasted into a shell=True command"
     assert (opened.title, bumped.title) == (f"Open: {title}", f"Count once more: {title}")
     outcome = COMMANDS[opened.command.command](editor.files, *opened.command.arguments)
     assert outcome.show == str(project / SHELL_ID)
     assert editor.ask(find_actions, document, START, context=context) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "comment"),
+    [("src/run.py", "  # {}"), ("src/run.js", "  // {}"), ("src/run.css", "  /* {} */")],
+)
+def test_a_find_is_ignored_by_a_comment_that_an_action_writes(editor, project, name, comment):
+    shell = project / SHELL_ID
+    shell.write_text(shell.read_text().replace('files: ["*.py"]', 'files: ["*"]'))
+    document = editor.open(name, CODE)
+    marked(editor, document)
+    at = editor.at(document, "shell=True")
+    context = SimpleNamespace(only=None, diagnostics=[])
+    (one,) = [x for x in editor.ask(find_actions, document, at, context=context) if x.edit]
+    assert one.title == "Ignore here: A file name pasted into a shell=True command"
+    (edit,) = one.edit.document_changes[0].edits
+    told = comment.format("lessons: ignore a-file-name-pasted-into-a-shell-true-command")
+    assert (edit.range.start, edit.new_text) == (edit.range.end, told)
+    lines = CODE.splitlines()
+    lines[edit.range.start.line] += edit.new_text
+    assert found(editor, name, "\n".join(lines)) == []
 
 
 EDITS = st.lists(

@@ -36,6 +36,8 @@ def test_a_proposal_sent_by_an_agent_becomes_a_commit(rita, connect, shop):
     assert "committed to the branch <code>lessons-review</code> in your name" in listed
     draft = rita.get(f"{INBOX}/{name}").text
     assert "Send an idempotency key with each payment" in draft
+    in_sight = re.sub("(?s)<details>.*?</details>", "", draft)
+    assert in_sight.count("Send an idempotency key with each payment") == 1
     done = send(rita, f"{INBOX}/{name}", do="accept")
     assert (done.url.path, done.url.query.decode()) == (INBOX, f"done={name}")
     assert "Accepted: it is on the branch." in done.text
