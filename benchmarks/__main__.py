@@ -20,6 +20,7 @@ _WORK = {
     "gate": "silence on foreign prompts and recall on own ones",
     "judgement": "which cards language models open for a prompt, from their recorded choices",
     "replay": "lessons that arrive in a turn: with its prompt or with a change",
+    "act": "lessons before an edit: the right one where its fix is undone, and ordinary edits",
     "dedup": "near-duplicates proposed and merged",
     "postcheck": "checklist items that are named, beside labelled cases",
     "triggers": "prompts taken for a complaint",
@@ -98,10 +99,17 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name in ("judgement", "detect"):
+        if name in ("judgement", "detect", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "diet"):
+        if name in ("judgement", "diet", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
+        if name == "act":
+            command.add_argument(
+                "folders",
+                nargs="+",
+                metavar="NAME=CLONE[:FOLDER]",
+                help="clone of a repository, and its folder of lessons (docs/solutions/)",
+            )
         if name == "replay":
             command.add_argument(
                 "folders",

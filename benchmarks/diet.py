@@ -20,22 +20,28 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import HERE, DataError, data_folder
 from benchmarks.ours import open_indexed, private_state
-from benchmarks.replay import Turn, play
+from benchmarks.replay import Turn, find_blocks
 from lessons_kb.brain.cards import Cards
 from lessons_kb.brain.diet import Diet, plan_cards
+from lessons_kb.brain.session_titles import Access, find_listed
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, read_rules
 from lessons_kb.text.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import Any
+
+    from lessons_kb import Brain
 
 JUDGED = HERE / "judged" / "diet.jsonl"
 READERS = (1, 2)
 _HEADERS = (
     *("file", "tokens", "afterwards", "rules", "when", "judged", "readers agree", "we agree"),
-    *("cards", "moved rules tried", "at the prompt", "by the change"),
+    *("cards", "moved rules tried", "at the prompt", "offered", "title listed", "at the edit"),
+    "given",
 )
+_WAYS = ("at_prompt", "offered", "listed", "by_change")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -49,12 +55,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     choices = {row["rule"]: row["answers"] for row in _read_lines(JUDGED)}
     prompts = {row["hash"]: row for row in _read_lines(folder / "prompts.jsonl")}
     figures = {path.stem: _measure(path, choices, prompts) for path in files}
-    whole = Counter[str]()
-    for one in figures.values():
-        whole.update(one)
-    rows = [_row(name, one) for name, one in {**figures, "all": whole}.items()]
+    sums = {name: Counter[str]() for name in ("odd", "even", "all")}
+    for name, one in figures.items():
+        sums["odd" if int(name) % 2 else "even"].update(one)
+        sums["all"].update(one)
+    figures.update((name, dict(one)) for name, one in sums.items())
+    rows = [_row(name, one) for name, one in figures.items()]
     report.print_table("Rules files on a diet", _HEADERS, rows)
-    return {**figures, "all": dict(whole)}
+    return figures
 
 
 def digest(words: str) -> str:
@@ -97,20 +105,34 @@ def _measure(
                 tried = (prompts.get(digest(rule.words)) for rule in card.rules)
                 places += [(made, one) for one in tried if one]
             brain.refresh()
-            arrived = []
-            for made, one in places:
-                changes = ((f"{root}/{one['path']}", "", one["edit"]),) if one["path"] else ()
-                turn = Turn(session=one["hash"], prompt=one["prompt"], changes=changes)
-                arrived.append(play(brain, turn).get(made, -1))
-    counts = {"tried": len(arrived), "at_prompt": arrived.count(0), "by_change": arrived.count(1)}
-    return {**figures, **counts}
+            listed = find_listed(brain, Access(directory=str(root)))
+            arrived = [_find_ways(brain, made, one, listed) for made, one in places]
+    ways = Counter(way for found in arrived for way in found)
+    given = sum(bool(found - {"listed"}) for found in arrived)
+    counts = {way: ways[way] for way in _WAYS}
+    return {**figures, "tried": len(arrived), **counts, "given": given}
+
+
+def _find_ways(brain: Brain, card: str, case: dict[str, str], listed: Sequence[str]) -> set[str]:
+    """Return the ways by which a card comes before the agent in a turn."""
+    changes = ((f"{brain.directory}/{case['path']}", "", case["edit"]),) if case["path"] else ()
+    turn = Turn(session=case["hash"], prompt=case["prompt"], changes=changes)
+    ways = {"listed"} if card in listed else set()
+    for number, block in enumerate(find_blocks(brain, turn)):
+        given = {hit.card.id for hit in block.lessons} if block else set()
+        offered = {hit.card.id for hit in block.offered} if block else set()
+        if number:
+            ways |= {"by_change"} if card in given | offered else set()
+        else:
+            ways |= {"at_prompt"} if card in given else {"offered"} if card in offered else set()
+    return ways
 
 
 def _row(name: str, one: dict[str, int]) -> list[str]:
     def share(part: str, whole: str) -> str:
         return f"{one[part] / one[whole]:.0%}" if one[whole] else "-"
 
-    arrived = share("at_prompt", "tried"), share("by_change", "tried")
+    arrived = [share(way, "tried") for way in (*_WAYS, "given")]
     shares = share("readers_agree", "judged"), share("we_agree", "readers_agree")
     counts = (str(one[key]) for key in ("tokens", "afterwards", "rules", "when", "judged"))
     return [name, *counts, *shares, str(one["cards"]), str(one["tried"]), *arrived]

@@ -1,13 +1,11 @@
 """A simulated history: does `lessons stats` recover which lessons help, do nothing, or harm?
 
-Three parts. Sessions of a coding agent are played through the hooks' own entry
+Two parts. Sessions of a coding agent are played through the hooks' own entry
 (`session.dispatch.respond`) into a copy of the example brain. Dice of a known bias decide whether a
 mistake is made in a session on its subject: a line is written, an error printed or a test fails, in
-words that no card has. Of twelve mistakes each becomes a lesson half-way, after it was made once
-more; the bias of the dice is then another, the same or a worse one. The second part has each lesson
-from the start and withholds it from half of the sessions. The third takes sixty lessons, weak ones
-among them, through many more sessions, from events on, without the search. `stats` sees the journal
-only.
+words that no card has; each lesson is withheld from half of the sessions. With it the bias of the
+dice is another, the same or a worse one. The second part takes sixty lessons, weak ones among them,
+through many more sessions, from events on, without the search. `stats` sees the journal only.
 """
 
 from __future__ import annotations
@@ -216,12 +214,12 @@ def play(
     sessions: int = SESSIONS,
     seed: int = 1,
     now: float | None = None,
-    withhold: float = 0.0,
     subjects: Sequence[Subject] = SUBJECTS,
 ) -> dict[str, str]:
     """Play sessions that end ``now`` into a new brain at ``folder``; return card id → its nature.
 
-    With ``withhold`` the lessons are there from the start, and the user's settings say so.
+    The lessons are there from the start and, as the user's settings say, withheld from half of
+    the sessions.
     """
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".lessons"))
     project = folder.parent / "shop"
@@ -230,15 +228,11 @@ def play(
     subjects = list(subjects)
     dice.shuffle(subjects)
     natures = [list(NATURES)[place % len(NATURES)] for place in range(len(subjects))]
-    first, last = sessions * 2 // 5, sessions * 3 // 5
-    born = {s.title: dice.randrange(first, last) for s in subjects}
     end = time.time() if now is None else now
     clock = _Clock(end - DAYS * 86_400)
-    ids: dict[str, str] = {}
-    if withhold:
-        path = Path(user_settings_path())
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"[effect]\nwithhold = {withhold}\n")
+    path = Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[effect]\nwithhold = 0.5\n")
     module = SimpleNamespace(time=clock.time)
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
@@ -247,19 +241,14 @@ def play(
             "lessons_kb.brain.injected.withhold_key", return_value=Random(seed).randbytes(32)
         ),
     ):
+        day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
+        ids = {subject.title: _write(brain, subject, day) for subject in subjects}
         player = _Player(brain, str(project), dice, clock)
         for number in range(sessions):
             clock.move(DAYS * 86_400 / sessions - 3_600)
-            day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
-            if withhold and not number:
-                ids |= {subject.title: _write(brain, subject, day) for subject in subjects}
             chosen = dice.sample(range(len(subjects)), k=min(4, len(subjects)))
             work = [(subjects[n], natures[n]) for n in chosen]
-            mistaken = player.play(f"session-{number}", work, ids)
-            for subject in subjects:
-                due = subject in mistaken and number >= born[subject.title]
-                if subject.title not in ids and (due or number == sessions * 3 // 4):
-                    ids[subject.title] = _write(brain, subject, day)
+            player.play(f"session-{number}", work, ids)
             clock.move(3_600 - clock.at % 1)
     return {ids[s.title]: nature for s, nature in zip(subjects, natures, strict=True)}
 
@@ -273,11 +262,8 @@ class _Player:
         self._dice = dice
         self._clock = clock
 
-    def play(
-        self, session: str, work: Sequence[tuple[Subject, str]], ids: dict[str, str]
-    ) -> set[Subject]:
-        """Play a session; return the subjects on which it made its mistake."""
-        mistaken = set()
+    def play(self, session: str, work: Sequence[tuple[Subject, str]], ids: dict[str, str]) -> None:
+        """Play a session."""
         for subject, name in work:
             answer = self._occur(session, "prompt", text=self._dice.choice(subject.prompts))
             blocks = answer.block.lessons if answer.block else ()
@@ -289,13 +275,10 @@ class _Player:
             self._work(session, subject, wrong=wrong)
             if wrong and self._dice.random() < CORRECTS:
                 self._work(session, subject, wrong=False)
-            if wrong:
-                mistaken.add(subject)
             said = "Done. The change is in place and the suite passes."
             if known and self._dice.random() < nature.addressed:
                 said = f"Done. {subject.done}"
             self._occur(session, "stop", text=said)
-        return mistaken
 
     def _work(self, session: str, subject: Subject, *, wrong: bool) -> None:
         """Write a line, or run the tests."""
@@ -442,13 +425,13 @@ def _make_events(name: str, *, left: bool, corrected: bool) -> list[Event]:
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Play all three histories with several seeds and print truth beside verdict."""
+    """Play both histories with several seeds and print truth beside verdict."""
     seeds = range(options.seed, options.seed + (QUICK_SEEDS if options.quick else SEEDS))
     sessions = QUICK_SESSIONS if options.quick else SESSIONS
     occasions = QUICK_OCCASIONS if options.quick else OCCASIONS
     data: dict[str, Any] = {"sessions": sessions, "occasions": occasions}
     held: list[float] = []
-    for what, natures in (("before", NATURES), ("withheld", NATURES), ("sixty", SHARES)):
+    for what, natures in (("withheld", NATURES), ("sixty", SHARES)):
         total: dict[tuple[str, str], int] = {}
         for seed in seeds:
             with tempfile.TemporaryDirectory() as place, _own_state(place):
@@ -457,15 +440,13 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     table, share = play_sixty(folder, occasions=occasions, seed=seed)
                     held.append(share)
                 else:
-                    half = {"withhold": 0.5, "subjects": SUBJECTS[:3]} if what == "withheld" else {}
-                    truth = play(folder, sessions=sessions, seed=seed, **half)
+                    truth = play(folder, sessions=sessions, seed=seed, subjects=SUBJECTS[:3])
                     table, _overview = judge(folder, truth)
                 report.tell(f"{what}, seed {seed}: {time.perf_counter() - started:.1f} s")
             for key, count in table.items():
                 total[key] = total.get(key, 0) + count
         rows = [[nature, *(str(total.get((nature, v), 0)) for v in VERDICTS)] for nature in natures]
         title = {
-            "before": f"{sessions} sessions, twelve lessons half-way, held against those before",
             "withheld": f"{sessions} sessions, three lessons, each withheld from half of them",
             "sixty": f"sixty lessons of {occasions} sessions each, withheld from half of them",
         }[what]

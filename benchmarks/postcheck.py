@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError
 from lessons_kb.brain.post_check import find_evidence, read_command
-from lessons_kb.check.item_states import check_items, find_unaddressed_items, read_texts
+from lessons_kb.check.item_states import (
+    check_items,
+    find_unaddressed_items,
+    read_closings,
+    read_texts,
+)
 from lessons_kb.model import (
     CONTRADICTED,
     DENIED,
@@ -24,6 +29,7 @@ from lessons_kb.model import (
     Event,
     Evidence,
 )
+from lessons_kb.text.paths import find_paths
 
 if TYPE_CHECKING:
     import argparse
@@ -104,6 +110,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         ]
         title = f"Precision / recall (cases given the state), {what}"
         report.print_table(title, ("state", *splits), rows)
+    figures["closed"] = closed = _count_closed(cases)
+    rows = [[name, *(str(value) for value in row.values())] for name, row in closed.items()]
+    report.print_table(
+        "Items that the agent closes in a line", ("split", *closed[next(iter(closed))]), rows
+    )
     chars = sum(map(len, reads))
     print(f"reads of {chars:,} characters change {figures['different among reads']} verdicts")
     figures = json.loads(json.dumps(figures, default=_plain))
@@ -114,6 +125,38 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     title = f"Milliseconds for {_CARDS} cards of {_ITEMS} items"
     report.print_table(title, ("words of the answer", "first", "median"), rows)
     return figures
+
+
+def _count_closed(cases: Sequence[Case]) -> dict[str, dict[str, Any]]:
+    """Count verdicts on the cases by state, were each item closed as its answer has it.
+
+    Done, where a reader finds it shown (with the first file or command of the turn), or finds that
+    the answer claims what never happened (with a file that the answer names, if it names one);
+    left, where it is denied. Of an open one nobody knows: it is left out.
+    """
+    table = {}
+    for split in BY_STATE:
+        found: Counter[tuple[str, bool]] = Counter()
+        for case in (one for one in cases if one.split == split and OPEN not in one.labels):
+            closing = "done"
+            if SHOWN in case.labels:
+                places = [edit.path for edit in case.evidence.edits]
+                places += [f"`{one.line}`" for one in case.evidence.commands if not one.failed]
+                closing = " ".join(["done", *places[:1]])
+            elif DENIED in case.labels:
+                closing = "left"
+            elif CONTRADICTED in case.labels:
+                closing = " ".join(["done", *find_paths(case.answer)[:1]])
+            answer, card = f"{case.answer}\n\nLessons: L1.1 {closing}", make_card((case.item,))
+            closings = read_closings(answer, {1: card.id}, {card.id: card.checklist})
+            for item in check_items([card], answer, case.evidence, closings=closings).items:
+                found[item.state, item.state in case.labels] += 1
+        verdicts = found.total() - found[OPEN, True] - found[OPEN, False]
+        table[split] = {"items": found.total(), "with a verdict": verdicts} | {
+            f"{state}: right": f"{found[state, True]} of {found[state, True] + found[state, False]}"
+            for state in (SHOWN, CONTRADICTED, DENIED)
+        }
+    return table
 
 
 def read_cases() -> list[Case]:

@@ -30,15 +30,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lessons_kb import Brain
+    from lessons_kb.model import Preflight
 
 BRAINS = ("compound", "kitcn", "plate")
 SOLUTIONS = "docs/solutions/"
 _MOST_LESSONS = 2
 """A commit that adds more of them was written about many things."""
 _CHANGES = 6
-_NOT_CODE = re.compile(
-    r"^docs/|^\.changeset/|(?:^|/)changelog\.md$|[.-]lock(?:\.|$)", re.IGNORECASE
-)
+NOT_CODE = re.compile(r"^docs/|^\.changeset/|(?:^|/)changelog\.md$|[.-]lock(?:\.|$)", re.IGNORECASE)
 _TURN = re.compile(r"^_\*\*User[^\n]*\*\*_$", re.MULTILINE)
 _CALL = re.compile(
     r"^Read file: |<summary>Edit file: (?P<path>[^<]*)</summary>(?P<edit>.*?)</details>"
@@ -126,6 +125,14 @@ def find_linked(clone: Path, name: str) -> list[Turn]:
 def play(brain: Brain, turn: Turn) -> dict[str, int]:
     """Return the cards that a turn was given → 0 with the prompt, n with the n-th change."""
     given: dict[str, int] = {}
+    for number, block in enumerate(find_blocks(brain, turn)):
+        for hit in block.lessons if block else ():
+            given.setdefault(hit.card.id, number)
+    return given
+
+
+def find_blocks(brain: Brain, turn: Turn) -> Iterator[Preflight | None]:
+    """Yield what a turn was given with the prompt and with each change."""
     common = {
         "agent": "claude-code",
         "session": turn.session,
@@ -143,11 +150,8 @@ def play(brain: Brain, turn: Turn) -> dict[str, int]:
         )
         for number, (path, before, after) in enumerate(turn.changes, 1)
     ]
-    for number, event in enumerate(events):
-        answer = respond(event, Capabilities(), find=lambda _directory: brain, leave_open=True)
-        for hit in answer.block.lessons if answer.block else ():
-            given.setdefault(hit.card.id, number)
-    return given
+    for event in events:
+        yield respond(event, Capabilities(), find=lambda _directory: brain, leave_open=True).block
 
 
 def _row(name: str, figures: dict[str, int]) -> list[str]:
@@ -216,7 +220,7 @@ def _read_changes(clone: Path, commit: str) -> Iterator[tuple[str, str, str]]:
     shown = _git(clone, "show", "--format=", "-U0", "--no-renames", commit)
     for line in (*shown.split("\n"), "@@"):
         if line.startswith(("@@", "diff --git ")):
-            if path and (before or after) and not _NOT_CODE.search(path):
+            if path and (before or after) and not NOT_CODE.search(path):
                 yield path, "\n".join(before), "\n".join(after)
             before, after = [], []
             path = path if line.startswith("@@") else ""

@@ -49,6 +49,7 @@ def main(asked: list[str]) -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         os.environ["LESSONS_STATE_HOME"] = f"{place}/state"
+        os.environ["XDG_CONFIG_HOME"] = f"{place}/config"
         brain = Path(place) / "shop-brain"
         chosen = [name for name in names if not asked or name in asked]
         if chosen != ["loop"]:

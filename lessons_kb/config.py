@@ -118,6 +118,9 @@ class HookSettings:
     """Tell the agent once, in one line, where the evidence of a mistake that it made is drafted."""
     during_turn: bool = True
     """Give a lesson for what is about to be changed or has failed, too."""
+    close: bool = False
+    """The block asks for one line at the end that closes its items, such as ``Lessons: L1.1 done
+    src/a.py:41; L1.2 n/a; L1.3 left``, which is held against what happened."""
     daemon: bool = True
     """Let the resident process answer."""
 
@@ -167,14 +170,6 @@ class EffectSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class CheckSettings:
-    """``[check]``: what is asked of the agent for the post-check."""
-
-    closings: bool = False
-    """The block asks for a line per item in the last message, such as ``L1.2 done src/a.py:41``."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
     """Effective settings of one brain."""
 
@@ -196,7 +191,6 @@ class Settings:
     triggers: Triggers = Triggers()
     learn: Learn = Learn()
     effect: EffectSettings = EffectSettings()
-    check: CheckSettings = CheckSettings()
 
 
 DEFAULTS = Settings()
@@ -258,7 +252,7 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
     top: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for key, value in data.items():
-        if key != "folders" and key not in SECTIONS:
+        if key not in ("folders", "check", *SECTIONS):  # of [check] all are the user's own
             origins[key] = locate(key)
             top[key] = _check_value(key, value, origins[key])
             continue
@@ -273,7 +267,10 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
                 checked[_check_folder(inner, inner_value, origins[dotted])] = inner_value
             else:
                 checked[inner] = _check_value(dotted, inner_value, origins[dotted])
-        top[key] = {**KNOWN_FOLDERS, **checked} if key == "folders" else SECTIONS[key](**checked)
+        if key == "folders":
+            top[key] = {**KNOWN_FOLDERS, **checked}
+        elif key in SECTIONS:
+            top[key] = SECTIONS[key](**checked)
     return Settings(**top), origins
 
 

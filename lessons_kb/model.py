@@ -242,9 +242,12 @@ class DetectedLine:
 ANSWER, COMMAND = "answer", "command"
 """Where a quote stands that is no line of a file."""
 
-SHOWN, DENIED, CONTRADICTED, OPEN = STATES = ("shown", "denied", "contradicted", "open")
+SHOWN, DENIED, CONTRADICTED, CLAIMED, OPEN = STATES = (
+    *("shown", "denied", "contradicted", "claimed", "open"),
+)
 """What a post-check says of an item: done, with the evidence; not done, in the agent's own words;
-done, as the agent says, against what happened; nothing found."""
+done, as the agent says, against what happened; closed by the agent, with nothing for or against it;
+nothing found."""
 
 
 DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_CHANGE = REASONS = (
@@ -296,8 +299,8 @@ class Check:
 
     @property
     def unaddressed(self) -> tuple[CheckedItem, ...]:
-        """All items that are not shown."""
-        return tuple(item for item in self.items if item.state != SHOWN)
+        """All items that are neither shown nor closed by the agent."""
+        return tuple(item for item in self.items if item.state not in (SHOWN, CLAIMED))
 
     @property
     def checked(self) -> int:
@@ -326,8 +329,8 @@ OUTCOMES = (*DONE, "cancelled", *FAILURES)
 BLOCK_TOLD, ACT_TOLD, OFFER_TOLD = "block", "act", "offer"
 """How a session was told a lesson: with a prompt, with a change or an error, by its title. One
 that read its file has it ``opened``."""
-UNTOLD = WITHHELD, BEFORE = "withheld", "before"
-"""How it was not: the lesson was withheld, or did not exist yet."""
+WITHHELD = "withheld"
+"""How it was not."""
 
 AVOIDED, CORRECTED, LEFT, CAME_BACK = KNOWN_OUTCOMES = ("avoided", "corrected", "left", "came back")
 UNKNOWN_OUTCOME = "unknown"

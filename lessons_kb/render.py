@@ -10,6 +10,7 @@ from typing import Any
 
 from lessons_kb.model import (
     ANSWER,
+    CLAIMED,
     COMMAND,
     CONTRADICTED,
     DENIED,
@@ -26,7 +27,7 @@ from lessons_kb.preflight.block import WORDS, footer, shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line
 
-_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", SHOWN: "✓"}
+_MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
 """State of a checklist item → its mark; what is wrong comes first."""
 _MAX_REFUTED, _MAX_OPEN = 3, 2
 """Items that a line names."""

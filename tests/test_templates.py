@@ -99,5 +99,5 @@ def test_commands_take_no_way_of_installing_for_granted():
     found = [path for path in TEMPLATES.rglob("*") if path.suffix in (".md", ".toml")]
     texts = {path: path.read_text(encoding="utf-8") for path in found}
     commands = {path: text for path, text in texts.items() if "If these tools are missing" in text}
-    assert len(commands) == 4
+    assert len(commands) == 7
     assert [path for path, text in commands.items() if "pip install" in text] == []

@@ -108,6 +108,8 @@ class Agent:
     """What every payload of its hooks has, where these can call a tool of a running server."""
     mcp_lacks: tuple[str, ...] = ()
     """Fields of single events that its payloads do not have: it would drop the call."""
+    plugin: str = ""
+    """Where the manifest of our plugin is once the agent has installed it, a glob in its folder."""
     server: str
     """The file that lists its MCP servers, and the keys that lead to them."""
     project_server: str = ""
@@ -212,6 +214,7 @@ _ROWS = (
         project_folder=".claude",
         hooks_file="settings.json",
         personal_file="settings.local.json",
+        plugin="plugins/cache/*/lessons/*/.claude-plugin/plugin.json",
         matchers={
             "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
@@ -254,6 +257,7 @@ _ROWS = (
         program="codex",
         folder="{CODEX_HOME:{home}/.codex}",
         project_folder=".codex",
+        plugin="plugins/cache/*/lessons/*/.codex-plugin/plugin.json",
         hooks_file="hooks.json",
         matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
         handler=_CALL,
@@ -300,6 +304,7 @@ _ROWS = (
         program="gemini",
         folder="{home}/.gemini",
         project_folder=".gemini",
+        plugin="extensions/lessons/gemini-extension.json",
         hooks_file="settings.json",
         matchers={"BeforeTool": "replace|write_file|run_shell_command"},
         handler=_pairs("name=EVENT_NAME type=command command=HARMLESS timeout=MILLISECONDS"),
@@ -309,6 +314,28 @@ _ROWS = (
         arguments="{{args}}",
         notes="Restart Gemini CLI. It may warn once about new hooks.",
         project_note="Gemini CLI asks for approval when the hooks of a project change.",
+    ),
+    Agent(
+        # As of 0.24: context of PreToolUse never arrives, a refusal does with its reason.
+        name="qwen-code",
+        events=_CLAUDE_EVENTS,
+        context=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+        lines=("Stop",),
+        refuse=("PreToolUse",),
+        project=("QWEN_PROJECT_DIR",),
+        within=0.02,
+        begins="",
+        program="qwen",
+        folder="{home}/.qwen",
+        project_folder=".qwen",
+        hooks_file="settings.json",
+        handler=_pairs("name=EVENT_NAME type=command command=LINE timeout=SECONDS"),
+        server="settings.json mcpServers",
+        command_file=_MARKDOWN,
+        layout="described",
+        arguments="{{args}}",
+        notes="Restart Qwen Code: it reads its settings when it starts.",
+        project_note="Qwen Code runs the hooks of a project only in folders that it trusts.",
     ),
     Agent(
         name="opencode",
@@ -393,6 +420,7 @@ _ROWS = (
         headless_variables={"COPILOT_HOME": "FOLDER/.copilot"},
         program="copilot",
         folder="{COPILOT_HOME:{home}/.copilot}",
+        plugin="installed-plugins/*/lessons/plugin.json",
         project_folder=".github",
         hooks_file="hooks/lessons.json",
         marks={"version": 1},

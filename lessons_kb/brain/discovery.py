@@ -278,7 +278,7 @@ def tell_below(directory: str) -> str:
     work_tree = locate.find_work_tree(around)
     top = work_tree or around[0]
     below = [root for root in locate.find_below(top) if root not in around]
-    if not below:
+    if not below or top == os.path.dirname(top):  # a folder that is gone has the whole disk below
         return ""
     root = below[0]
     more = f" (and {counted(len(below) - 1, 'other brain')})" if below[1:] else ""

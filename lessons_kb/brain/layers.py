@@ -229,7 +229,7 @@ class Layers:
                 counter=counter,
                 max_chars=max_chars,
                 in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
-                closings=REQUEST if nearest.check.closings else "",
+                closings=REQUEST if nearest.hooks.close else "",
                 alone=bool(context) if alone is None else alone,
                 sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
                 offers=offers,

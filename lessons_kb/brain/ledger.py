@@ -7,10 +7,8 @@ run went well, by its end. It avoided the mistake if it wrote or ran what would 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -20,12 +18,10 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.post_check import find_evidence
 from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of
-from lessons_kb.errors import StorageError
 from lessons_kb.guards.command_files import find_run
 from lessons_kb.learn.failure_signs import CHANGES, RUNS, find_failing, find_test_command
 from lessons_kb.model import (
     AVOIDED,
-    BEFORE,
     CAME_BACK,
     CORRECTED,
     DONE,
@@ -35,22 +31,17 @@ from lessons_kb.model import (
     PATTERN_FACT,
     TEST_FACT,
     UNKNOWN_OUTCOME,
-    UNTOLD,
+    WITHHELD,
     Card,
     Event,
     Evidence,
     Occasion,
-    as_data,
 )
-from lessons_kb.store.journal import ASKED, Journal
+from lessons_kb.store.journal import Journal
 from lessons_kb.text.error_signature import error_signature, is_same_error
 from lessons_kb.text.patterns import compile_globs, match_globs
 
 _MAX_EVENTS = 300
-MAX_SESSIONS = 200
-"""Looked through at once, evenly over the time before: two seconds with 12,000 cards."""
-_MAX_PROMPTS = 3
-"""Of one session: what it is about is said early."""
 _FENCED = re.compile(r"^\s*(?:```|~~~).*\n((?:.*\n)*?)\s*(?:```|~~~)\s*$", re.MULTILINE)
 
 
@@ -180,55 +171,5 @@ def settle(brain: Layers, journal: Journal, session: str, *, folder: str) -> Non
 
 def _was_told_before(now: Occasion, occasions: Iterable[Occasion]) -> bool:
     """Tell whether a session was told a lesson that an earlier one was told, too."""
-    told = [one for one in occasions if one.told not in UNTOLD and one.at <= now.at]
+    told = [one for one in occasions if one.told != WITHHELD and one.at <= now.at]
     return now in told and any(one.session != now.session for one in told)
-
-
-def look_before(brain: Layers, layers: Sequence[Layer], only: str | None = None) -> None:
-    """Note the sessions before, for each card that was given and has none noted yet.
-
-    They are those that a prompt would have brought it to; the last one that made the mistake is
-    left out, for it taught the lesson. ``only`` names one card of ``layers``. A journal that
-    cannot be written is left as it is.
-    """
-    for layer in layers:
-        with contextlib.suppress(StorageError):
-            _look(brain, layer, only)
-
-
-def _look(brain: Layers, layer: Layer, only: str | None) -> None:
-    journal, events = layer.journal, brain.layers[0].journal.events
-    firsts = journal.outcomes.first_given(without=BEFORE)
-    cards = find_cards(layer, {card for card in firsts if only in (None, card)})
-    known = {card.id: facts for card in cards if (facts := read_facts(layer, card)).kinds}
-    if not known:
-        return
-    found: dict[str, list[Occasion]] = {card: [] for card in known}
-    asked = events.asked(until=max(firsts[card] for card in known))
-    for session, began in asked[:: -(-len(asked) // MAX_SESSIONS) or 1]:
-        due = {card for card in known if began < firsts[card]}
-        due = _find_due(brain, session, due.difference(journal.outcomes.given(session)))
-        done = events.find(session=session, kinds=(*CHANGES, *RUNS), limit=_MAX_EVENTS)
-        steps = read_steps(done, brain.layers) if due else []
-        for card in due:
-            outcome, fact = judge(known[card], steps)
-            told = {"occasion": "prompt", "told": BEFORE, "outcome": outcome, "fact": fact}
-            found[card].append(Occasion(session=session, card=card, at=began, **told))
-    for card, before in found.items():
-        made = [one for one in before if one.outcome in (LEFT, CORRECTED)]
-        day = time.strftime("%Y-%m-%d", time.localtime(firsts[card]))
-        with journal.transaction():
-            journal.outcomes.keep(card, day, {BEFORE: len(before)})
-            for one in before:
-                if one not in made[-1:]:
-                    journal.ledger.note(**as_data(one))
-
-
-def _find_due(brain: Layers, session: str, cards: set[str]) -> set[str]:
-    """Return the cards that the first prompts of a session would have brought."""
-    events = brain.layers[0].journal.events
-    found: set[str] = set()
-    for prompt in events.find(session=session, kinds=ASKED)[:_MAX_PROMPTS] if cards else ():
-        block = brain.preflight(prompt.text, context=False, fresh=False, remember=False)
-        found |= {hit.card.id for hit in block.lessons}
-    return found & cards

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from collections.abc import Callable
 
 from lessons_kb.brain.discovery import (
@@ -23,7 +24,12 @@ from lessons_kb.model import NOTE
 from lessons_kb.store import scan as trusts
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.scan import scan_brain
-from lessons_kb.store.settings import read_ignored, read_settings
+from lessons_kb.store.settings import (
+    read_ignored,
+    read_settings,
+    read_settings_file,
+    replace_settings_file,
+)
 from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,
@@ -73,6 +79,37 @@ def make_brain(
         if trusts.cache_dir(root).startswith(inside + os.sep) and fresh:
             made.append(f"{CACHE_NAME}/")
     return root, made
+
+
+FIRST_LESSON = os.path.join("lessons", "first-lesson.md")
+
+
+def write_first_lesson() -> str:
+    """Make the user's own brain with a card to see arrive; return its path, "" if it has cards."""
+    if count_cards(user_brain()):
+        return ""
+    path = os.path.join(make_brain(user_brain())[0], FIRST_LESSON)
+    replace_settings_file(path, read_template("first-lesson.md").encode(), expected=None)
+    return path
+
+
+def take_first_lesson() -> str:
+    """Remove that card, and the brain if it holds nothing else; return what is gone, "" if nothing.
+
+    A card or settings that somebody has edited stay.
+    """
+    root = user_brain()
+    card, settings = os.path.join(root, FIRST_LESSON), os.path.join(root, CONFIG_NAME)
+    written = {card: "first-lesson.md", settings: CONFIG_NAME}
+    if read_settings_file(card) != read_template(written[card]).encode():
+        return ""
+    alone = {os.path.join(at, name) for at, _, names in os.walk(root) for name in names}
+    alone = {path for path in alone if not path.startswith(os.path.join(root, CACHE_NAME))}
+    if alone != set(written) or read_settings_file(settings) != read_template(CONFIG_NAME).encode():
+        replace_settings_file(card, None, expected=read_settings_file(card))
+        return card
+    shutil.rmtree(root)
+    return root
 
 
 def count_cards(root: str) -> int:

@@ -16,7 +16,7 @@ from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.ledger import look_before, read_facts
+from lessons_kb.brain.ledger import read_facts
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
@@ -34,7 +34,7 @@ from lessons_kb.learn.lesson_effect import (
     weigh,
 )
 from lessons_kb.learn.statistics import Difference, Pooled, pool
-from lessons_kb.model import FACTS, FAILED, NOTE, UNTOLD, Card, Occasion
+from lessons_kb.model import FACTS, FAILED, NOTE, WITHHELD, Card, Occasion
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes
 from lessons_kb.text.times import read_date
 
@@ -60,7 +60,6 @@ class Stats:
         """
         day = day_or_today(today)
         self._brain.refresh()
-        look_before(self._brain, self._brain.layers)
         parts = [_Part(layer, stage, project) for layer in self._brain.layers]
         cards = [card for part in parts for card in part.cards]
         homes = Counter(card_id for part in parts for card_id in part.known)
@@ -108,7 +107,6 @@ class Stats:
     def effect(self, name: str, *, today: str | None = None) -> Effect:
         """Return what one card did; ``name`` as in ``Cards.find``."""
         layer, card = Cards(self._brain).find(name)
-        look_before(self._brain, [layer], card.id)
         added = glance(self._brain).get((layer.alias, card.id), ()) if card.detect else ()
         return replace(self._weigh(layer, card, today), added=added)
 
@@ -126,7 +124,7 @@ class Stats:
         except StorageError:
             return ()
         seen = Counter({(day, what): n for _card, what, day, n in rows if n and what in _HISTORY})
-        told = (one for one in occasions if one.told not in UNTOLD)
+        told = (one for one in occasions if one.told != WITHHELD)
         seen.update((_day_of(one), one.outcome) for one in told if one.fact)
         return tuple((day, what, n) for (day, what), n in sorted(seen.items()))
 
@@ -171,7 +169,7 @@ class _Counted:
     @cached_property
     def differences(self) -> Mapping[str, Difference]:
         """Card → how often its mistake was left with it and without, where both are known."""
-        found = {card: compare(occasions)[0] for card, occasions in self.occasions.items()}
+        found = {card: compare(occasions) for card, occasions in self.occasions.items()}
         return {card: two for card, two in found.items() if two.known}
 
     def weigh(self, card: Card, day: str, pooled: Pooled, *, shared: bool) -> Effect:
@@ -224,7 +222,7 @@ class _Part(_Counted):
             self.occasions = {x: y for x, y in self.occasions.items() if x in self.chosen}
 
     def failed(self) -> list[tuple[str, str, int]]:
-        told = (one for some in self.occasions.values() for one in some if one.told not in UNTOLD)
+        told = (one for some in self.occasions.values() for one in some if one.told != WITHHELD)
         return [(_day_of(one), _FAILED, 1) for one in told if one.outcome in FAILED]
 
     def days(self) -> list[tuple[str, str, int]]:

@@ -421,17 +421,18 @@ def read_sections(body: str) -> Sections:
 
 
 def read_checklist(sections: Sections) -> Checklist:
-    """Return the items of Prevention, else of Fix, else the first sentence of Prevention."""
+    """Return the items of Prevention, else of Fix, else the first sentence of either."""
     for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
             if items := tuple(item for section in own for item in _items(section)):
                 conditional = (role, tier) == CONDITIONS
                 return Checklist(items=items, origin=origin, conditional=conditional)
-    for section in _in_order(sections, PREVENTION):
+    for section in (*_in_order(sections, PREVENTION), *_in_order(sections, FIX)):
         if sentence := first_sentence(first_paragraph(section.text)):
             blank = section.text[: -len(section.text.lstrip())]
             item = Item(text=sentence, line=section.line + blank.count("\n"))
-            return Checklist(items=(item,), origin="sentence")
+            conditional = (section.role, section.tier) == CONDITIONS
+            return Checklist(items=(item,), origin="sentence", conditional=conditional)
     return Checklist(items=(), origin="")
 
 

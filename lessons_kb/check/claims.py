@@ -73,6 +73,13 @@ class Claims:
             return phrase("asks to run tests").search(item) is not None
         return reason == NO_TEST_WRITTEN and phrase("asks for a test").search(item) is not None
 
+    def refute_done(self, item: str) -> str:
+        """Return which of REASONS speaks against an item that asks to run tests, "" if none."""
+        if self._is_open or not phrase("asks to run tests").search(item):
+            return ""
+        runs = [command for command in self._evidence.commands if command.tests]
+        return "" if runs and not runs[-1].failed else TESTS_FAILED if runs else NO_TEST_RUN
+
     def touches(self, path: str) -> bool:
         """Tell whether a file was written, or is named by a command that may have written it.
 

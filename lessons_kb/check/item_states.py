@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from lessons_kb.check.claims import (
     ABSENT,
-    LEFT,
     PUT_OFF,
     Claims,
     Denial,
@@ -28,6 +27,7 @@ from lessons_kb.check.claims import (
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     ANSWER,
+    CLAIMED,
     COMMAND,
     CONTRADICTED,
     DENIED,
@@ -51,17 +51,22 @@ from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
 
-DONE = "done"
+DONE, LEFT_OUT, NOT_NEEDED = "done", "left", "not needed"
 REQUEST = (
-    "Close each item in your last message, one line each, citing a file or a command: "
-    "L1.2 done src/bot.py:41 (or L1.2 left: why)"
+    "End your last message with one line such as "
+    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
 )
 """What the block asks for."""
 MAX_CLOSINGS = 200
-_CLOSING = re.compile(
-    r"^[ \t>*+-]*[`*]*L(\d{1,3})\.(\d{1,3})[`*]*[ \t:\u2013\u2014-]+"
-    r"(?:\[[xX]\]\s*)?(done|left|open|skipped|not\s+done|n/a)\b[ \t:\u2013\u2014-]*([^\n]{0,400})$",
+_CLOSING_LINE = re.compile(
+    r"^[ \t>*#/<!+-]*[`*_]*(?:lessons[`*_]*[ \t]*:|(?=L\d{1,3}\.\d))[^\n]{1,4000}$",
     re.IGNORECASE | re.MULTILINE,
+)
+_CLOSING = re.compile(
+    r"\bL?(\d{1,3})\.(\d{1,3})[`*]*[ \t:\u2013\u2014-]+(?:\[[xX]\]\s*)?"
+    r"(?:(done)|(n/?a|not\s+needed)|left|open|skipped|not\s+done)\b[ \t:(\u2013\u2014-]*"
+    r"((?:(?![;|\u00b7]|,\s*L?\d{1,3}\.\d{1,3}\b).){0,400})",
+    re.IGNORECASE,
 )
 _PLACE = re.compile(r"([\w.@+~/\\-]+?\.\w+|[\w.@+~-]+(?:/[\w.@+~-]+)+)(?::(\d+))?(?=[\s,;.)`]|$)")
 
@@ -71,7 +76,7 @@ class Closing:
     """What an agent says of one item when it ends."""
 
     state: str
-    """DONE or LEFT."""
+    """DONE, LEFT_OUT or NOT_NEEDED."""
     line: str
     """As it was written."""
     path: str = ""
@@ -90,17 +95,18 @@ def read_closings(
     ``cards`` maps a lesson's number in the block to its id, ``checklists`` an id to its items.
     """
     found: dict[tuple[str, str], Closing] = {}
-    for number, match in enumerate(_CLOSING.finditer(answer)):
+    lines = (line[0] for line in _CLOSING_LINE.finditer(answer))
+    for match in islice((one for line in lines for one in _CLOSING.finditer(line)), MAX_CLOSINGS):
         card, place = cards.get(int(match[1]), ""), int(match[2])
         items = checklists.get(card, ())
-        if number >= MAX_CLOSINGS or not 1 <= place <= len(items):
+        if not 1 <= place <= len(items):
             continue
-        rest = match[4].strip()
+        rest = match[5].strip()
         span = re.search(r"`([^`\n]+)`", rest)
         cited = span[1].strip() if span else rest
         file = _PLACE.fullmatch(cited) or (None if span else _PLACE.match(cited))
         found[card, items[place - 1]] = Closing(
-            state=DONE if match[3].lower() == DONE else LEFT,
+            state=DONE if match[3] else NOT_NEEDED if match[4] else LEFT_OUT,
             line=match[0].strip(),
             path=file[1].replace("\\", "/").removeprefix("./") if file else "",
             number=int(file[2] or 0) if file else 0,
@@ -232,16 +238,22 @@ def check_items(
         patterns = card.shown_by or ("",) * len(card.checklist)
         pairs = [] if card.conditional else zip(card.checklist, patterns, strict=False)
         own = [(item, pattern) for item, pattern in pairs if pattern or is_check(item)]
-        if not own and any(line.card == card.id for line in detected):
-            own = [(card.title, "")]  # the mistake of a card without an item contradicts the card
+        if any(line.card == card.id for line in detected) and all(
+            is_about_tests(i) for i, _ in own
+        ):
+            own = [*own, (card.title, "")]  # the mistake then contradicts the card
         sought += (item for pair in own if (item := _Item(card, *pair)).order)
     # What a closing says is held against what happened, not believed.
-    scene = _Scene(_CLOSING.sub("", answer) if closings else answer, evidence, sought)
+    scene = _Scene(_CLOSING_LINE.sub("", answer) if closings else answer, evidence, sought)
     verdicts: dict[int, _Verdict] = {}
     for line in detected:  # of a card's items, the nearest in words
         terms = frozenset(analyze(line.quote))
         nearest = max(
-            (number for number, item in enumerate(sought) if item.card.id == line.card),
+            (
+                number
+                for number, item in enumerate(sought)
+                if item.card.id == line.card and not is_about_tests(item.text)
+            ),
             key=lambda number: share(sought[number].terms, terms),
             default=-1,
         )
@@ -280,6 +292,11 @@ def is_check(item: str) -> bool:
     if phrase("is a condition").search(item):
         return False
     return not phrase("is a statement").search(item) or bool(phrase("asks").search(item))
+
+
+def is_about_tests(item: str) -> bool:
+    """Tell whether an item asks to write tests or run them: no line of a source tells of that."""
+    return any(phrase(f"asks {what}").search(item) for what in ("to run tests", "for a test"))
 
 
 class _Verdict(NamedTuple):
@@ -400,8 +417,8 @@ class _Scene:
         """Return the state of an item, from the surest sign to none."""
         if item.pattern and (found := self._find_pattern(item.pattern)):
             return found
-        if closing and (found := self._verify(closing)):
-            return found
+        if closing:
+            return self._verify(closing, item)
         shown = self._find_done(item) or self._find_told(item)
         near, denial = self._find_denial(item)
         if denial and (shown is None or near >= SURE_FROM):
@@ -433,22 +450,25 @@ class _Scene:
                 return _Verdict(SHOWN, command.line, COMMAND)
         return None
 
-    def _verify(self, closing: Closing) -> _Verdict | None:
-        """Hold a closing against what happened; None where it cites nothing."""
-        if closing.state == LEFT:
+    def _verify(self, closing: Closing, item: _Item) -> _Verdict:
+        """Hold a closing against what happened; what nothing speaks for or against is a claim."""
+        if closing.state == LEFT_OUT:
             return _Verdict(DENIED, closing.line, ANSWER)
-        if closing.path:
+        claimed = _Verdict(CLAIMED, closing.line, ANSWER)
+        if closing.state == NOT_NEEDED:
+            return claimed
+        happened, reason, where = False, self._claims.refute_done(item.text), COMMAND
+        if not reason and closing.path:
             happened, reason = self._claims.touches(closing.path), NOT_CHANGED
             where = _locate(closing.path, (closing.number,) if closing.number else (), 0)
-        elif closing.command:
-            happened, reason, where = self._claims.ran(closing.command), NOT_RUN, COMMAND
-        else:
-            return None
-        if happened:
-            return _Verdict(SHOWN, closing.command or closing.line, where)
-        if not self._evidence.complete:
-            return _Verdict(OPEN, closing.line, ANSWER)
-        return _Verdict(CONTRADICTED, closing.line, ANSWER, reason)
+        elif not reason and closing.command:
+            happened, reason = self._claims.ran(closing.command), NOT_RUN
+        if happened:  # a file that was written does not show that something ran
+            ran = where == COMMAND or not phrase("asks to run").search(item.text)
+            return _Verdict(SHOWN, closing.command or closing.line, where) if ran else claimed
+        if reason and self._evidence.complete:
+            return _Verdict(CONTRADICTED, closing.line, ANSWER, reason)
+        return claimed
 
     def _find_done(self, item: _Item) -> _Verdict | None:
         """Return what was written or run that shows an item; what is forbidden is not so shown.

@@ -64,7 +64,7 @@ def events(
     elif rows := [_row(event) for event in found]:
         print_table(tuple(_WIDTHS), rows)
     else:
-        say("no matching events; hooks (`lessons install --all`) and `lessons run` record them")
+        say("no matching events; hooks (`lessons setup`) and `lessons run` record them")
 
 
 def _parse_since(text: str, *, now: float) -> float:

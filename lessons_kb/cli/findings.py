@@ -197,7 +197,7 @@ def check(
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
-    Each item is shown, denied, contradicted or open.
+    Each item is shown, denied, contradicted, claimed (the agent's word alone) or open.
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
@@ -218,6 +218,9 @@ def check(
         result = brain.check_last(session)
     else:
         result = _check(brain, answer or [], card, evidence or [], diff, session)
+        if diff is not None and OPEN not in failing:  # of which nothing is known
+            known = tuple(item for item in result.items if item.state != OPEN)
+            result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,
         render.check_data(result),

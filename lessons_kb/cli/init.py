@@ -69,7 +69,7 @@ def init(folder: str | None = None, user: bool = False) -> None:
     nearest = next(iter(look(os.curdir).trusted), "") == root
     named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
     first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
-    say(f"next: {first}`lessons install --all` connects your agents")
+    say(f"next: {first}`lessons setup` connects your agents")
     say(
         f"`[effect] withhold = 0.1` in {visible(user_settings_path())}, off by default, keeps each "
         "lesson from a tenth of your sessions, so that `lessons stats` can say what it prevents"

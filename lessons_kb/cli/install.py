@@ -19,7 +19,6 @@ from lessons_kb.agents.install.settings_files import (
     Request,
     check_request,
     is_committed,
-    is_present,
 )
 from lessons_kb.brain.discovery import look
 from lessons_kb.brain.git_merge import SharingChange, share, unshare
@@ -27,7 +26,7 @@ from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.output import options, print_json, print_wrapped, say
-from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
@@ -72,53 +71,28 @@ def _find_project() -> str:
     return git_top(here) or here
 
 
-def _set_up(
-    agent: str | None, every: bool, dry_run: bool, *, undo: bool, via: str = "command", **scope: Any
-) -> None:
-    """Set up git, one agent or all, or undo it, and print what was changed."""
-    done: list[dict[str, Any]] = []
-    failed = False
-    for name in [GIT] if agent == GIT and not every else _find_agents(agent, every, undo=undo):
-        changes: Sequence[FileChange | SharingChange]
-        try:
-            if name == GIT:
-                changes, notes = _share(dry_run, undo=undo, **scope)
-            else:
-                request = _make_request(name, undo=undo, via=via, **scope)
-                work = install_agent.uninstall if undo else install_agent.install
-                changes = work(request, dry_run=dry_run)
-                notes = [] if undo else list(find_notes(request))
-        except LessonsError as error:
-            if not every:
-                raise
-            failed = True
-            say(f"{name}: {error}")
-            continue
-        done.append({"agent": name, "files": list(map(as_data, changes)), "notes": notes})
-        if not options().json:
-            _print_changes(name, changes, notes, dry_run=dry_run)
-    if options().json:
-        print_json(done)
-    if failed:
-        raise typer.Exit(2)
+def connect(
+    name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
+) -> tuple[Sequence[FileChange | SharingChange], list[str]]:
+    """Set up git or an agent, or undo it; return what was changed, and notes on it."""
+    if name == GIT:
+        return _share(dry_run, undo=undo, **scope)
+    request = _make_request(name, undo=undo, via=via, **scope)
+    work = install_agent.uninstall if undo else install_agent.install
+    return work(request, dry_run=dry_run), [] if undo else list(find_notes(request))
 
 
-def _find_agents(agent: str | None, every: bool, *, undo: bool) -> list[str]:
-    """Return the agent that was named, or every one found on this machine."""
-    if every == (agent is not None):
-        raise InputError(f"give one agent ({', '.join(AGENTS)}), or use --all")
-    if agent is not None:
-        return [agent]
-    found = [name for name in AGENTS if is_present(name)]
-    if not found and undo:
-        say("no agent found on this machine; nothing to remove")
-    elif not found:
-        first, *others = AGENTS
+def _set_up(name: str | None, dry_run: bool, **how: Any) -> None:
+    """Set up git or an agent, or undo it, and print what was changed."""
+    if name is None:
         raise InputError(
-            f"no agent found on this machine; `lessons install {first}` connects it all the same, "
-            f"and so for {', '.join(others)}"
+            f"name an agent ({', '.join(AGENTS)}), or run `lessons setup` for all on this machine"
         )
-    return found
+    changes, notes = connect(name, dry_run=dry_run, **how)
+    if options().json:
+        print_json([{"agent": name, "files": list(map(as_data, changes)), "notes": notes}])
+    else:
+        _print_changes(name, changes, notes, dry_run=dry_run)
 
 
 def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
@@ -270,7 +244,6 @@ def install(
     server: str = "",
     token_file: str = "",
     dry_run: bool = False,
-    all_: bool = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 
@@ -280,23 +253,22 @@ def install(
 
     Example: lessons install claude-code --dry-run
 
-    AGENT              claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or
-                       git.
+    AGENT              claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli,
+                       vscode; or git.
     --scope            user: all projects; project: this one.
     --shared           Use the committed settings file of the project.
     --via              command: one process per event; mcp: the MCP server answers.
     --server URL       Ask this shared brain too: https://HOST/v1/brains/NAME.
     --token-file FILE  Its token, in a file that only you can read.
     --dry-run          Show the diff without writing.
-    --all              Every agent found on this machine.
     """
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")
     if server:
         _set_server(server, token_file, scope=scope, dry_run=dry_run)
-        if agent is None and not all_:  # hooks that are installed ask it from now on
+        if agent is None:  # hooks that are installed ask it from now on
             return
-    _set_up(agent, all_, dry_run, undo=False, via=via, scope=scope, shared=shared)
+    _set_up(agent, dry_run, undo=False, via=via, scope=scope, shared=shared)
 
 
 def uninstall(
@@ -304,22 +276,21 @@ def uninstall(
     scope: str = "user",
     shared: bool = False,
     dry_run: bool = False,
-    all_: bool = False,
     server: bool = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
 
-    Example: lessons uninstall --all
+    Example: lessons uninstall claude-code
 
-    AGENT      claude-code, codex, gemini-cli, cursor, copilot-cli, vscode, opencode; or git.
+    AGENT      claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, vscode;
+               or git.
     --scope    user: all projects; project: this one.
     --shared   Use the committed settings file of the project.
     --dry-run  Show the diff without writing.
-    --all      Every agent found on this machine.
     --server   Forget the shared brain, and its token.
     """
     if server:
         _forget_server(dry_run=dry_run)
-        if agent is None and not all_:
+        if agent is None:
             return
-    _set_up(agent, all_, dry_run, undo=True, scope=scope, shared=shared)
+    _set_up(agent, dry_run, undo=True, scope=scope, shared=shared)

@@ -137,7 +137,7 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say("no injections yet; `lessons install --all` connects your agents")
+        say("no injections yet; `lessons setup` connects your agents")
         return
     is_drawn = sys.stdout.isatty()  # then a table ends in an empty line
     if found := top(overview, ROWS):
@@ -194,8 +194,7 @@ def _print_effect(effect: Effect, history: History) -> None:
         counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
         rows["outcomes"] = ", ".join(counts)
         rows["with it"] = _rate(effect.told)
-        without = WITHHELD if effect.against == WITHHELD else "before"
-        rows[without] = _rate(effect.untold)
+        rows[WITHHELD] = _rate(effect.untold)
         rows["difference"] = tell_difference(effect)
     elif effect.checked:  # by `lessons check`, outside of sessions
         rows["addressed"] = _items(effect)

@@ -4,9 +4,9 @@ The tokens of both sides are aligned; each place that a fix changed is an instan
 what was removed or added to, and the nodes around that one, up to the statement. A pattern is the
 anti-unification of one or more instances (Getafix, Revisar): what the fix removed and all of them
 share stays as it is, the rest becomes ``$A`` or ``$$$``. Where a fix added something, what it added
-to is the pattern and the addition its ``not-has``, ``not-inside`` or ``not-follows``. A pattern is
-shown when the project bears it out: it finds what was fixed, nothing that the fix left, and next to
-nothing that nobody ever changed.
+to is the pattern and the addition its ``not-has`` or ``not-inside``. A pattern is shown when the
+project bears it out: it finds what was fixed, nothing that the fix left, and next to nothing that
+nobody ever changed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
+from textwrap import dedent
 from typing import Any
 
 from lessons_kb.data import read_words
@@ -42,8 +43,6 @@ _MAX_SITES = 8
 _MAX_WRITTEN = 160
 _MAX_CANDIDATES = 24
 """Patterns that are tried on the fix, and those that are then looked for in the project."""
-_NEAR = 30
-"""Tokens behind a guard in which what it guards is used."""
 _MAX_LEVELS = 6
 """Nodes around the smallest one that are looked at."""
 _MAX_LITERAL = 40
@@ -74,7 +73,6 @@ _FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\
 """In the first line of a commit's message."""
 _FEW_WORDS = 2
 """Of a command: its program alone tells nothing."""
-_HOLE = re.compile(r"\$+[A-Z]?")
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
@@ -307,7 +305,8 @@ def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool
     pairs = (
         (one, other)
         for (fix, one), (again, other) in combinations(flat, 2)
-        if one.is_like(other) and (fix != again if len(seeds) > 1 else one.run != other.run)
+        if one.is_like(other)
+        and (fix != again if len(seeds) > 1 else one.node.text() != other.node.text())
     )
     for some in (*islice(pairs, _MAX_WRITTEN // 4), *((seed,) for seed in seeds[0])):
         writer = _Writer(some)
@@ -316,46 +315,30 @@ def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool
 
 
 def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> list[Counter[int]]:
-    """Return how many places each pattern finds before a fix, and after it."""
-    matcher, counts = _matcher(enumerate(patterns)), [Counter[int](), Counter[int]()]
+    """Return how many places each pattern finds before a fix, and after it; copies count once."""
+    matcher, texts = _matcher(enumerate(patterns)), (set[tuple[int, str]](), set[tuple[int, str]]())
     for change in fix:
         sides = (replace(change, before="", after=change.before), replace(change, before=""))
-        for side, found in zip(sides, counts, strict=True):
-            found.update(int(match.rule.card) for match in matcher.find_added(side))
-    return counts
+        for side, found in zip(sides, texts, strict=True):
+            found.update((int(match.rule.card), match.text) for match in matcher.find_added(side))
+    return [Counter(place for place, _text in found) for found in texts]
 
 
 def _with_examples(pattern: Pattern, changes: Sequence[Change]) -> Pattern:
     """Return a pattern with the first statement it found, and what the fix made of it."""
-    matcher = Matcher([Rule(card="", pattern=pattern)])
     for change in changes:
-        for match in matcher.find_added(replace(change, before="", after=change.before, line=1)):
-            rows, fixed = change.before.splitlines(), change.after.splitlines()
-            at = match.line - 1
-            for _kind, a, b, c, d in _steps(rows, fixed):
-                if a <= at <= b:
-                    bad, good = ("\n".join(_dedent(one)) for one in (rows[a:b], fixed[c:d]))
-                    one = replace(pattern, bad=(bad,), good=(good,))
-                    if max(len(bad), len(good)) <= MAX_TEXT and _holds(one):
-                        return one
+        rows, fixed = change.before.splitlines(), change.after.splitlines()
+        for _kind, a, b, c, d in _steps(rows, fixed):
+            bad, good = (dedent("\n".join(some)) for some in (rows[a:b], fixed[c:d]))
+            before, after = _count([pattern], [Change(path=change.path, before=bad, after=good)])
+            if (
+                before[0]
+                and good.strip()
+                and not after[0]
+                and max(map(len, (bad, good))) <= MAX_TEXT
+            ):
+                return replace(pattern, bad=(bad,), good=(good,))
     return pattern
-
-
-def _dedent(rows: Sequence[str]) -> list[str]:
-    margin = min((len(row) - len(row.lstrip()) for row in rows if row.strip()), default=0)
-    return [row[margin:] for row in rows]
-
-
-def _holds(pattern: Pattern) -> bool:
-    if not (pattern.bad[0].strip() and pattern.good[0].strip()):
-        return False
-    bad, good = (parse(one, pattern.language) for one in (pattern.bad[0], pattern.good[0]))
-    matcher = Matcher([Rule(card="", pattern=pattern)])
-    path = f"example.{pattern.language}"
-    return bool(
-        bad and good and matcher.find_in_file(path, pattern.bad[0])
-        and not matcher.find_in_file(path, pattern.good[0])
-    )  # fmt: skip
 
 
 def _is_sound(pattern: Pattern) -> bool:
@@ -387,18 +370,13 @@ class _Seed:
     removed: tuple[tuple[int, int], ...]
     """All that the change removed."""
     names: _KnownNames
-    relations: tuple[tuple[str, Any], ...] = ()
-    """What the fix added: a word, a pattern or a node."""
+    relations: tuple[tuple[str, str], ...] = ()
+    """What the fix added: a word or a pattern."""
 
     def is_like(self, other: _Seed) -> bool:
         """Tell whether two instances may be of one mistake."""
-        mine, theirs = self._shape(), other._shape()
+        mine, theirs = ((one.node.kind(), one.language, one.relations) for one in (self, other))
         return mine == theirs
-
-    def _shape(self) -> tuple[object, ...]:
-        told = (one if isinstance(one, str) else "" for _name, one in self.relations)
-        names = (name for name, _one in self.relations)
-        return (self.node.kind(), self.language, *names, *told)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -468,47 +446,26 @@ def _steps(old: Sequence[Any], new: Sequence[Any]) -> list[tuple[str, int, int, 
 def _find_additions(
     seed: _Seed, old: _Side, new: _Side, first: int, added: tuple[int, int]
 ) -> Iterator[_Seed]:
-    """Yield what something was added to, with the addition as what it lacked."""
+    """Yield the calls that something was added to, with the addition as what they lacked."""
     leaves = new.leaves[added[0] : added[1]]
     known = {leaf.text for leaf in old.leaves}
     known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
-    after = old.leaves[min(first, len(old.leaves) - 1)]
-    before = old.leaves[max(first - 1, 0)]
+    before, after = old.leaves[max(first - 1, 0)], old.leaves[min(first, len(old.leaves) - 1)]
+    word = ""
     if leaves[0].text in ("await", "yield"):
-        for node in _around(after.node, (after.start, after.end)):
-            if node.kind() in _SYNTAX["calls"] and _span(node)[0] == after.start:
-                relation = ("not-inside", f"{leaves[0].text} $X")
-                yield replace(
-                    seed, node=node, run=(after.start, after.start), relations=(relation,)
-                )
-        return
-    if guard := _find_guard(leaves):
-        guarded = {*_WORD.findall(guard.text())}
-        for leaf in old.leaves[first : first + _NEAR]:
-            for node in _around(leaf.node, (leaf.start, leaf.end)) if leaf.text in guarded else ():
-                if node.kind() in _SYNTAX["uses"]:
-                    run = (leaf.start, leaf.start)
-                    yield replace(seed, node=node, run=run, relations=(("not-follows", guard),))
-        return
-    for leaf in leaves:  # a name that is used in a call, and was missing from a list of its
-        listed = leaf.node.parent()
-        if leaf.text in known and listed is not None and listed.kind() in ("array", "list"):
-            for node in _around(before.node, (before.start, before.end)):
-                inside = [w for w in _WORD.findall(node.text()) if w == leaf.text]
-                if node.kind() in _SYNTAX["calls"] and inside:
-                    lacks = f"[$$$, {leaf.text}, $$$]"
-                    yield replace(
-                        seed, node=node, run=(before.start, before.start),
-                        relations=(("has", leaf.text), ("not-has", lacks)),
-                    )  # fmt: skip
-    words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
-    word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
-    for leaf in (before, after) if word else ():
-        for node in _around(leaf.node, (leaf.start, leaf.end)):
-            if node.kind() in _SYNTAX["calls"]:
-                run = (leaf.start, leaf.start)
-                yield replace(seed, node=node, run=run, relations=(("not-has", word),))
-                break  # what stands around that call lacks nothing
+        relation, near = ("not-inside", f"{leaves[0].text} $X"), [after]
+    else:
+        words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
+        word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
+        relation, near = ("not-has", word), [before, after] if word else []
+    for leaf in near:
+        calls = (
+            node
+            for node in _around(leaf.node, (leaf.start, leaf.end))
+            if node.kind() in _SYNTAX["calls"] and (word or _span(node)[0] == leaf.start)
+        )
+        for node in islice(calls, 1):  # what stands around that call lacks nothing
+            yield replace(seed, node=node, run=(leaf.start, leaf.start), relations=(relation,))
 
 
 def _is_key(leaf: Any) -> bool:
@@ -521,33 +478,20 @@ def _is_key(leaf: Any) -> bool:
     return parent is not None and _span(parent.child(0)) == _span(leaf)
 
 
-def _find_guard(leaves: Sequence[_Leaf]) -> Any:
-    """Return the whole statement that was added and may leave the block, if that is all."""
-    node = leaves[0].node
-    while (parent := node.parent()) is not None and _span(parent)[0] == leaves[0].start:
-        if _span(parent)[1] > leaves[-1].end:
-            break
-        node = parent
-    is_whole = _span(node) == (leaves[0].start, leaves[-1].end)
-    return node if is_whole and node.kind() == "if_statement" else None
-
-
 def _surroundings(change: Change) -> tuple[str, str]:
     """Return what stands around a piece up to the ends of its outermost block.
 
     A piece of a block cannot be read without the lines that open it, and the rest of a long file
     costs time.
     """
-    before, after = "", ""
-    for line in reversed(change.prefix.splitlines(keepends=True)):
-        before = f"{line}{before}"
-        if (line[:1].strip() and line[0] not in ")]}") or len(before) > MAX_LEARNT_CHARS:
-            break
-    for line in change.suffix.splitlines(keepends=True):
-        if (line[:1].strip() and line[0] not in ")]}") or len(after) > MAX_LEARNT_CHARS:
-            break
-        after += line
-    return before, after
+    above = change.prefix.splitlines(keepends=True)
+    opened = len([*takewhile(_is_inside, reversed(above))]) + 1
+    below = takewhile(_is_inside, change.suffix.splitlines(keepends=True))
+    return "".join(above[-opened:])[-MAX_LEARNT_CHARS:], "".join(below)[:MAX_LEARNT_CHARS]
+
+
+def _is_inside(line: str) -> bool:
+    return not line[:1].strip() or line[0] in ")]}"
 
 
 class _Side:
@@ -615,33 +559,20 @@ class _Writer:
         self._holes: dict[tuple[str, ...], str] = {}
         self._kept = False
         """Whether a part of the mistake is left: ``f("$A")`` says nothing of ``f("a, b")``."""
-        self._in_guard = False
         self.is_foreign = False
         """Whether something that the file imports is a part of it."""
 
     def write_pattern(self) -> Pattern | None:
         """Return the pattern, None where nothing is left of what was wrong."""
         text = self._write([seed.node for seed in self._seeds])
-        relations = []
-        for place, (name, one) in enumerate(self._seeds[0].relations):
-            nodes = [seed.relations[place][1] for seed in self._seeds]
-            if not isinstance(one, str):
-                known, self._in_guard = len(self._holes), True
-                one = self._write(nodes)  # noqa: PLW2901
-                if (
-                    len(self._holes) > known
-                    or not known
-                    or not _ORDINARY.issuperset(_WORD.findall(_HOLE.sub("", one)))
-                ):
-                    return None  # a guard of something else
-            relations.append((name, _FOLDS.sub(" ", one)))
+        relations = self._seeds[0].relations
         if not (self._kept or relations):
             return None
         return Pattern(
             kind="ast",
             text=_FOLDS.sub(" ", text),
             language=self._seeds[0].language,
-            relations=tuple(relations),
+            relations=relations,
         )
 
     def _write(self, nodes: Sequence[Any]) -> str:
@@ -666,7 +597,7 @@ class _Writer:
             return self._hole(nodes)
         is_value = kind.endswith(_SYNTAX["values"]) and kind not in _SYNTAX["listed"]
         is_value &= node.is_named()
-        is_part = not removed and node is not self._seeds[0].node and not self._in_guard
+        is_part = not removed and node is not self._seeds[0].node
         if is_part and kind in _SYNTAX["members"]:
             if not _is_called(node) and not self._is_foreign(nodes):
                 return self._hole(nodes)
@@ -687,33 +618,23 @@ class _Writer:
 
     def _write_arguments(self, nodes: Sequence[Any]) -> str:
         """Write the arguments that every fix removed, the others as ``$$$``."""
-        first, *others = (
-            [
-                child
-                for child in node.children()
-                if child.is_named() and self._is_removed(child, seed)
-            ]
-            for node, seed in zip(nodes, self._seeds, strict=True)
-        )
-        kept = {
-            _span(child): [child, *(one for one in same if one)]
-            for child in first
-            if all(
-                same := [next((o for o in other if _is_alike(o, child)), None) for other in others]
-            )
-        }
-        written: list[str] = []
-        for child in nodes[0].children():
-            if child.is_named() and "comment" not in child.kind():
-                text = self._write(kept[_span(child)]) if _span(child) in kept else "$$$"
-                if written[-1:] != ["$$$"] or text != "$$$":
-                    written.append(text)
         opening, closing = nodes[0].text()[:1], nodes[0].text()[-1:]
         if opening not in "([{<":
             return self._write_children(nodes[:1], [nodes[0].children()])
-        if len(nodes) > 1 or any(one[0].kind() in _SYNTAX["named"] for one in kept.values()):
-            written = [one for one, _same in groupby(("$$$", *written, "$$$"))]
-        return f"{opening}{', '.join(written)}{closing}"
+        removed = [
+            [one for one in node.children() if one.is_named() and self._is_removed(one, seed)]
+            for node, seed in zip(nodes, self._seeds, strict=True)
+        ]
+        written, is_open = list[str](), len(nodes) > 1
+        for child in nodes[0].children():
+            if child.is_named() and "comment" not in child.kind():
+                same = [next((o for o in some if _is_alike(o, child)), None) for some in removed]
+                is_open |= all(same) and child.kind() in _SYNTAX["named"]
+                written.append(self._write(same) if all(same) else "$$$")
+        if is_open:  # else their places tell
+            written = ["$$$", *written, "$$$"]
+        pairs = zip(("", *written), written, strict=False)
+        return f"{opening}{', '.join(o for was, o in pairs if {was, o} != {'$$$'})}{closing}"
 
     def _write_leaf(self, leaves: Sequence[Any], *, removed: bool) -> str:
         leaf, text = leaves[0], str(leaves[0].text())

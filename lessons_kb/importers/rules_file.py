@@ -49,9 +49,6 @@ _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+[A-Z\w]*(?:\.\w+)?|\b[a-z]+[A-Z]\w+")
 _IMPORT = re.compile(r"(?<![\w`@])@(~?[\w.-]*/?[\w./-]*\.(?:md|mdc|txt))\b")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
-_LATER = re.compile(
-    r"\b(?:when(?:ever)?|if|unless|during|while)\b[^.;:(\u2014]{0,60}", re.IGNORECASE
-)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
 _GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
 _EVERYWHERE = ("*", "**", "**/*")
@@ -62,6 +59,7 @@ _LEADS, _TITLED = 8, 7
 _MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\"']?\s*")
 _DESCRIPTION = re.compile(r"description:\s*[\"']?(.+?)[\"'.]?\s*")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_OVERVIEW = re.compile(r"\s*\||[^├]*├──")
 _BULLET = re.compile(r"\s*[-*+]\s")
 _MARK = re.compile(r"\A[-*+\d.)\s]*(?:\[[ xX]\] )?(?:[A-Z][\w /&-]{0,30}: )?")
 _THRESHOLD = 0.5
@@ -269,30 +267,29 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     said = unmarked(rule.text)
     first = _MARK.sub("", said)
     near = rule.headings[-1] if rule.headings else rule.title
-    above = " > ".join(rule.headings[:-1])
     begins = next((one for one in (first, rule.lead) if _CONDITION.match(one)), "")
     clause = _CLAUSE.match(begins)
     situation = shorten(clause[0].strip(), _MAX_REASON) if clause else ""
     of_any_task = bool(situation and _ANY_TASK.search(situation))
-    later = _LATER.search(first)
     places = [name for name in names if is_place(name)]
     others = [name for name in names if name not in places]
     runs = "```" in rule.text or any(map(_is_command, _CODE.findall(rule.text)))
     is_item = bool(_ITEM.match(rule.text))
-    is_own = bool(rule.headings) and not _GENERAL.search(near) and not _NEUTRAL.search(near)
+    is_layout, is_general = bool(_LAYOUT.search(near)), bool(_GENERAL.search(near))
+    if is_layout and is_item and "." in "".join(places[:1]).rpartition("/")[2]:  # one file of it
+        is_layout = is_general = False
+    is_own = bool(rule.headings and re.search(r"\w", _NEUTRAL.sub("", near))) and not is_general
     signs = (
         (3.0 * bool(situation and not of_any_task), f"“{situation}”"),
         (3.0 * bool(_LESSONS.search(near)), f"a lesson, under “{near}”"),
         (2.0 * bool(places), f"names {' '.join(places[:1])}"),
         (1.5 * is_own, f"under “{near}”"),
         (0.75 * min(len(others), 2), f"names {' '.join(others[:1])}"),
-        (0.5 * bool(later and not _ANY_TASK.search(later[0])), f"“{later[0] if later else ''}”"),
-        (-2.0 * of_any_task, "a situation of every task"),
-        (-4.0 * bool(_LAYOUT.search(near)), f"under “{near}”"),
-        (-2.0 * bool(_GENERAL.search(near)), f"under “{near}”"),
-        (-1.5 * bool(runs and not places and _BUILD.search(said)), "how to build and test"),
+        (-4.0 * is_layout, f"under “{near}”"),
+        (-2.0 * is_general, f"under “{near}”"),
+        (-1.5 * bool(runs and _BUILD.search(said)), "how to build and test"),
         (-0.75 * bool(_UNIVERSAL.match(first)), "for all work"),
-        (-0.5 * bool(_GENERAL.search(above)), f"under “{above}”"),
+        (-4.0 * bool(_OVERVIEW.match(rule.text)), "a table or tree of it all"),
         (-1.5 * (not is_item and not rule.headings), "about the project"),
     )
     if sum(weight for weight, _reason in signs) > _THRESHOLD:
@@ -357,7 +354,8 @@ def build_cards(
         title = _title_of(first)
         if near and (len(rules) > 1 or not _BULLET.match(first.text)):
             above = "".join(first.headings[:-1][-1:])
-            title = shorten(f"{above}: {near}" if above and _is_bare(near) else near, _MAX_TITLE)
+            is_bare = len(near.split()) == 1 or _NEUTRAL.search(near)
+            title = shorten(f"{above}: {near}" if above and is_bare else near, _MAX_TITLE)
         said: dict[str, list[str]] = {}
         lead = ""
         for rule in rules:
@@ -391,10 +389,6 @@ def _key_of(rule: AgentRule) -> tuple[object, ...]:
 
 def _all_names(rules: Sequence[AgentRule]) -> list[str]:
     return [name for rule in rules for name in (*find_names(rule.lead), *rule.names)]
-
-
-def _is_bare(heading: str) -> bool:
-    return len(heading.split()) == 1 or bool(_NEUTRAL.search(heading))
 
 
 def _title_of(rule: AgentRule) -> str:

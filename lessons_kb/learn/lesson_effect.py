@@ -1,8 +1,7 @@
 """Does a lesson prevent its mistake? From the ledger of its occasions to a verdict.
 
-Sessions that were told a lesson are compared with sessions that it was withheld from, else with
-those before it existed that it would have been given to. A mistake that was put right in its
-session counts as prevented, in each of them.
+Sessions that were told a lesson are compared with sessions that it was withheld from. A mistake
+that was put right in its session counts as prevented, in each of them.
 """
 
 from __future__ import annotations
@@ -13,13 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from lessons_kb.learn.statistics import Difference, Pooled, wilson
 from lessons_kb.model import (
-    BEFORE,
     FACTS,
     FAILED,
     KNOWN_OUTCOMES,
     NO_GATE,
-    OFFER_TOLD,
-    UNTOLD,
     WITHHELD,
     Card,
     Occasion,
@@ -31,9 +27,8 @@ MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
 """Probability from which one card helps; that any of many compared is said to for nothing."""
-HARM, HARM_BEFORE = 0.9, 0.99
-"""Probability from which a card harms, held against sessions that it was withheld from; against
-sessions before it, which differ in more than the card."""
+HARM = 0.9
+"""Probability from which a card harms."""
 MIN_COMPARED = 3
 """With it and without it each: with fewer sessions nothing is compared."""
 MIN_HARMFUL = 2
@@ -85,9 +80,7 @@ class Effect:
     told: Rate
     """Sessions in which the mistake was left, of those told of which that is known."""
     untold: Rate
-    """The same without the lesson."""
-    against: str
-    """What sessions those are: WITHHELD, BEFORE, or "" where there are none."""
+    """The same where the lesson was withheld."""
     difference: float
     """Share of the sessions in which it prevents the mistake, below 0 for harm."""
     interval: tuple[float, float]
@@ -205,26 +198,17 @@ def group_by_card(occasions: Iterable[Occasion]) -> Mapping[str, list[Occasion]]
     return found
 
 
-def compare(occasions: Sequence[Occasion]) -> tuple[Difference, str]:
-    """Return how often a card's mistake was left with it and without, and what "without" is.
-
-    Of sessions before the card only prompts are known: sessions with it are held against them as
-    far as a prompt brought it.
-    """
+def compare(occasions: Sequence[Occasion]) -> Difference:
+    """Return how often a card's mistake was left with it and where it was withheld."""
     known = [one for one in occasions if one.outcome in KNOWN_OUTCOMES]
-    told = [one for one in known if one.told not in UNTOLD]
-    without = {kind: [one for one in known if one.told == kind] for kind in UNTOLD}
-    enough = [kind for kind in UNTOLD if len(without[kind]) >= MIN_COMPARED]
-    against = next(iter([*enough, *filter(without.get, UNTOLD)]), "")
-    if against == BEFORE:
-        told = [one for one in told if one.occasion == "prompt" and one.told != OFFER_TOLD]
-    control = without.get(against, [])
+    told = [one for one in known if one.told != WITHHELD]
+    control = [one for one in known if one.told == WITHHELD]
     return Difference(
         made=sum(one.outcome in FAILED for one in told),
         of=len(told),
         made_without=sum(one.outcome in FAILED for one in control),
         of_without=len(control),
-    ), against
+    )
 
 
 def weigh(
@@ -247,7 +231,7 @@ def weigh(
     many cards are, for one of many is soon lucky.
     """
     seen = Counter(counts)
-    two, against = compare(occasions)
+    two = compare(occasions)
     effect = Effect(
         card=card,
         brain=brain,
@@ -259,10 +243,9 @@ def weigh(
         helpful=seen["helpful"],
         harmful=seen["harmful"],
         irrelevant=seen["irrelevant"],
-        outcomes=Counter(one.outcome for one in occasions if one.told not in UNTOLD),
+        outcomes=Counter(one.outcome for one in occasions if one.told != WITHHELD),
         told=rate(two.made, two.of),
         untold=rate(two.made_without, two.of_without),
-        against=against,
         difference=two.value,
         interval=two.interval,
         prevents=two.prevents,
@@ -287,16 +270,15 @@ def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int)
     if not two.of:
         seen = f"no session with it has shown whether its {' or '.join(facts)} comes back"
         return "no facts yet", seen if facts else _FACTLESS
-    without = "when it was withheld" if effect.against == WITHHELD else "before it"
     change = f"the mistake was left in {two.made} of {two.of} sessions with it"
     if not two.known:
         return "too early", f"{change}; there is no session without it to compare with"
-    change += f", in {two.made_without} of {two.of_without} {without}"
+    change += f", in {two.made_without} of {two.of_without} when it was withheld"
     if min(two.of, two.of_without) >= MIN_COMPARED:
         # Two shares of nothing differ too, by what is believed of few sessions and of many.
         if two.prevents >= max(SURE, 1 - FALSE_HELPS / max(compared, 1)) and two.made_without:
             return "helps", f"{change}: it prevents it with {_percent(two.prevents)} probability"
-        if 1 - two.prevents >= (HARM if effect.against == WITHHELD else HARM_BEFORE) and two.made:
+        if 1 - two.prevents >= HARM and two.made:
             return "harms", f"{change}: it does harm with {_percent(1 - two.prevents)} probability"
         if two.telling and two.prevents < SURE:
             return "no effect", f"{change}: no difference that matters"
@@ -324,7 +306,7 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
 
 def tell_difference(effect: Effect) -> str:
     """Return what the sessions with and without a card show, "" where nothing is compared."""
-    if not effect.against:
+    if not effect.untold.of:
         return ""
     low, high = (f"{100 * bound:+.0f}" for bound in effect.interval)
     told = f"{100 * effect.difference:+.0f} points (95 % interval {low} to {high})"

@@ -35,11 +35,17 @@ from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import guards_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
-# Set on the changes of commits that fixed what a lesson is about (one repository), held against
-# two other repositories and against 720 changes of recorded sessions about something else.
-_ALONE = 0.95
-"""Confidence by the change or the error alone from which a card is given."""
+# Set on the changes of two repositories with lessons of their own (compound, kitcn); held against
+# others, and against 720 changes of recorded sessions about something else.
+_LEAST_NAMES = 6.0
+"""Nats of the names that a change and a card share from which the names tell it from others: in a
+brain about one repository the words of any change are like some card's."""
+_FIRST, _FURTHER = 12.0, 19.0
+"""Log odds and nats together from which a change brings the card that ranks first, and others."""
+_ERROR = 0.95
+"""Confidence by the error alone from which a card is given, …"""
 _TOGETHER = 0.9
+"""… and with some at the prompt."""
 _EARLIER = 0.5
 """Part of the log odds at the prompt that counts, from those of `NEAR` on."""
 NEAR = 0.02
@@ -48,17 +54,32 @@ _SUREST = 0.9999
 
 
 def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
-    """Tell whether a card is to be given for what happens after the prompt.
+    """Tell whether a card is to be given for an error that came after the prompt.
 
-    ``confidence`` is the gate's for the text of the change or the error, ``at_prompt`` the one for
-    the prompt; 0 = the prompt did not draw the card.
+    ``confidence`` is the gate's for the text of the error, ``at_prompt`` the one for the prompt;
+    0 = the prompt did not draw the card.
     """
-    if confidence >= _ALONE:
+    if confidence >= _ERROR:
         return True
     if at_prompt < NEAR or confidence <= 0:
         return False
-    added = _log_odds(at_prompt) - _log_odds(NEAR)
-    return _log_odds(confidence) + _EARLIER * added >= _log_odds(_TOGETHER)
+    return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(_TOGETHER)
+
+
+def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.0) -> bool:
+    """Tell whether a card is to be given before a change.
+
+    ``confidence`` is the gate's for the text of the change; ``nats`` what the names of the code say
+    that it shares with the card and few others; ``first``: no card ranks above it.
+    """
+    told = nats + _earlier(at_prompt)
+    if told < _LEAST_NAMES or confidence <= 0:
+        return False
+    return _log_odds(confidence) + told >= (_FIRST if first else _FURTHER)
+
+
+def _earlier(at_prompt: float) -> float:
+    return _EARLIER * max(_log_odds(max(at_prompt, NEAR)) - _log_odds(NEAR), 0)
 
 
 def _log_odds(confidence: float) -> float:

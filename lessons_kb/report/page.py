@@ -287,7 +287,7 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     if len(title) > _LONGEST:
         title = f"{title[: _LONGEST - 1].rstrip()}…"
     rates = {"before": effect.untold, "after": effect.told}
-    words = {"before": effect.against or "without", "after": "with it"}
+    words = {"before": "withheld", "after": "with it"}
     change = []
     for when, rate in rates.items() if any(rate.of for rate in rates.values()) else ():
         low, high = f"{100 * rate.low:.0f}", f"{100 * rate.high:.0f}"

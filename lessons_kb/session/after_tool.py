@@ -13,8 +13,8 @@ from lessons_kb.model import DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
+    find_for_error,
     find_opened,
-    find_sure,
     give,
     is_kept_back,
     note_opened,
@@ -56,6 +56,7 @@ def answer(hook: Hook) -> Answer:
         if limits and (new := state.note_late(event.id, late)):
             block, given = give(hook, limits, new)
             state.note_given(given)
+            state.late += len(given)
             texts.append((BLOCK, block.text))
         context = state.deliver(texts, hook.can)
         named = tuple(state.named) if hook.can.lines else ()
@@ -107,7 +108,7 @@ def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     known = [one for one in found if not is_kept_back(hook, one.layer, one.card)]
     if known and hook.brain.layers[0].settings.hooks.during_turn:
         return [(known[0].layer, known[0].card)]
-    return find_sure(hook, hook.brain, error_excerpt(ended.output))
+    return find_for_error(hook, hook.brain, error_excerpt(ended.output))
 
 
 def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:

@@ -39,7 +39,6 @@ from lessons_kb.brain.detection import (
     place_change,
     place_creation,
 )
-from lessons_kb.brain.injected import card_digest
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.post_check import find_session_evidence
@@ -65,11 +64,12 @@ from lessons_kb.session.state import (
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
+    Known,
     LessonLimits,
-    describe,
+    find_for_change,
     find_known,
-    find_sure,
     give,
+    is_in_context,
     is_kept_back,
     name_card,
     name_place,
@@ -79,7 +79,7 @@ from lessons_kb.session.turn_lessons import (
     tell_before,
 )
 from lessons_kb.store.scan import signature
-from lessons_kb.text.patterns import find_line
+from lessons_kb.text.patterns import compile_globs, find_line, match_globs
 from lessons_kb.text.redact import excerpt, redact_short
 
 _CHANGES = ("edit", "create", "remove")
@@ -89,6 +89,8 @@ _MAX_CHANGED = 1_000
 _WILDCARDS = "*?["
 _DEEP = 3
 """Folders with wildcards in a pattern from which on it may stand for the whole disk."""
+_FEW_FILES, _LOOKED_THROUGH = 5, 200
+"""Files for which a narrow glob may stand, and among how many they are looked for."""
 _MAX_ASKED = 4_000
 """Characters kept of what a subagent is asked."""
 _MAX_NAMED = 3
@@ -144,7 +146,7 @@ def answer(hook: Hook) -> Answer:
     hook.occasion = f"change {changed}" if changed else "command"
     brain, concerns = _find_concerns(hook, call)
     concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
-    late = find_sure(hook, brain, describe(brain, call.changes))
+    late = find_for_change(hook, brain, call.changes)
     before = None
     if call.written and has_detectors(hook.brain):  # to know the mistakes that it adds
         before = find_in_files(hook.brain, call.written, hook.scope)
@@ -170,6 +172,10 @@ def _hold_or_tell(
     # Of a server's cards a client is told the ids, not where they lie.
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
+    known = find_known(hook, limits)
+    concerns = _leave_reasons(concerns, known, hook.scope if call.place else "")
+    more = [one for one in late if not is_in_context(known, one)][MOST - hook.state.late :]
+    late = [one for one in late if one not in more]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
     mistakes = [one.mistake for one in concerns if one.mistake]
     afters = [(one, tell_after(one, told_from)) for one in mistakes if call.changes]
@@ -188,6 +194,7 @@ def _hold_or_tell(
         asking = _note_asked(state, event.id if can.ask else "", gates)
         new, new_mistakes = _note_shown(hook, state, concerns)
         late = state.note_late(event.id, late)
+        state.late += sum(not is_in_context(known, one) for one in late)
         if new or new_mistakes or late:
             cards = new | dict.fromkeys(late, True)
             block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
@@ -213,6 +220,47 @@ def _hold_or_tell(
     if refusal:
         return hook.say(brain, refuse=message, block=block, lines=lines)
     return hook.say(brain, context=message, ask=ask, block=block)
+
+
+def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
+    """Leave out the cards of which nothing but a glob speaks that says little of one of them.
+
+    It says enough where it names a few files, and few cards guard one so. Without ``scope`` the
+    files that a wildcard stands for are not looked at: many.
+    """
+    narrow = [
+        one
+        for one in concerns
+        if any(_names_few(pattern, scope) for pattern in one.card.paths)
+        and one.card.checklist != (one.card.title,)
+    ]
+    if len(narrow) > MOST:
+        narrow = []
+    return [
+        one
+        for one in concerns
+        if one.mistake
+        or one.card.gate != NO_GATE
+        or is_in_context(known, (one.layer, one.card))
+        or one in narrow
+    ]
+
+
+def _names_few(pattern: str, scope: str) -> bool:
+    """Tell whether a glob names a file, or stands for a few."""
+    parts = pattern.removeprefix("./").strip("/").split("/")
+    wild = [any(c in part for c in _WILDCARDS) for part in parts]
+    place = os.path.join(
+        scope, *itertools.takewhile(lambda part: not wild[parts.index(part)], parts)
+    )
+    if not wild[-1] and not os.path.isdir(place):
+        return True
+    if not scope or wild[0]:
+        return False
+    globs = compile_globs([pattern])
+    below = itertools.islice(_below(place), _LOOKED_THROUGH)
+    found = (path for path in below if match_globs(globs, relative_path(path, scope)))
+    return not any(itertools.islice(found, _FEW_FILES, None)) and not any(below)
 
 
 def _take_stop(hook: Hook) -> str:
@@ -331,7 +379,7 @@ def _tell(
     Of those that it has, the first few that are worth it are said again.
     """
     known = find_known(hook, limits)
-    again = [x for x in cards if cards[x] and (x[1].id, card_digest(x[1])) in known[x[0]]][:MOST]
+    again = [one for one in cards if cards[one] and is_in_context(known, one)][:MOST]
     told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
@@ -348,7 +396,7 @@ def _tell(
 def _find_done(hook: Hook, limits: LessonLimits, cards: Sequence[Found]) -> frozenset[str]:
     """Return the items that this turn shows as done, of the cards that the session has."""
     known = find_known(hook, limits)
-    had = [card for layer, card in cards if (card.id, card_digest(card)) in known[layer]]
+    had = [one[1] for one in cards if is_in_context(known, one)]
     if not had:
         return frozenset()
     event, after = hook.event, hook.state.after

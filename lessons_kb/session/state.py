@@ -415,12 +415,11 @@ class SessionMemory:
         return any(call and call == one for one, _key in self.refused)
 
     def note_late(self, call: str, found: list[tuple[Layer, Card]]) -> list[tuple[Layer, Card]]:
-        """Return which lessons no change or error has brought in this session, and count them."""
+        """Return which lessons no change or error has brought in this session, and note them."""
         shown = {key for _call, key, *_prompt in self.shown}
         keys = {f"late {layer.alias}:{card.id}": (layer, card) for layer, card in found}
         new = [key for key in keys if key not in shown]
         self.shown += [[call, key] for key in new]
-        self.late += len(new)
         return [keys[key] for key in new]
 
     def note_given(self, given: Sequence[list[str]]) -> None:

@@ -18,7 +18,7 @@ from lessons_kb.brain.post_check import (
     note_checked,
 )
 from lessons_kb.brain.shared_server import read_card
-from lessons_kb.model import CONTRADICTED, Card
+from lessons_kb.model import CONTRADICTED, DENIED, Card
 from lessons_kb.session.drafting import start_drafting
 from lessons_kb.session.record_event import find_answer, read_missed, see
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
@@ -67,7 +67,7 @@ def _check(hook: Hook) -> Answer:
         given += ((layer, card) for card in find_cards(layer, ids))
     given += [(brain.layers[0], read_card(one)) for one in served]  # whose journal remembers them
     settings = brain.layers[0].settings
-    ranked = find_ranked(brain.layers, event.context) if settings.check.closings else {}
+    ranked = find_ranked(brain.layers, event.context) if settings.hooks.close else {}
     numbered = {
         rank: card.id
         for rank, found in ranked.items()
@@ -90,7 +90,9 @@ def _check(hook: Hook) -> Answer:
         # The turn goes on, and the user is asked: only what is wrong by now is worth a line.
         wrong = tuple(item for item in check.items if item.state == CONTRADICTED)
         check = replace(check, items=wrong)
-    return replace(said, check=check, language=settings.language) if check.unaddressed else said
+    # Where nothing is known there is nothing to say.
+    known = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
+    return replace(said, check=check, language=settings.language) if known else said
 
 
 def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[Layer, str]]]:

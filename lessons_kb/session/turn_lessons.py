@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 
 from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import (
@@ -21,14 +22,16 @@ from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.session_titles import Access, build_titles, find_card, find_place
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
-from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.model import ACT_TOLD, BLOCK_TOLD, DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.gate import is_sure
+from lessons_kb.relevance.gate import is_due, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
+from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import OPENED
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -38,6 +41,12 @@ MOST = 2
 _MAX_TEXT = 6_000
 """Characters of a change that are searched for: a few hundred words say what it is about."""
 _LOOKED_AT = 3
+"""Of those that the turn was not given."""
+_FEW = 3
+"""Cards of a brain that may have a name which tells one of them from the others."""
+
+_LEAST_CARDS = 16
+"""A smaller brain is taken for one of so many: few cards cannot tell how rare a name is."""
 
 Found = tuple[Layer, Card]
 
@@ -56,20 +65,64 @@ def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     return is_withheld(layer, card, hook.event.context, occasion=hook.occasion, at=hook.now)
 
 
-def find_sure(hook: Hook, brain: Layers, text: str) -> list[Found]:
-    """Return the lesson that a text brings, if any, for a turn in which few were given so."""
-    state = hook.state
+def find_for_change(hook: Hook, brain: Layers, changes: Iterable[Change]) -> list[Found]:
+    """Return the lessons that some changes bring, best first, those with something to do.
+
+    A change shares words with many a lesson of its repository: what tells is that it has names of
+    the code that one lesson has, and few others.
+    """
+    text = describe(brain, changes)
+    names = find_names(text)
+    found: list[Found] = []
+    for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
+        card, first = hit.card, place == 0
+        if card.checklist != (card.title,) or card.why:
+            nats = _weigh_names(layer, names & find_names(_read(layer, card)))
+            due = is_due(hit.confidence, nats, first=first, at_prompt=at_prompt)
+            if due and not is_kept_back(hook, layer, card):
+                found.append((layer, card))
+    return found
+
+
+def find_for_error(hook: Hook, brain: Layers, text: str) -> list[Found]:
+    """Return the lesson that an error brings, if any."""
+    for layer, hit, at_prompt in _search(brain, text, hook.state):
+        if is_sure(hit.confidence, at_prompt=at_prompt):
+            return [] if is_kept_back(hook, layer, hit.card) else [(layer, hit.card)]
+    return []
+
+
+def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[Layer, Hit, float]]:
+    """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
-        return []
+        return
     for layer in brain.layers:
         layer.prepare()
     if any(layer.state is None for layer in brain.layers):
-        return []  # a hook does not wait for a whole index
+        return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
-    for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT):
-        if hit.passed and is_sure(hit.confidence, at_prompt=near.get(shown_name(hit), 0.0)):
-            return [] if is_kept_back(hook, layer, hit.card) else [(layer, hit.card)]
-    return []
+    for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT + len(state.cards)):
+        if hit.passed:
+            yield layer, hit, near.get(shown_name(hit), 0.0)
+
+
+def _read(layer: Layer, card: Card) -> str:
+    try:
+        return read_inside(layer.root, card.id, limit=layer.settings.index.max_file_bytes).decode(
+            "utf-8", "replace"
+        )
+    except (LessonsError, OSError):  # it was moved just now
+        return ""
+
+
+def _weigh_names(layer: Layer, names: Iterable[str]) -> float:
+    """Return the nats of the names that no common text holds, nor more than a few cards."""
+    found = {terms[-1] for name in names if (terms := analyze(name))}
+    rare = [term for term in found if get_share(term) is None]
+    held = layer.read(lambda one: one.reader.document_frequencies(rare) if one.reader else {})
+    cards = max(layer.state.cards if layer.state else 0, _LEAST_CARDS)
+    counts = (max(held.get(term, 0), 1) for term in rare)
+    return sum(log((cards + 1) / count) for count in counts if count <= _FEW)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +143,16 @@ def read_limits(brain: Layers) -> LessonLimits:
     return LessonLimits(packing=settings[brain.layers[0]], reinject_after=after)
 
 
-def find_known(hook: Hook, limits: LessonLimits) -> dict[Layer, set[tuple[str, str]]]:
+Known = Mapping[Layer, set[tuple[str, str]]]
+
+
+def is_in_context(known: Known, found: Found) -> bool:
+    """Tell whether a session still has a lesson, as it is now."""
+    layer, card = found
+    return (card.id, card_digest(card)) in known[layer]
+
+
+def find_known(hook: Hook, limits: LessonLimits) -> Known:
     """Return (card id, digest) of the lessons that the session still has, by their brain."""
     known = {}
     for layer, after in limits.reinject_after.items():
@@ -164,7 +226,7 @@ def give(
     for layer, card in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        if (card.id, card_digest(card)) not in known[layer]:
+        if not is_in_context(known, (layer, card)):
             missing[shown_name(hit)] = (layer, hit)
     block = hook.can.pack_known([hit for _layer, hit in missing.values()], limits.packing)
     given = [missing[shown_name(hit)] for hit in block.lessons]

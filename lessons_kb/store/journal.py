@@ -136,15 +136,6 @@ class Events:
         )
         return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
 
-    def asked(self, *, until: float) -> list[tuple[str, float]]:
-        """Return (session, when it was first asked something) of those before, oldest first."""
-        rows = self._db.run(
-            "SELECT session, min(at) AS first FROM events WHERE kind IN (?, ?) AND session != ''"
-            " GROUP BY session HAVING first < ? ORDER BY first, session",
-            (*ASKED, until),
-        )
-        return [(str(session), float(at)) for session, at in rows]
-
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
         return int(self._db.value("SELECT max(number) FROM events") or 0)
@@ -285,26 +276,6 @@ class Outcomes:
         asked = set(cards)
         rows = self._db.run("SELECT DISTINCT session, card FROM injections WHERE session != ''")
         return len({session for session, card in rows if card in asked})
-
-    def first_given(self, *, without: str) -> dict[str, float]:
-        """Return card → when any session was given it first, as far as that is journalled.
-
-        Cards of which ``without`` was counted are left out.
-        """
-        rows = self._db.run(
-            "SELECT card, min(at) FROM injections WHERE card NOT IN"
-            " (SELECT card FROM counts WHERE what = ?) GROUP BY card",
-            (without,),
-        )
-        return {str(card): float(at) for card, at in rows}
-
-    def keep(self, card: str, day: str, counts: dict[str, int]) -> None:
-        """Set what was counted of a card on a day, whatever stood there."""
-        with self._db.transaction():
-            for what, times in counts.items():
-                self._db.run(
-                    "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?)", (card, what, day, times)
-                )
 
 
 _OCCASION = [one.name for one in fields(Occasion)]
@@ -529,6 +500,7 @@ _MIGRATIONS = (
     DELETE FROM counts WHERE what IN ('recurred', 'before', 'before recurred');
     DELETE FROM outcomes WHERE what = 'recurred'
     """,
+    "DELETE FROM ledger WHERE told = 'before'; DELETE FROM counts WHERE what = 'before'",
 )
 """Each brings the file from version n to n + 1; none is ever changed after a release."""
 

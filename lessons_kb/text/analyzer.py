@@ -100,6 +100,20 @@ def find_neighbours(text: str) -> list[tuple[str, str]]:
     return list(dict.fromkeys(pairs))
 
 
+_NAME = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
+_SEVERAL_WORDS = re.compile(r"[a-z][A-Z]|_[A-Za-z]|[a-z0-9]-[a-z]|\w\.\w")
+
+
+def find_names(text: str) -> set[str]:
+    """Return the names of code in a text that are of several words: ``getUser``, ``get-user``.
+
+    Of ``users.getUser`` the whole and its parts, if they are of several words.
+    """
+    found = set(_NAME.findall(text))
+    found |= {part for name in found for part in re.split("[.-]", name)}
+    return {name for name in found if _SEVERAL_WORDS.search(name)}
+
+
 class _Terms(dict[str, tuple[str, ...]]):
     """Compound → its terms, worked out once per process: texts repeat their words."""
 

@@ -231,13 +231,10 @@ def find_quote(evidence: str, quote: str) -> str:
     def flat(text: str) -> str:
         return " ".join(_LINE_START.sub("", text).split())
 
-    wanted = " ".join(quote.split())
-    if len(wanted.split()) < _SHORT_QUOTE and len(wanted) < 4 * _SHORT_QUOTE:
-        return ""
+    wanted = flat(quote)
     at = flat(evidence).find(wanted)
-    if at < 0:
-        at = flat(evidence).find(flat(quote))
-    if at < 0:
+    is_short = len(wanted.split()) < _SHORT_QUOTE and len(wanted) < 4 * _SHORT_QUOTE
+    if at < 0 or is_short:
         return ""
     place, size = "the evidence", 0
     for line in evidence.splitlines():

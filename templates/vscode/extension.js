@@ -1,4 +1,5 @@
 // Starts `lessons lsp` and shows the places of a tested pattern. Everything else is the server's.
+const { spawnSync } = require('node:child_process')
 const vscode = require('vscode')
 const { LanguageClient } = require('vscode-languageclient/node')
 
@@ -22,9 +23,20 @@ exports.activate = async () => {
       },
     },
   }
-  const server = { command: settings.get('command'), args: ['lsp'] }
+  const command = settings.get('command')
+  if (spawnSync(command, ['--version']).status !== 0) return offerInstallation(command)
+  const server = { command, args: ['lsp'] }
   client = new LanguageClient('lessons', 'Lessons', server, options)
   await client.start()
+}
+
+const offerInstallation = async (command) => {
+  const install = 'Install with uv'
+  const text = `Lessons: ${command} does not run. Install it, or name it in lessons.command.`
+  if ((await vscode.window.showWarningMessage(text, install)) !== install) return
+  const terminal = vscode.window.createTerminal('Lessons')
+  terminal.show()
+  terminal.sendText('uv tool install "lessons-kb[lsp,mcp]" && lessons setup')
 }
 
 exports.deactivate = () => client?.stop()

@@ -241,3 +241,62 @@ def test_what_does_as_the_card_says_is_not_asked_about(claude, project, new, ask
     said = claude.run(f"cat > migrations/2.sql <<'EOF'\n{new}\nEOF")
     assert bool(said.asked) == asks
     assert said.context
+
+
+def guard(project, name, paths, body="## Prevention Checklist\n\n- Keep the retries idempotent\n"):
+    text = f"---\ntype: lesson\ntitle: Retries {name}\npaths: {paths}\n---\n\n{body}"
+    write(project, f"lessons/{name}.md", text)
+
+
+def fill(project, number):
+    for place in range(number):
+        write(project, f"src/part{place}/job.py", "x = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("paths", "files", "given"),
+    [
+        ('["src/part0/job.py"]', 20, True),
+        ('["job.py"]', 20, True),
+        ('["src/part0/*.py"]', 20, True),
+        ('["src/**/*.py"]', 3, True),
+        ('["src/**/*.py"]', 20, False),
+        ('["src/"]', 20, False),
+        ('["**/*.py"]', 3, False),
+    ],
+)
+def test_a_glob_alone_gives_a_card_where_it_stands_for_few_files(
+    claude, project, paths, files, given
+):
+    fill(project, files)
+    guard(project, "jobs", paths)
+    claude.prompt("Go on")
+    said = claude.edit("src/part0/job.py", 1).context
+    assert ("lessons/jobs.md" in said) == given
+
+
+def test_a_file_that_many_cards_guard_says_nothing_of_one_of_them(claude, project):
+    fill(project, 1)
+    for number in range(3):
+        guard(project, f"jobs{number}", '["src/part0/job.py"]')
+    claude.prompt("Go on")
+    assert claude.edit("src/part0/job.py", 1).context == ""
+
+
+def test_a_title_with_nothing_to_do_is_no_lesson(claude, project):
+    fill(project, 1)
+    guard(project, "jobs", '["src/part0/job.py"]', body="Text.\n")
+    claude.prompt("Go on")
+    assert claude.edit("src/part0/job.py", 1).context == ""
+
+
+def test_of_a_broad_glob_the_names_of_the_code_speak(claude, project):
+    fill(project, 20)
+    body = "## Prevention Checklist\n\n- In `lease_manager` call `releaseLease` before `retryJob`\n"
+    guard(project, "jobs", '["src/**/*.py"]', body=body)
+    claude.prompt("Go on")
+    assert claude.edit("src/part0/job.py", 1, new="retry(job)").context == ""
+    new = (
+        "lease_manager.retryJob(job)  # keep the retries: before lease_manager.releaseLease(job)\n"
+    )
+    assert "lessons/jobs.md" in claude.edit("src/part0/job.py", 2, new=new).context

@@ -211,13 +211,13 @@ def test_declining_to_work_with_lessons_makes_no_draft(refuse, tool, command, te
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("command", "text", "more", "outcome", "drafts"), [
-    # declining another command, or saying why
-    ("cat lessons", STOP, BEFORE, "permission_denied", ["rejection"]),
-    ("rm -r lessons", STOP, BEFORE, "permission_denied", ["rejection"]),
-    ("make other_lessons_x", STOP, BEFORE, "permission_denied", ["rejection"]),
+    # declining another command tells no mistake, saying why does
+    ("cat lessons", STOP, BEFORE, "permission_denied", []),
+    ("rm -r lessons", STOP, BEFORE, "permission_denied", []),
+    ("make other_lessons_x", STOP, BEFORE, "permission_denied", []),
     (f"rm {FILE}", SAID, {"userFeedback": "never touch the live schema"}, "permission_denied",
      ["rejection"]),
-    ("rm -rf build", STOP, BEFORE, "permission_denied", ["rejection"]),  # the agent's own question
+    ("rm -rf build", STOP, BEFORE, "permission_denied", []),  # the agent's own question
     # Esc while a call runs, with a reason and without
     ("python3 wait.py", STOP, {}, "cancelled", ["interrupt"]),
     ("python3 wait.py", STOP, {"reason": "go on"}, "cancelled", []),

@@ -34,6 +34,7 @@ KEYS = {
         *("permissionDecision", "permissionDecisionReason"),
     },
     "vscode": CLAUDE_LIKE,
+    "qwen-code": CLAUDE_LIKE,
 }
 SPECIFIC = {"hookEventName", "additionalContext"}
 ASKING = {"permissionDecision", "permissionDecisionReason"}

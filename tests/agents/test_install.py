@@ -420,6 +420,7 @@ FILES = {
     "claude-code": ".claude/commands/{}.md",
     "codex": ".codex/skills/{}/SKILL.md",
     "gemini-cli": ".gemini/commands/{}.toml",
+    "qwen-code": ".qwen/commands/{}.md",
     "cursor": ".cursor/commands/{}.md",
     "copilot-cli": ".copilot/skills/{}/SKILL.md",
     "vscode": ".copilot/skills/{}/SKILL.md",

@@ -91,7 +91,7 @@ def test_an_offered_card_that_is_opened_counts_as_given(project, claude, counts)
     claude.call("Post", "Read", path, tool_response={"type": "text"})
     assert counts("offer taken") == counts("injected") == 1
     claude.edit("a.py", when="Post")
-    said = claude.stop("I dropped it at once.")
+    said = claude.stop("I dropped it at once. I did not drop the column one release later.")
     assert ITEM in said["systemMessage"]
 
 

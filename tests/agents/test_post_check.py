@@ -114,11 +114,11 @@ def test_only_the_user_names_a_program_that_judges(project, tmp_path, turn, monk
 
 
 def test_closings_are_asked_for_and_held_against_what_happened(project, claude, turn):
-    (project / "lessons.toml").write_text("[check]\nclosings = true\n")
+    (project / "lessons.toml").write_text("[hooks]\nclose = true\n")
     block = claude.prompt(PROMPT, session_id="s0").context
     assert "- [ ] L1.2 Cover the rejection with a test" in block
-    assert "L1.2 done src/bot.py:41" in block
-    answer = "Fine.\n\nL1.1 done bot/main.py:1\nL1.2 done tests/test_bot.py:9\n"
+    assert "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left" in block
+    answer = "Fine.\n\nLessons: L1.1 done bot/main.py:1; L1.2 done tests/test_bot.py:9\n"
     line = turn(answer, write(project, "bot/main.py", "x = 1\n"))
     assert line == (
         "⚠ Checklist: “Cover the rejection with a test”: “L1.2 done tests/test_bot.py:9”, but this "

@@ -68,7 +68,7 @@ def test_the_end_of_a_task_in_the_background_is_no_prompt(claude, project):
     note = "<task-notification>\n<task-id>a9</task-id>\ntelegram</task-notification>"
     assert claude.prompt(note, 2) == {}
     edit(claude, 6, "Post")
-    assert ITEM in claude.stop("I changed the handler.").line
+    assert ITEM in claude.stop("I changed the handler. I left the tests for a follow-up.").line
     with Brain.discover(project) as brain:
         assert len(brain.journal.events(session="s1", kinds=["prompt"])) == 2
 

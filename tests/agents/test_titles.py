@@ -305,7 +305,7 @@ def test_what_was_opened_is_checked_at_the_end_of_the_turn(claude):
     tool, arguments, done = read(claude, "claude-code")
     claude.call("Post", tool, arguments, **done)
     claude.edit("bot/run.py", 2, "Post", tool_response={"filePath": "bot/run.py"})
-    assert ITEM in claude.stop("I changed the handler.").line
+    assert ITEM in claude.stop("I changed the handler. I left the tests for a follow-up.").line
 
 
 def test_a_read_that_failed_opened_nothing(claude, project):

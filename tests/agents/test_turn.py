@@ -12,8 +12,12 @@ from tests.kit import trust_brain
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 SHELL = "lessons/shell-true-file-name.md"
 MONEY = "lessons/money-in-floats.md"
-UPLOAD = "    cmd = f'convert {file_name} out.png'\n    subprocess.run(cmd, shell=True)\n"
-FLOATS = "    price = float(item.price) * quantity\n    total += price\n"
+UPLOAD = """\
+    path = os.path.abspath(file_name)
+    os.system(f'file {path}')
+    subprocess.run(f'convert {path} out.png', shell=True)
+"""
+FLOATS = "    amount_minor = round_money(value, code)\n    return value\n"
 PLAIN = "    <Button colour='primary'>{label}</Button>\n"
 LOCKED = """\
 Traceback (most recent call last):
@@ -86,7 +90,7 @@ def test_an_error_about_something_else_brings_nothing(claude, fail):
 
 
 def test_what_the_prompt_nearly_drew_needs_less(claude, change):
-    """0.94 by the change alone is not enough; the prompt was nearly about the same."""
+    """Its words and names alone are not enough; the prompt was nearly about the same."""
     claude.prompt(UNRELATED)
     assert change(FLOATS) == ""
     claude.prompt("add a discount of ten percent to the order total")

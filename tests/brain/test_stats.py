@@ -176,32 +176,7 @@ def test_marks_by_hand(brain):
 
 
 @pytest.mark.slow
-def test_the_sessions_before_a_card_are_seen_with_the_same_eyes(brain, root, happen):
-    (root / NAME).unlink()
-    for number in range(6):
-        happen("prompt", f"before-{number}", text=PROMPT)
-        fail(happen, f"before-{number}", FAILURE if number % 2 else "")
-        happen("stop", f"before-{number}", text="Done.")
-    happen("prompt", "elsewhere", text="Rename the columns of the customer table")
-    happen("prompt", "elsewhere", text="Write a page about our holidays")
-    (root / NAME).write_text(CACHE)
-    for number in range(4):
-        happen("prompt", f"after-{number}", text=PROMPT)
-        fail(happen, f"after-{number}", "")
-        happen("stop", f"after-{number}", text="Done.")
-    effect = brain.stats.effect(NAME)
-    # Three of six sessions had the mistake; the last of them taught the lesson.
-    assert (effect.untold.times, effect.untold.of, effect.against) == (2, 5, "before")
-    assert (effect.told.times, effect.told.of) == (0, 4)
-    brain.layers[0].journal.prune_daily(lambda: 1, now=time.time())
-    assert brain.stats.effect(NAME).untold.of == 5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("after", [False, True])
-def test_a_long_session_is_seen_whole(brain, root, happen, after):
-    if not after:
-        (root / NAME).unlink()
+def test_a_long_session_is_seen_whole(brain, happen):
     for session in ("long", "taught"):
         happen("prompt", session, text=PROMPT)
         fail(happen, session)
@@ -211,13 +186,7 @@ def test_a_long_session_is_seen_whole(brain, root, happen, after):
             for _ in range(600):
                 journal.events.append(Event(kind="read", session=session, at=at, text="cat x.md"))
         happen("stop", session, text="Done.")
-    if after:
-        assert brain.stats.effect(NAME).outcomes == {"left": 1, "came back": 1}
-        return
-    (root / NAME).write_text(CACHE)
-    happen("prompt", "new", text=PROMPT)
-    effect = brain.stats.effect(NAME)
-    assert (effect.untold.times, effect.untold.of) == (1, 1)
+    assert brain.stats.effect(NAME).outcomes == {"left": 1, "came back": 1}
 
 
 @pytest.mark.slow
@@ -349,7 +318,7 @@ def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brai
 
 @pytest.mark.parametrize("what", ["before", "compact"])
 def test_so_it_does_in_every_block(brain, root, happen, what):
-    names = [f"lessons/guard-{number}.md" for number in range(5)]
+    names = [f"lessons/guard-{number}.md" for number in range(2)]  # more would say nothing
     for name in names:
         words = CACHE.replace("stage: DEV", "paths: [src/price.py]")
         (root / name).write_text(words.replace("Cache key", f"Cache key {name[-4]}"))

@@ -131,7 +131,9 @@ def test_when_to_apply_speaks_only_where_no_prevention_does():
     ("## Prevention\n\nOnly prose. More.\n\n## Fix\n\n- From fix\n", ("From fix",)),
     ("## Prevention\n\nOnly\nprose. More of it.\n", ("Only prose.",)),
     ("## Prevention\n\n```\ncode\n```\n\nThen prose.\n", ("Then prose.",)),
-    ("## Prevention\n\n## Fix\n\nProse.\n", ("T",)),
+    ("## Prevention\n\n## Fix\n\nProse.\n", ("Prose.",)),
+    ("## Rule\n\nDo so. Why not.\n\n## When this applies\n\n- Here\n", ("Here",)),
+    ("## Rule\n\nDo so. Why not.\n\n## When this applies\n\nHere.\n", ("Do so.",)),
     ("Nothing at all.\n", ("T",)),
     ("", ("T",)),
 ])  # fmt: skip

@@ -1,5 +1,7 @@
 """Shown, denied, contradicted, open: what is said of an item, and on what evidence."""
 
+from dataclasses import replace
+
 import pytest
 
 from lessons_kb.check.item_states import check_items, read_closings
@@ -215,7 +217,13 @@ def close(answer, evidence=DONE):
     ("L1.2 done tests/test_bot.py:3", ("contradicted", "answer")),
     ("L1.2 done `npm test`", ("contradicted", "answer")),
     ("L1.2 left: no time", ("denied", "answer")),
-    ("L1.2 done", ("open", "")),
+    ("L1.2 done", ("claimed", "answer")),
+    ("L1.2 n/a", ("claimed", "answer")),
+    ("Lessons: L1.1 n/a; L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
+    ("Lessons: 1.1 done src/bot.py, 1.2 left: no time", ("denied", "answer")),
+    ("<!-- Lessons: L1.1 left; L1.2 done `npm test` -->", ("contradicted", "answer")),
+    ("**Lessons:** L1.1 done; L1.2 not needed", ("claimed", "answer")),
+    ("Lessons: 2 (lessons/a.md, lessons/b.md)", ("open", "answer")),
     ("L1.2 I wonder", ("open", "answer")),
     ("L1.2 done src/nothing.py\nL1.2 left", ("denied", "answer")),
     ("L1.9 done src/bot.py:41", ("open", "")),
@@ -233,4 +241,28 @@ def test_a_closing_shows_its_own_item_alone():
 
 def test_where_not_all_is_known_nothing_is_contradicted():
     some = Evidence(edits=DONE.edits)
-    assert close("L1.2 done tests/test_bot.py:3", some)[1] == ("open", "answer")
+    assert close("L1.2 done tests/test_bot.py:3", some)[1] == ("claimed", "answer")
+
+
+def test_a_written_file_does_not_show_that_something_ran():
+    card = Card(id="lessons/a.md", kind="lesson", title="a", checklist=("Run the link checker",))
+    closings = read_closings("L1.1 done src/bot.py", {1: card.id}, {card.id: card.checklist})
+    (item,) = check_items([card], "Fine.", DONE, closings=closings).items
+    assert item.state == "claimed"
+
+
+def test_tests_that_were_to_run_and_did_not_refute_a_closing():
+    card = Card(id="lessons/a.md", kind="lesson", title="a", checklist=("Run the unit tests",))
+    closings = read_closings("L1.1 done", {1: card.id}, {card.id: card.checklist})
+    (item,) = check_items([card], "Fine.", replace(DONE, commands=()), closings=closings).items
+    assert (item.state, item.reason) == ("contradicted", "no test run")
+
+
+def test_a_line_of_a_source_says_nothing_of_an_item_about_tests():
+    line = DetectedLine(card="lessons/a.md", quote="run(cmd, shell=True)", where="a.py:1")
+    tests = Card(id="lessons/a.md", kind="lesson", title="No shell", checklist=("Add a test",))
+    items = check_items([tests], "", Evidence(), [line]).items
+    assert [(one.item, one.state) for one in items] == [
+        ("Add a test", "open"),
+        ("No shell", "contradicted"),
+    ]

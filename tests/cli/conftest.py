@@ -145,3 +145,13 @@ def terminal():
     yield start
     for one in started:
         one.close()
+
+
+@pytest.fixture
+def home(_own_home, tmp_path, monkeypatch):
+    """The home of a user without an agent, who works in a project."""
+    for name in ("empty", "project"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.chdir(tmp_path / "project")
+    return _own_home

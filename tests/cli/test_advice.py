@@ -143,8 +143,8 @@ once | a title alone |  | lessons add 'Sold out of stock'
 once | no card yet | {NEW}; lessons init | lessons list
 again | doctor in an empty folder | {NEW} | lessons doctor
 again | import without a brain | {EXPORT}; {NEW} | lessons import jsonl ../a --yes
-once | no agents |  | lessons install --all
-once | no agents to take out |  | lessons uninstall --all
+once | no agents |  | lessons setup
+once | no agents to take out |  | lessons setup --undo
 once | installed twice | lessons install codex | lessons install codex
 once | uninstalled twice | lessons install codex; lessons uninstall codex | lessons uninstall codex
 again | a read-only file of an agent | {READ_ONLY} | lessons install claude-code
@@ -240,7 +240,7 @@ def test_a_broken_setting_is_put_right_as_is_said(walk, wrong, advice, right):
         walk.follow(f"lessons {command}")
 
 
-def test_a_review_that_was_interrupted_goes_on(walk, answer, monkeypatch):
+def test_a_review_goes_on_by_commands(walk):
     cause = "The total was hard-coded to three instead of a sum of the items."
     good = {
         "sections": {"Root Cause": cause},
@@ -251,8 +251,6 @@ def test_a_review_that_was_interrupted_goes_on(walk, answer, monkeypatch):
         ids = [
             opened.drafts.propose(title, **good).id for title in ("The total was wrong", TITLES[0])
         ]
-    monkeypatch.delenv("COLUMNS", raising=False)
-    assert "interrupted" in answer("review", typed="")
     assert all(one in walk.type("lessons review --list")[1] for one in ids)
     walk.follow(f"lessons review --accept {ids[0]}")
     walk.follow(f"lessons review --accept {ids[0]}", again=False)  # a second time

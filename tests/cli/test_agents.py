@@ -9,15 +9,6 @@ import sys
 import pytest
 
 
-@pytest.fixture
-def home(_own_home, tmp_path, monkeypatch):
-    for name in ("empty", "project"):
-        (tmp_path / name).mkdir()
-    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
-    monkeypatch.chdir(tmp_path / "project")
-    return _own_home
-
-
 def read_json(path):
     return json.loads(pathlib.Path(path).read_text())
 
@@ -63,38 +54,16 @@ def test_a_projects_committed_file_has_bare_names_and_a_personal_one_paths(lesso
     assert not (home / ".claude").exists()
 
 
-@pytest.mark.slow
-def test_all_means_those_that_are_here(lessons, home):
-    (home / ".gemini").mkdir()
-    (home / ".cursor").mkdir()
-    done = json.loads(lessons("--json", "install", "--all").out)
-    assert sorted(one["agent"] for one in done) == ["cursor", "gemini-cli"]
-    assert {file["action"] for one in done for file in one["files"]} == {"created"}
-    lessons("uninstall", "--all")
-    assert sorted(path.name for path in home.iterdir()) == [".cursor", ".gemini", ".local"]
-
-
-def test_one_broken_agent_does_not_keep_the_others(lessons, home):
-    (home / ".gemini").mkdir()
-    (home / ".gemini" / "settings.json").write_text("{,}")
-    (home / ".cursor").mkdir()
-    done = lessons("install", "--all")
-    assert (done.code, "gemini-cli: " in done.err, "line 1" in done.err) == (2, True, True)
-    assert (home / ".cursor" / "hooks.json").exists()
-    assert (home / ".gemini" / "settings.json").read_text() == "{,}"
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["install"], "--all"),
-        (["install", "codex", "--all"], "--all"),
+        (["install"], "lessons setup"),
         (["install", "emacs"], "claude-code"),
         (["install", "codex", "--scope", "world"], "user, project"),
         (["install", "codex", "--via", "pigeon"], "command, mcp"),
         (["install", "cursor", "--via", "mcp"], "--via command"),
         (["install", "codex", "--shared"], "--scope project"),
-        (["install", "--all"], "no agent found"),
+        (["setup"], "no agent found"),
         # Beyond this machine it wants a token.
         (["mcp", "--http", "--host", "0.0.0.0"], "LESSONS_MCP_TOKEN"),
     ],

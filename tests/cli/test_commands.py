@@ -436,7 +436,7 @@ def test_init_makes_only_what_a_project_with_cards_lacks(lessons, tmp_path, monk
     (top / "lessons.toml").unlink()
     again = lessons("init")
     assert "3 cards found and in use" in again.err
-    assert "next: `lessons install --all`" in again.err
+    assert "next: `lessons setup`" in again.err
     assert sorted(path.name for path in top.iterdir() if path.name[0] != ".") == [
         "docs",
         "lessons.toml",

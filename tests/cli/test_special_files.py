@@ -34,7 +34,7 @@ PLACES = {
     "lessons.toml": READS_SETTINGS,
     ".lessonsignore": READS_SETTINGS,
     "lessons/a.md": ("doctor", "list", "show a", "lint", "bump a", "import lessons/a.md"),
-    "AGENTS.md": ("doctor", "mine", "detect", "install --all --scope project --dry-run"),
+    "AGENTS.md": ("doctor", "mine", "detect", "install codex --scope project --dry-run"),
     ".specstory/history/one.md": ("mine",),
     "docs/solutions/one.md": ("mine", "import docs/solutions", "import docs/solutions/one.md"),
     "~/.claude/projects/{name}/one.jsonl": ("mine", "import ~/.claude/projects/{name}/one.jsonl"),

@@ -81,10 +81,24 @@ def test_each_rule_is_told_with_its_kind_and_why():
     ("If `bun run fixtures` hangs, remove the cache", WHEN),
     ("Keep `useCart` and `CartProvider` apart", WHEN),
     ("마이그레이션을 수정할 때는 잠금 시간을 정한다", WHEN),
+    ("Read all review comments first", WHEN),
 ])  # fmt: skip
 def test_what_names_a_place_or_a_situation_holds_only_then(rule, kind):
     (found,) = read_rules(f"# Guide\n\n- {rule}\n", name="AGENTS.md").rules
     assert (found.kind, found.reason != "") == (kind, True)
+
+
+@pytest.mark.parametrize(("heading", "rule", "kind"), [
+    ("Project Overview", "- `src/sound.ts` - Sound effects", WHEN),
+    ("Project Overview", "- `src/` - The game", ALWAYS),
+    ("Packages", "| `a/` | one |\n|---|---|\n| `b/` | two |", ALWAYS),
+    ("Provider Development", "- Be as restrictive as you can", WHEN),
+    ("Code Review Guidelines", "- Suggest specific improvements", WHEN),
+    ("Architecture", "- Workers take jobs off a queue", ALWAYS),
+])  # fmt: skip
+def test_a_heading_counts_by_what_is_its_own_in_it(heading, rule, kind):
+    (found,) = read_rules(f"# Guide\n\n## {heading}\n\n{rule}\n", name="AGENTS.md").rules
+    assert found.kind == kind
 
 
 @pytest.mark.parametrize("header", [

@@ -42,16 +42,12 @@ def told(compared=1, facts=("pattern",), **counted):
     ({}, "never used", ""),
     ({"injected": 1}, "no facts yet", ""),
     ({"injected": 4, "block": (0, 4)}, "too early", ""),
-    ({"injected": 4, "block": (0, 4), "before": (2, 2)}, "too early", ""),
-    ({"injected": 20, "block": (1, 20), "before": (8, 12)}, "helps", ""),
+    ({"injected": 4, "block": (0, 4), "withheld": (2, 2)}, "too early", ""),
     ({"injected": 20, "block": (1, 20), "withheld": (8, 12)}, "helps", ""),
     ({"injected": 10, "block": (1, 10), "withheld": (6, 10)}, "helps", ""),
     ({"injected": 10, "block": (1, 10), "withheld": (6, 10), "compared": 60}, "too early", ""),
-    ({"injected": 20, "block": (1, 20), "withheld": (1, 2), "before": (8, 12)}, "helps", ""),
-    ({"injected": 20, "block": (15, 20), "before": (2, 12)}, "harms", "archive"),
     ({"injected": 20, "block": (11, 20), "withheld": (2, 10)}, "harms", "archive"),
-    ({"injected": 20, "block": (11, 20), "before": (2, 10)}, "too early", "promote"),
-    ({"injected": 20, "block": (4, 20), "before": (3, 12)}, "too early", "promote"),
+    ({"injected": 20, "block": (4, 20), "withheld": (3, 12)}, "too early", "promote"),
     ({"injected": 300, "block": (60, 200), "withheld": (62, 200)}, "no effect", "promote"),
     ({"injected": 9, "harmful": 2}, "harms", "archive"),
     ({"injected": 9, "harmful": 2, "helpful": 1}, "no facts yet", ""),
@@ -66,15 +62,7 @@ def test_verdicts_and_proposals(counted, verdict, proposal):
     assert effect.reason
     assert "\n" not in effect.reason
     assert not effect.reason.endswith(".")
-    assert bool(effect.needed) == (verdict == "too early" and bool(effect.against))
-
-
-def test_sessions_before_a_card_are_held_against_those_that_a_prompt_brought_it_to():
-    acts = [replace(one, occasion="change a.py") for one in occasions(act=(9, 9))]
-    found = weigh(CARD, {"injected": 29}, [*occasions(block=(0, 20), before=(4, 10)), *acts])
-    assert (found.told.times, found.told.of) == (0, 20)
-    found = weigh(CARD, {"injected": 29}, [*occasions(block=(0, 20), withheld=(4, 10)), *acts])
-    assert (found.told.times, found.told.of) == (9, 29)
+    assert bool(effect.needed) == (verdict == "too early" and bool(effect.untold.of))
 
 
 def test_what_was_put_right_in_its_session_is_prevented():
@@ -107,7 +95,7 @@ def test_an_unused_card_is_put_away_only_when_it_had_its_time():
 
 
 COUNTED = ("injected", "addressed", "unaddressed", "helpful", "harmful", "tokens", "bumped")
-ARMS = ("block", "act", "withheld", "before")
+ARMS = ("block", "act", "withheld")
 
 
 @given(
@@ -126,13 +114,13 @@ def test_any_counts_have_a_verdict(counted, arms, idle):
     assert effect.addressed <= effect.checked
 
 
-@pytest.mark.parametrize("seen", [{"block": (0, 3), "before": (0, 200)}, {"block": (0, 200)}])
+@pytest.mark.parametrize("seen", [{"block": (0, 3), "withheld": (0, 200)}, {"block": (0, 200)}])
 def test_a_mistake_that_was_never_made_is_neither_prevented_nor_more_frequent(seen):
     assert told(injected=200, **seen).verdict in ("too early", "no effect")
 
 
 def test_lists_of_an_overview():
-    good = told(injected=30, block=(1, 30), before=(9, 12))
+    good = told(injected=30, block=(1, 30), withheld=(9, 12))
     bad = told(injected=20, sessions=20, harmful=3)
     quiet = told(injected=10, sessions=10, unaddressed=40)
     unused = told()

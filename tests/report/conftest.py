@@ -18,18 +18,18 @@ def an_effect(number=1, *, title="", status="active", **counts):
         id=f"lessons/card-{number}.md", kind="lesson", title=title or f"Mistake {number}",
         status=status, occurrences=number,
     )  # fmt: skip
-    arms = {name: counts.pop(name) for name in ("block", "before", "withheld") if name in counts}
+    arms = {name: counts.pop(name) for name in ("block", "withheld") if name in counts}
     found = weigh(card, counts, occasions(**arms))
     return replace(found, reason="its reason; what to do")  # the wording is tested where it is made
 
 
 HELPS = {
     "injected": 34, "sessions": 30, "tokens": 2_720, "addressed": 81, "unaddressed": 21,
-    "block": (1, 30), "before": (12, 20), "helpful": 3,
+    "block": (1, 30), "withheld": (12, 20), "helpful": 3,
 }  # fmt: skip
 HARMS = {
     "injected": 20, "sessions": 20, "tokens": 1_600, "addressed": 2, "unaddressed": 58,
-    "block": (12, 20), "before": (3, 30), "harmful": 4,
+    "block": (12, 20), "withheld": (3, 30), "harmful": 4,
 }  # fmt: skip
 RETURNS = {
     "injected": 25, "sessions": 25, "tokens": 2_000, "addressed": 60, "unaddressed": 15,

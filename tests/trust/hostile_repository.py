@@ -206,7 +206,16 @@ def _brain(repo, outside):
     (repo / "model").mkdir()
     (repo / "model" / "tokenizer.json").write_text("{}")
     (repo / "model" / "model.onnx").write_bytes(b"\x08\x07" + os.urandom(100))
-    for name in (".claude", ".codex", ".gemini", ".cursor", ".vscode", ".opencode", ".github"):
+    for name in (
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".qwen",
+        ".cursor",
+        ".vscode",
+        ".opencode",
+        ".github",
+    ):
         (repo / name).symlink_to(outside)
     for name in (".mcp.json", ".lessons/lessons-report.html"):
         (repo / name).symlink_to(outside / "settings.json")
@@ -230,7 +239,10 @@ def _bait(repo, trap, folder):
 
 PROMPT = "Add a Telegram command that runs a shell script, for chat ids on the allowlist only"
 
-AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "vscode", "opencode", "copilot-cli")
+AGENTS = (
+    *("claude-code", "codex", "gemini-cli", "qwen-code"),
+    *("cursor", "vscode", "opencode", "copilot-cli"),
+)
 
 
 def split(commands):
@@ -254,7 +266,7 @@ COMMANDS = (
         "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
         "import galangal mistakes.db; import transcript session.jsonl; eval eval.jsonl; mcp; lsp; "
         "diet; diet AGENTS.md --json; diet --check 9; "
-        "install git --dry-run "
+        "install git --dry-run; setup; setup --undo --yes "
     ),
     *[
         (do, one, "--scope", "project", "--shared")

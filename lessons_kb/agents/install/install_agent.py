@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import glob
 import hashlib
 import json
 import os
@@ -28,6 +29,7 @@ from lessons_kb.agents.install.settings_files import (
     Target,
     add_pieces,
     check_targets,
+    expand,
     find_targets,
     is_committed,
     is_foreign,
@@ -41,6 +43,8 @@ from lessons_kb.store import settings as agent_settings
 from lessons_kb.store.files import shown
 from lessons_kb.store.user_state import end_silence, silence_sessions
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import visible
+from lessons_kb.version import __version__
 
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
@@ -261,10 +265,32 @@ def check_agents(project: str) -> list[Health]:
     for agent in AGENTS:
         requests = list(_find_requests(agent, project))
         lines += [line for request, paths in requests for line in _check(request, paths)]
-        if not requests and is_present(agent):
+        plugin = list(_check_plugin(agent, connected=bool(requests)))
+        lines += plugin
+        if not (requests or plugin) and is_present(agent):
             detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
             lines.append(Health(level="ok", what="agent", detail=detail))
     return lines
+
+
+def _check_plugin(agent: str, *, connected: bool) -> Iterator[Health]:
+    """Yield a line for our plugin, if the agent has installed it."""
+    row = AGENTS[agent]
+    found = glob.glob(os.path.join(expand(row.folder), row.plugin)) if row.plugin else []
+    if not found:
+        return
+    try:  # an agent may keep former versions
+        version = json.loads(_read(max(found, key=os.path.getmtime)))["version"]
+    except (LessonsError, OSError, ValueError, LookupError, TypeError):
+        version = "unknown"
+    level, detail, fix = "ok", f"plugin {visible(str(version))}", ""
+    if version != __version__:
+        level, fix = "warning", f"update the plugin in {agent}, or this package"
+        detail += f" beside lessons-kb {__version__}"
+    elif connected:
+        level, fix = "warning", f"run `lessons uninstall {agent}`, or remove the plugin"
+        detail += ": it and the settings both call lessons-hook"
+    yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
 def _find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:

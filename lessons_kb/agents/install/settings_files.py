@@ -31,8 +31,8 @@ WRITTEN = "Written by `lessons install"
 """Stands in every file of ours that is not somebody else's settings."""
 
 COMMANDS: Mapping[str, str] = {
-    "lesson": "Draft a lesson card about the mistake that was just made",
-    "lessons-review": "Confirm, complete or discard drafts of lesson cards",
+    "lesson": "Draft a lesson card about a mistake. Use when the user asks to record one.",
+    "lessons-review": "Confirm or discard drafts of lessons. Use when the user asks to review.",
 }
 """Name → what the agent's menu says of it."""
 _POLICY = "skills/{}/agents/openai.yaml"
@@ -296,17 +296,17 @@ def _find_server(row: Agent, request: Request) -> Target:
 def _find_folder(row: Agent, request: Request) -> str:
     """Return the agent's folder of this user, or in the project."""
     if request.scope == "user":
-        return _expand(row.folder)
+        return expand(row.folder)
     return os.path.join(request.project, row.project_folder)
 
 
 def _place(template: str, request: Request, folder: str) -> str:
     """Return a path from a row: absolute, or below ``folder``."""
-    path = _expand(template).replace("{project}", request.project)
+    path = expand(template).replace("{project}", request.project)
     return os.path.join(folder, path.replace("/", os.sep))
 
 
-def _expand(template: str) -> str:
+def expand(template: str) -> str:
     """Fill in the folders of this user that a path from a row begins with."""
     home = os.path.expanduser("~")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
@@ -343,7 +343,7 @@ def check_targets(request: Request) -> list[Target]:
 def is_present(agent: str) -> bool:
     """Tell whether this user has the agent: its folder in the home, or its program."""
     row = AGENTS[agent]
-    return os.path.isdir(_expand(row.folder)) or shutil.which(row.program) is not None
+    return os.path.isdir(expand(row.folder)) or shutil.which(row.program) is not None
 
 
 def check_request(request: Request) -> None:

@@ -87,7 +87,7 @@ _CARD_FIELDS = (
     *("topics", "paths", "symptoms", "why", "checklist"),
 )
 _AGENT_NAMES = Literal[
-    "claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"
+    "claude-code", "codex", "gemini-cli", "qwen-code", "cursor", "copilot-cli", "vscode", "opencode"
 ]
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)

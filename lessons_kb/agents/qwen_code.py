@@ -1,0 +1,24 @@
+"""Qwen Code: events as in Claude Code, results of tools as in Gemini CLI."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lessons_kb.agents import claude_code
+from lessons_kb.agents.payloads import Payload, object_of, output_of, text_of
+from lessons_kb.session.state import Answer, HookEvent
+
+
+def read(payload: Payload, name: str, event: HookEvent) -> None:
+    """Read Qwen Code's; results of calls are submitted as a prompt without text."""
+    claude_code.read(payload, name, event)
+    if event.what == "prompt" and not event.text:
+        event.what = ""
+    elif name == "PostToolUse":
+        printed = text_of(object_of(payload, "tool_response"), "llmContent")
+        event.output = output_of(payload.get("tool_input"), printed)
+
+
+def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
+    """Return what Qwen Code takes for an answer; ``message`` is for its user."""
+    return claude_code.write(name, answer, message)

@@ -1,0 +1,1 @@
+complete --command lessons --no-files --arguments "(env _LESSONS_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) lessons)" --condition "env _LESSONS_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) lessons"

@@ -1,0 +1,77 @@
+"""One command connects what is on this machine, and takes it back byte for byte."""
+
+import json
+
+import pytest
+
+from lessons_kb.cli.setup import ASK
+
+
+@pytest.fixture
+def machine(home):
+    """A home with two agents, one of which has settings and the other a file of another syntax."""
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").write_bytes(b'{\r\n\t"theme": "dark", // mine\r\n}\r\n')
+    (home / ".cursor").mkdir()
+    return home
+
+
+def kept(home):
+    """Return all that is in a home but for what was observed."""
+    files = (path for path in home.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in files if ".local/state" not in path.as_posix()}
+
+
+def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machine):
+    before = kept(machine)
+    done = json.loads(lessons("--json", "setup", "--yes").out)
+    assert sorted(one["agent"] for one in done) == ["cursor", "gemini-cli"]
+    assert len(kept(machine)) > len(before) + 4
+    assert "Nothing to change." in lessons("setup").out
+    assert lessons("setup", "--undo", "--yes").code == 0
+    assert kept(machine) == before
+    assert "Nothing to change." in lessons("setup", "--undo").out
+
+
+def test_nothing_is_written_without_a_yes(lessons, machine):
+    before = kept(machine)
+    done = lessons("setup")
+    assert (done.code, "--yes" in done.err) == (2, True)
+    assert "~/.gemini/settings.json and" in done.out
+    assert kept(machine) == before
+
+
+def test_the_prompt_that_it_ends_with_draws_the_first_lesson(
+    lessons, machine, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(machine)
+    assert ASK in lessons("setup", "--yes").out
+    assert "The first lesson has arrived" in lessons("preflight", ASK).out
+    assert "first lesson" not in lessons("preflight", "Fix the failing test of the parser").out
+
+
+def test_undo_keeps_a_brain_that_is_in_use(lessons, machine):
+    lessons("setup", "--yes")
+    brain = machine / ".local" / "share" / "lessons-kb"
+    (brain / "lessons" / "own.md").write_text("---\ntype: lesson\ntitle: Mine\n---\n")
+    lessons("setup", "--undo", "--yes")
+    assert [path.name for path in (brain / "lessons").iterdir()] == ["own.md"]
+
+
+def test_rules_and_editors_are_named_and_left(lessons, machine, tmp_path, monkeypatch):
+    project = tmp_path / "shop"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("- Never push to main.\n")
+    monkeypatch.chdir(project)
+    out = lessons("setup").out
+    assert "Not touched: AGENTS.md" in out
+
+
+def test_one_broken_agent_does_not_keep_the_others(lessons, home):
+    (home / ".gemini").mkdir()
+    (home / ".gemini" / "settings.json").write_text("{,}")
+    (home / ".cursor").mkdir()
+    done = lessons("setup", "--yes")
+    assert (done.code, "gemini-cli: " in done.err, "line 1" in done.err) == (2, True, True)
+    assert (home / ".cursor" / "hooks.json").exists()
+    assert (home / ".gemini" / "settings.json").read_text() == "{,}"

@@ -1,0 +1,229 @@
+"""What installers look for: each file is what the code says, and leads where it says."""
+
+import importlib.util
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lessons_kb.version import __version__
+
+ROOT = Path(__file__).parent.parent
+AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli")
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+packages = load("packages")
+FILES = packages.build_packages()
+
+
+def test_every_file_is_what_the_code_says(request):
+    if request.config.getoption("--update"):
+        packages.main([])
+    stale = [
+        path
+        for path, text in FILES.items()
+        if not (ROOT / path).is_file() or (ROOT / path).read_text("utf-8") != text
+    ]
+    assert stale == [], "`python docs/packages.py` writes them anew"
+    folder = ROOT / packages.PLUGINS
+    there = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert there - set(FILES) == set()
+
+
+MANIFESTS = {path: json.loads(text) for path, text in FILES.items() if path.endswith(".json")}
+
+
+def test_each_manifest_names_this_version():
+    versions = {path: data["version"] for path, data in MANIFESTS.items() if "version" in data}
+    schema = {path for path in versions if "/hooks" in path}  # the version of a form, not ours
+    assert {versions[path] for path in set(versions) - schema} == {__version__}
+    assert len(versions) - len(schema) >= 9
+
+
+@pytest.mark.parametrize("path", [path for path in MANIFESTS if path.endswith("plugin.json")])
+def test_what_a_manifest_names_is_there(path):
+    """Codex, Claude Code and Cursor count from the folder above that of the manifest."""
+    folder = (ROOT / path).parent
+    folder = folder.parent if folder.name.startswith(".") else folder
+    named = [MANIFESTS[path].get(key) for key in ("skills", "hooks", "mcpServers", "commands")]
+    for one in filter(None, named):
+        assert (folder / one).exists(), one
+
+
+@pytest.mark.parametrize("path", [path for path in MANIFESTS if "marketplace" in path])
+def test_a_marketplace_leads_to_the_plugin(path):
+    (entry,) = MANIFESTS[path]["plugins"]
+    source = entry["source"] if isinstance(entry["source"], str) else entry["source"]["path"]
+    (manifest,) = [
+        *(ROOT / source).glob(".*-plugin/plugin.json"),
+        *(ROOT / source).glob("plugin.json"),
+    ]
+    assert json.loads(manifest.read_text("utf-8"))["name"] == entry["name"]
+
+
+def test_the_neutral_manifest_names_no_schema():
+    assert "$schema" not in MANIFESTS["plugin.json"]
+
+
+def test_the_registry_takes_the_server_for_ours():
+    server, readme = MANIFESTS["server.json"], (ROOT / "README.md").read_text("utf-8")
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
+    assert len(server["description"]) <= 100
+    assert f"<!-- mcp-name: {server['name']} -->" in readme
+    (package,) = server["packages"]
+    words = [one["value"] for one in package["packageArguments"]]
+    assert [package["runtimeHint"], *words] == ["uvx", "lessons", "mcp"]
+
+
+def programs(folder, **lines):
+    folder.mkdir(exist_ok=True)
+    for name, line in lines.items():
+        path = folder / name.replace("_", "-")
+        path.write_text(f"#!/bin/sh\n{line}\n")
+        path.chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"}
+
+
+def run(line, environment):
+    done = subprocess.run(
+        ["sh", "-c", line], input="{}", capture_output=True, env=environment, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its lines are for a POSIX shell")
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_hook_runs_what_is_installed_else_fetches_it_else_says_so(agent, tmp_path):
+    hooks = packages.plugin_hooks(agent)
+    lines = []
+    for event in list(hooks)[:2]:
+        (group,) = hooks[event]
+        handler = group.get("hooks", [group])[0]
+        lines.append(handler.get("bash") or handler["command"])
+    start, prompt = lines
+    ours = {"lessons_hook": 'echo "installed $*"', "uvx": 'echo "fetched $*"'}
+    both = programs(tmp_path / "both", **ours)
+    assert run(prompt, both) == f"installed {agent}"
+    wanted = f"--from lessons-kb=={__version__} lessons-hook {agent}"
+    known = programs(tmp_path / "known", uvx=ours["uvx"])
+    assert run(prompt, known) == f"fetched -q --offline {wanted}"
+    unknown = programs(tmp_path / "unknown", uvx=f'[ "$2" != --offline ] && {ours["uvx"]}')
+    assert run(prompt, unknown) == f"fetched -q --compile-bytecode {wanted}"
+    neither = programs(tmp_path / "none")
+    assert run(prompt, neither) in ("", "{}")
+    if agent != "cursor":  # it shows no line
+        assert "Lessons are off" in json.dumps(json.loads(run(start, neither)))
+
+
+FETCHED_SERVER = f"fetched -q --from lessons-kb[mcp]=={__version__} lessons mcp"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its line is for a POSIX shell")
+def test_the_server_of_a_plugin_is_the_installed_one_else_fetched(tmp_path):
+    fetched = 'echo "fetched $*"'
+    for name, line, expected in (
+        ("whole", "echo installed", "installed"),
+        ("bare", "exit 2", FETCHED_SERVER),
+    ):
+        environment = programs(tmp_path / name, lessons=line, uvx=fetched)
+        assert run(packages.START_SERVER, environment) == expected
+    assert run(packages.START_SERVER, programs(tmp_path / "none", uvx=fetched)) == (FETCHED_SERVER)
+
+
+def test_the_bundles_hold_what_their_clients_open(tmp_path):
+    bundle, extension = packages.write_bundles(tmp_path)
+    with zipfile.ZipFile(bundle) as file:
+        manifest = json.loads(file.read("manifest.json"))
+        assert manifest["server"]["entry_point"] in file.namelist()
+        compile(file.read(manifest["server"]["entry_point"]), "server.py", "exec")
+        assert f"lessons-kb[mcp]=={__version__}" in file.read("pyproject.toml").decode()
+    assert (manifest["manifest_version"], manifest["server"]["type"]) == ("0.4", "uv")
+    with tarfile.open(extension) as tar:
+        assert {"gemini-extension.json", "hooks/hooks.json"} < set(tar.getnames())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX path")
+def test_the_bundle_starts_the_server(tmp_path):
+    (tmp_path / "server.py").write_text(packages.mcp_bundle()["server.py"])
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    done = subprocess.run(
+        [sys.executable, "server.py"], cwd=tmp_path, input=json.dumps(hello) + "\n",
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    answer = json.loads(done.stdout.splitlines()[0])
+    assert answer["result"]["serverInfo"]["name"] == "lessons", done.stderr
+
+
+def test_the_extension_for_an_editor_is_of_this_version():
+    manifest = json.loads((ROOT / "templates" / "vscode" / "package.json").read_text("utf-8"))
+    assert manifest["version"] == __version__
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_calls_scripts_that_exist_and_actions_by_their_hash(path):
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    for step in steps:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", step.get("uses", f"a@{'0' * 40}"))
+        for script in re.findall(r"bash (\.ci/\w+)", step.get("run", "")):
+            assert (ROOT / script).is_file()
+        if sys.platform != "win32":
+            subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=True)
+
+
+def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path, monkeypatch):
+    lines = (ROOT / "docs" / "container" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    words = [json.loads(line) for line in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", lines)]
+    health, (program,), command = words
+    assert (program, command[0]) == ("lessons", "serve")
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = str(one.getsockname()[1])
+    environment = {**os.environ, "HOME": str(tmp_path), "LESSONS_STATE_HOME": str(tmp_path / "s")}
+    started = {"cwd": tmp_path, "env": environment, "text": True}
+    run = [sys.executable, "-m", "lessons_kb.cli.main"]
+    subprocess.run([*run, "init", "brain"], check=True, capture_output=True, **started)
+    token = [*run, "--brain", "brain", "serve", "token", "add", "ann"]
+    subprocess.run(token, check=True, capture_output=True, **started)
+    served = [port if word == "8766" else word for word in command]
+    served = [word.replace("/data/", f"{tmp_path}/") for word in served]
+    server = subprocess.Popen([*run, *served], stderr=subprocess.PIPE, **started)
+    try:
+        check = [sys.executable, *health[1:]]
+        check[-1] = check[-1].replace("8766", port)
+        until = time.monotonic() + 60
+        while (done := subprocess.run(check, capture_output=True)).returncode:
+            assert time.monotonic() < until, done.stderr
+            assert server.poll() is None, server.stderr.read()
+    finally:
+        server.terminate()
+        server.communicate()
