@@ -691,7 +691,8 @@ class ManageApp(App[None]):
                 empty = "reading …"
             elif self.board.filters[self.board.tab]:
                 empty = "No row matches. Press esc to clear the filter."
-            self._update("#view", empty)
+            for where, text in (("#view", empty), ("#shown", ""), ("#missing", "")):
+                self._update(where, text)
             return
         try:
             now, view = await asyncio.to_thread(self.source.look, row)

@@ -171,6 +171,8 @@ def test_a_completed_draft_stands_beside_its_evidence(drive, golden, brain, ripe
         golden("completed-80x24", hand.screen)
         await hand.press("a")
         assert "is now a card" in hand.said
+        assert "No drafts to review" in hand.screen
+        assert "job ran twice" not in hand.screen, "evidence of what was accepted"
 
     drive(play)
     (card,) = [one for one in brain.cards.all() if one.title.startswith("The nightly")]
