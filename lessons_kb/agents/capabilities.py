@@ -19,7 +19,7 @@ from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
 from lessons_kb.preflight.block import footer
 from lessons_kb.session.state import Answer, HookEvent
-from lessons_kb.text.sanitize import visible
+from lessons_kb.text.sanitize import defang_line, visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -533,7 +533,7 @@ def format_message(answer: Answer) -> str:
     lines = list(answer.lines)
     given = answer.block.lessons if answer.block is not None else ()
     if answer.footer and (titles := [*answer.named, *(hit.card.title for hit in given)]):
-        lines.append(footer([f"“{title}”" for title in titles], answer.language))
+        lines.append(footer([f"“{defang_line(title)}”" for title in titles], answer.language))
     if answer.check is not None:
         lines.append(render.check_line(answer.check, answer.language))
     # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.

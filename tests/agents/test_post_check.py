@@ -37,12 +37,9 @@ def run(command):
     return "Bash", {"command": command}
 
 
-SEEN = "Checklist: not seen: “Cover the rejection with a test” — lessons check --last"
-
-
 @pytest.mark.parametrize(("language", "answer", "line"), [
     ("en", LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
-    ("en", "Done.", SEEN),
+    ("en", "Done.", ""),  # nobody knows
     ("ko", LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
     # a question about what was left out is enough, and leaves open items open
     ("en", "I left the tests for a follow-up. Shall I add them?", ""),
@@ -53,13 +50,6 @@ def test_what_is_left_is_told_in_the_language_of_the_brain(project, turn, langua
     said = turn(answer, write(project, "bot/main.py", REJECT))
     assert said.startswith(line)
     assert bool(said) == bool(line)
-
-
-def test_more_than_two_open_items_are_a_count(project, turn):
-    card = project / "lessons" / "telegram-allowlist.md"
-    card.write_text(card.read_text() + "- Rotate the tokens\n- Sign the release\n")
-    line = turn("Done.", write(project, "bot/main.py", REJECT))
-    assert line == "Checklist: 3 items open — lessons check --last"
 
 
 def test_a_claim_of_what_never_happened(project, turn):

@@ -153,6 +153,9 @@ def test_the_platforms_editor_opens_where_none_is_set(answer, brain, tmp_path, m
 @pytest.mark.slow
 def test_messages_are_folded_between_words_on_a_terminal(terminal, brain):
     asked = terminal("add", TITLE)
+    for what in ("--why", "--do", "--symptom"):
+        asked.wait(what)
+        asked.type("\n")
     seen = asked.end()
     assert asked.code == 2
     lines = seen.splitlines()

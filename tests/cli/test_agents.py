@@ -18,7 +18,7 @@ def test_install_shows_writes_and_says_what_is_left_to_do(lessons, home):
     done = lessons("install", "codex")
     assert done.code == 0
     hooks = home / ".codex" / "hooks.json"
-    for words in ("+[mcp_servers.lessons]", f"codex: {hooks}: created", "/hooks"):
+    for words in (f"codex: {hooks}: created", "/hooks"):
         assert words in done.out
     program = read_json(hooks)["hooks"]["Stop"][0]["hooks"][0]["command"].split()[0]
     assert os.path.isabs(program)
