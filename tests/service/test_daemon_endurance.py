@@ -68,12 +68,15 @@ def listeners(path):
 def living(installation):
     """Wait until the traffic has started a daemon."""
 
-    def pids():
-        skip_pause(installation)
-        return installation.pids()
+    found = []
 
-    installation.wait_until(pids, 30)
-    return pids()
+    def look():
+        skip_pause(installation)
+        found[:] = installation.pids()
+        return found
+
+    installation.wait_until(look, 30)
+    return found  # a second look may find that it has just been killed
 
 
 def skip_pause(installation):
