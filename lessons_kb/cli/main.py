@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "create": ("create", "Write a new card from its template, to be filled in."),
         "edit": ("create", "Open a card in your editor, and say what it still needs."),
         "list": ("read_cards", "List cards, most recent first."),
-        "show": ("read_cards", "Print a card's file."),
+        "show": ("read_cards", "Print the file of a card or a note."),
         "search": ("read_cards", "Search cards and notes; nothing is suppressed."),
         "preflight": ("preflight", "Print the lessons that matter for a prompt, or nothing."),
         "check": ("findings", "Check an answer or a diff against the lessons' checklists."),

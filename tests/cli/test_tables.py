@@ -92,7 +92,7 @@ def test_a_terminal_lists_a_card_a_line_by_its_title_and_a_short_id(lessons, bra
     same.write_text("---\ntitle: Set up the allowlist\n---\n\n## Fix\n\n- Ask for the ids\n")
     shown = at_terminal("list", "--all")
     assert shown[1].split() == ["TITLE", "ID", "COUNT", "AGE"]
-    assert shown[3].startswith("Never run the migrations")
+    assert shown[3].startswith("[template] Never run the mig")
     rows = cells_of(shown)
     assert len(rows) == 23
     found = {json.loads(lessons("show", row[1], "--json").out)["id"] for row in rows}
