@@ -32,7 +32,9 @@ def preflight(
     budget: Annotated[int | None, Option(min=0)] = None,
     context: bool = False,
 ) -> None:
-    """Print the lessons that matter for a prompt, or nothing; `lessons why PROMPT` explains.
+    """Print the lessons that matter for a prompt, or nothing.
+
+    `lessons why PROMPT` explains the choice.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
 
