@@ -30,13 +30,16 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "preflight": ("preflight", "Print the lessons that matter for a prompt, or nothing."),
         "check": ("findings", "Check an answer or a diff against the lessons' checklists."),
         "why": ("why", "Explain what was injected last, and why the rest was not."),
-        "review": ("review", "Review drafts one by one: accept, edit, merge or discard."),
+        "review": (
+            "review",
+            "Review drafts on one screen: accept, edit, merge or discard, and undo.",
+        ),
         "bump": ("card_commands", "Count a mistake that happened again."),
         "mark": ("why", "Record that a lesson helped, misled or was not relevant."),
         "manage": ("manage", "Browse and edit cards and drafts on a full screen."),
     },
     "Setup": {
-        "setup": ("setup", "Connect the agents found here, and see a lesson arrive."),
+        "setup": ("setup", "Connect the agents found on this machine, and see a lesson arrive."),
         "init": ("init", "Create a brain: lessons.toml, a cache and folders for cards."),
         "trust": ("init", "Allow the cards of a brain to reach your agents."),
         "mine": ("mine", "Find lessons in past agent sessions and commits; read only."),
