@@ -32,7 +32,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "why": ("why", "Explain what was injected last, and why the rest was not."),
         "review": (
             "review",
-            "Review drafts on one screen: accept, edit, merge or discard, and undo.",
+            "Review drafts on one screen: accept, edit, merge or discard.",
         ),
         "bump": ("card_commands", "Count a mistake that happened again."),
         "mark": ("why", "Record that a lesson helped, misled or was not relevant."),

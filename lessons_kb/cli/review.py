@@ -37,7 +37,7 @@ def review(
     show_prompt: bool = False,
     yes: bool = False,
 ) -> None:
-    """Review drafts on one screen: accept, edit, merge or discard, and undo.
+    """Review drafts on one screen: accept, edit, merge or discard.
 
     Without a terminal, list them.
 
