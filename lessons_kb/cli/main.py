@@ -39,7 +39,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "manage": ("manage", "Browse and edit cards and drafts on a full screen."),
     },
     "Setup": {
-        "setup": ("setup", "Connect the agents found on this machine, and see a lesson arrive."),
+        "setup": ("setup", "Connect the agents found here, and see a lesson arrive."),
         "init": ("init", "Create a brain: lessons.toml, a cache and folders for cards."),
         "trust": ("init", "Allow the cards of a brain to reach your agents."),
         "mine": ("mine", "Find lessons in past agent sessions and commits; read only."),

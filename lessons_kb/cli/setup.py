@@ -32,7 +32,7 @@ NOBODY = (
 
 
 def setup(yes: bool = False, undo: bool = False) -> None:
-    """Connect the agents found on this machine, and see a lesson arrive.
+    """Connect the agents found here, and see a lesson arrive.
 
     Shows what it would change and asks once. Comments and other entries of the agents' settings
     stay. `lessons install` connects one agent, or a project.
