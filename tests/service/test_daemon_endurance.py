@@ -55,7 +55,7 @@ class Traffic:
             answer = self.installation.prompt(f"{number} {count} {began}")
             self.slowest = max(self.slowest, time.monotonic() - began)
             self.answered += 1
-            if answer.count(LESSON) != 1:
+            if answer.partition("systemMessage")[0].count(LESSON) != 1:
                 self.wrong.append(answer)
 
 
