@@ -180,31 +180,43 @@ def read_withholding() -> WithholdSettings:
     return WithholdSettings()
 
 
-def is_withheld(
-    layer: Layer, card: Card, session: str, *, occasion: str = "", at: float = 0.0
-) -> bool:
-    """Tell whether a lesson is kept from a session to see what becomes without it.
+def find_withheld(
+    layer: Layer, cards: Iterable[Card], session: str, *, occasion: str = "", at: float = 0.0
+) -> set[str]:
+    """Return the ids of the lessons that are kept from a session to see what becomes without them.
 
     A keyed hash of session and card decides, which nobody can steer who does not know the user's
-    secret; a subagent's session is its parent's. At an ``occasion`` the ledger notes it. A lesson
+    secret; a subagent's session is its parent's. At an ``occasion`` the ledger notes them. A lesson
     that the session has been given is not withheld.
     """
     settings = read_withholding() if session else WithholdSettings()
-    is_weighty = card.gate != NO_GATE or card.severity == "high"
-    if not settings.withhold or (is_weighty and not settings.withhold_high):
-        return False
-    about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
+    if not settings.withhold:
+        return set()
     try:
-        drawn = int.from_bytes(hmac.digest(withhold_key(), about, "sha256")[:8])
+        key = withhold_key()
     except (StorageError, OSError):
-        return False
-    journal = layer.hook_journal
-    if drawn >= settings.withhold * 2**64 or card.id in journal.outcomes.given(session):
-        return False
-    if occasion:
-        due = {"session": session, "card": card.id, "at": at or time.time()}
-        journal.ledger.note(**due, occasion=occasion, told=WITHHELD)
-    return True
+        return set()
+    journal, held = layer.hook_journal, set[str]()
+    given = journal.outcomes.given(session)
+    for card in cards:
+        is_weighty = card.gate != NO_GATE or card.severity == "high"
+        about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
+        drawn = int.from_bytes(hmac.digest(key, about, "sha256")[:8])
+        spared = (is_weighty and not settings.withhold_high) or card.id in given
+        if spared or drawn >= settings.withhold * 2**64:
+            continue
+        held.add(card.id)
+        if occasion:
+            due = {"session": session, "card": card.id, "at": at or time.time()}
+            journal.ledger.note(**due, occasion=occasion, told=WITHHELD)
+    return held
+
+
+def is_withheld(
+    layer: Layer, card: Card, session: str, *, occasion: str = "", at: float = 0.0
+) -> bool:
+    """Tell whether one lesson is withheld, as `find_withheld` does of several."""
+    return bool(find_withheld(layer, [card], session, occasion=occasion, at=at))
 
 
 class Memory:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
-from lessons_kb.brain.injected import find_cards, is_withheld
+from lessons_kb.brain.injected import find_cards, find_withheld
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
@@ -217,8 +217,7 @@ def _read_titles(
     if not (layer.settings.effect.withhold_harmful or session):
         return found, count
     cards = find_cards(layer, {one.path for one in found})
-    held = {*find_harmful(layer, cards)}
-    held |= {card.id for card in cards if is_withheld(layer, card, session)}
+    held = {*find_harmful(layer, cards), *find_withheld(layer, cards, session)}
     return [one for one in found if one.path not in held], count - len(held)
 
 
