@@ -220,11 +220,15 @@ def add(
             else:
                 for line in error.missing:
                     say(line)
-                why = _ask("--why") if "--why" in wanted else why
+                answers = [_ask("--why")] if "--why" in wanted else []
+                why = "".join(answers) or why
                 for option, known in zip(_MANY, (do, symptom), strict=True):
                     while option in wanted and (one := _ask(option)):
                         known.append(one)
-                continue
+                        answers.append(one)
+                if any(answers):
+                    continue
+                _say_missing(error, title)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, _name_card(card))
 
