@@ -24,7 +24,6 @@ from typer._completion_shared import get_completion_script  # noqa: E402
 
 from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
 from lessons_kb.agents.install.settings_files import build_commands, build_hooks  # noqa: E402
-from lessons_kb.cli.main import COMMANDS as COMMAND_NAMES  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.version import __version__  # noqa: E402
 
@@ -253,18 +252,11 @@ It works offline from then on: no model, no API key, no telemetry. See [{PACKAGE
 def shell_files() -> dict[str, str]:
     """Return the manual page and the completion of each shell, which a wheel puts in `share/`."""
     group = typer.main.get_command(app)
-    context = group.context_class(group, info_name="lessons", terminal_width=78)
     parts = [f'.TH LESSONS 1 "" "lessons-kb {__version__}"', ".SH NAME", f"lessons \\- {ABOUT}"]
-    texts = {"DESCRIPTION": group.get_help(context)}
-    for name in sorted(COMMAND_NAMES):
-        command = group.get_command(context, name)
-        inner = command.context_class(command, info_name=name, parent=context, terminal_width=78)
+    commands = {name: group.get_command(None, name) for name in sorted(group.commands)}
+    for name, command in {"": group, **commands}.items():
         if not command.hidden:
-            texts[f"lessons {name}"] = command.get_help(inner)
-    for heading, text in texts.items():
-        lines = text.replace("\\", "\\e").replace("-", "\\-").split("\n")
-        quoted = (f"\\&{line}" if line.startswith((".", "'")) else line for line in lines)
-        parts += [f'.SH "{heading}"', ".nf", *(line.rstrip() for line in quoted), ".fi"]
+            parts += manual_section(f"lessons {name}".strip(), command)
     files = {"lessons.1": "\n".join(parts) + "\n"}
     for shell, name in {"bash": "lessons.bash", "zsh": "_lessons", "fish": "lessons.fish"}.items():
         script = get_completion_script(
@@ -272,6 +264,28 @@ def shell_files() -> dict[str, str]:
         )
         files[name] = script.strip() + "\n"
     return {f"templates/shell/{name}": text for name, text in files.items()}
+
+
+def manual_section(name: str, command: Any) -> list[str]:
+    """Return the lines of a command in the manual page, whichever version of typer is there."""
+    about, _, example = (command.help or "").partition("Example: ")
+    lines = [f'.SH "{name}"', roff(" ".join(about.split()))]
+    lines += [".PP", ".nf", *map(roff, example.split("\n")), ".fi"] if example else []
+    for param in command.params:
+        if param.help and param.name != "help":
+            names = ", ".join((*param.opts, *param.secondary_opts))
+            if param.param_type_name == "argument":
+                names = param.name.upper()
+            elif not param.is_flag:
+                names += f" {param.metavar or param.name.strip('_').upper()}"
+            lines += [".TP", f"\\fB{roff(names)}\\fR", roff(" ".join(param.help.split()))]
+    return lines
+
+
+def roff(line: str) -> str:
+    """Return a line of text as roff has to read it."""
+    line = line.strip().replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
 def write_bundles(folder: Path) -> list[Path]:
