@@ -181,8 +181,17 @@ def test_the_bundle_starts_the_server(tmp_path):
 
 
 def test_the_extension_for_an_editor_is_of_this_version():
-    manifest = json.loads((ROOT / "templates" / "vscode" / "package.json").read_text("utf-8"))
-    assert manifest["version"] == __version__
+    folder = ROOT / packages.EDITOR
+    manifest, lock = (
+        json.loads((folder / name).read_text("utf-8"))
+        for name in ("package.json", "package-lock.json")
+    )
+    assert manifest["version"] == lock["version"] == __version__
+    assert manifest["repository"]["url"] == packages.REPOSITORY
+    needed = lock["packages"][""]
+    assert needed["dependencies"] == manifest["dependencies"]
+    for one in manifest["contributes"]["snippets"]:
+        assert (folder / one["path"]).is_file()
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
