@@ -189,7 +189,7 @@ program.chmod(0o755)
     options = ["--host", "127.0.0.1", "--port", port, "--without-connection-token"]
     with (tmp_path / "vscode.log").open("w") as log:
         server = subprocess.Popen(
-            [*start, *options, "--disable-workspace-trust"],
+            [*start, *options, "--disable-workspace-trust", "--force-disable-user-env"],
             env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
