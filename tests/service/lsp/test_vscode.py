@@ -160,8 +160,9 @@ class Workbench:
 
 @pytest.fixture
 def workbench(vscode, vsix, node, project, tmp_path):
-    """A window on the project, with the extension, on a machine that has uv but no `lessons`."""
-    data = tmp_path / "data"
+    """A window on the project, on a machine that has uv, and a `lessons` without a server."""
+    data, bare = tmp_path / "data", tmp_path / "bare"
+    write_program(bare / "lessons", "raise SystemExit(2)")
     programs = pathlib.Path(os.environ["HOME"], ".local", "bin")
     write_program(
         programs / "uv",
@@ -178,7 +179,7 @@ program.chmod(0o755)
     kept = {
         name: os.environ[name] for name in ("HOME", "LANG", "LESSONS_DAEMON") if name in os.environ
     }
-    environment = kept | {"PATH": "/usr/bin:/bin"}
+    environment = kept | {"PATH": f"{bare}:/usr/bin:/bin"}
     program = shutil.which("node", path=node["PATH"])
     places = ["--server-data-dir", data, "--extensions-dir", tmp_path / "extensions"]
     start = [program, vscode, *places, "--accept-server-license-terms"]
@@ -227,7 +228,7 @@ def test_a_person_installs_the_server_and_works_with_cards(workbench, project):
         brain.drafts.propose(PROPOSED, **DRAFT)
     (project / "lessons" / "new.md").write_text("")
     page = workbench.page
-    # The server is not found, offered, installed and started.
+    # No server is found; one is offered, installed and started.
     page.get_by_role("tab", name="Lessons").click()
     page.get_by_text("no command `lessons` was found").first.wait_for()
     page.get_by_role("button", name="Install the Server").wait_for()
