@@ -20,10 +20,9 @@ from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
-from lessons_kb.brain.exchange import event_of
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.tool_calls import find_command, kind_of_tool, parse_call
+from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.learn.draft_text import (
     MAX_DIFF,
     names_of,
@@ -495,6 +494,7 @@ def extract(
 
 
 _lies_in = cache(is_inside)
+_OUTCOMES = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
@@ -502,10 +502,24 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    event = event_of(entry, source.agent, directory or cwd)
-    at, session = entry.at or source.at, entry.session or source.path
-    event = replace(event, at=at, session=session)
-    if entry.kind != entries.CALL:
+    is_call, outcome = entry.kind == entries.CALL, "ok"
+    if is_call and entry.ended == entries.FAILED:
+        outcome = kind_of_failure(entry.output)
+    elif is_call:
+        outcome = _OUTCOMES.get(entry.ended, "ok")
+    event = Event(
+        kind="tool" if is_call else entry.kind,
+        at=entry.at or source.at,
+        session=entry.session or source.path,
+        id=entry.id,
+        agent=source.agent,
+        scope=(directory or cwd).replace("\\", "/"),
+        tool=entry.tool,
+        outcome=outcome,
+        text=entry.text,
+        output=entry.output,
+    )
+    if not is_call:
         return event
     kind = kind_of_tool(entry.tool, agent=source.agent)
     is_command = kind == "command" and isinstance(entry.arguments, Mapping)
