@@ -10,10 +10,9 @@ from dataclasses import dataclass, field, replace
 from lessons_kb.guards.session_guards import Watch
 from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.model import Event, Signal
-from lessons_kb.session.state import Hook, HookEvent, SessionMemory, read_memory
+from lessons_kb.session.state import Hook, HookEvent, SessionMemory
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import prepare, prepare_record
-from lessons_kb.transcripts.codex_rollouts import read_number, read_origin
 from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
 from lessons_kb.transcripts.reader import read_answer
 from lessons_kb.transcripts.reader import read_tail as read_entries
@@ -117,23 +116,6 @@ def find_answer(hook: Hook) -> str:
         if time.monotonic() > until:
             return ""
         time.sleep(_ANSWER_POLL_SECONDS)
-
-
-def find_origin(hook: Hook) -> str:
-    """Return the session that this one is a whole copy of, "" where no record says so.
-
-    A copy of a part may lack a lesson, and one that comes twice is better than one that is lost.
-    """
-    if not hook.event.transcript:
-        return ""
-    data, start = read_tail(hook.event.transcript, 0, limit=MAX_TAIL_BYTES)
-    origin, end = ("", 0) if start else read_origin(data.partition(b"\n")[0])
-    if not origin:
-        return ""
-    record = read_memory(hook.journal, origin).transcript
-    copied, _start = read_tail(record, 0, limit=LOOK_BACK_BYTES)
-    last = read_number(copied.rstrip().rpartition(b"\n")[2])
-    return origin if last is not None and last < end else ""
 
 
 def _read_results(event: HookEvent, offset: int) -> tuple[list[Entry], int, dict[str, str]]:

@@ -44,10 +44,6 @@ class HookEvent:
     """The agent's own id of the call or prompt: the same one twice is one event."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
-    forked: bool = False
-    """A session begins as a copy of another."""
-    answered_ago: float | None = None
-    """Of such a one: seconds since the other's last answer, where the agent tells."""
     unattended: bool = False
     """Of a session that begins: it was given its prompt with the command, so nobody may be there
     to answer a question."""

@@ -696,21 +696,6 @@ class Journal(Database):
         )
         return {(card, digest) for card, digest in rows}
 
-    def copy_context(self, source: str, target: str) -> None:
-        """Let a session that is new have what another one holds in its context."""
-        with self.transaction():
-            self.run(
-                "INSERT OR IGNORE INTO turns SELECT ?, turn, at FROM turns WHERE session = ?",
-                (target, source),
-            )
-            self.run(
-                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
-                " SELECT ?, turn, at, card, digest, rank, 0 FROM injections"
-                " WHERE session = ? AND in_context"
-                " AND NOT EXISTS (SELECT 1 FROM injections WHERE session = ?)",
-                (target, source, target),
-            )
-
     def record_injections(
         self,
         session: str,
