@@ -21,7 +21,7 @@ from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import CatalogueEntry, is_network
 from lessons_kb.store.file_watcher import RESCAN, Changes, FolderWatch, drop_lease, is_leased
 from lessons_kb.store.files import sqlite_error, storage_error
-from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_hook_journal
+from lessons_kb.store.journal import JOURNAL_NAME, Journal
 from lessons_kb.store.scan import cache_dir, count_files, find_signature, scan_brain, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
@@ -38,6 +38,8 @@ PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
 FIRST_PATIENCE_SECONDS = 1.0
 """How long where nothing is indexed: without what the other writes there is no answer."""
+_HOOK_PATIENCE = 1.0
+"""Seconds that an answer to an agent waits for another writer: half of a hook's deadline."""
 ENCODED_AT_ONCE = 32
 """Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
 ENCODED_ON_THE_WAY = 2
@@ -86,12 +88,9 @@ class Layer(SearchIndex):
     def hook_journal(self) -> Journal:
         """The journal for whoever answers an agent: one that cannot be used raises nothing."""
         if self._hook_journal is None:
-            self._hook_journal = open_hook_journal(self.root)
+            path = os.path.join(state_dir(self.root, create=False), JOURNAL_NAME)
+            self._hook_journal = Journal(path, patience=_HOOK_PATIENCE, fallback=True)
         return self._hook_journal
-
-    def use_hook_journal(self, journal: Journal) -> None:
-        """Take over a journal that was opened before the brain was needed."""
-        self._hook_journal = journal
 
     @property
     def journal_trouble(self) -> str:

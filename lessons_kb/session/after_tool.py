@@ -49,7 +49,7 @@ def answer(hook: Hook) -> Answer:
         missed.note(state)
         signals = see(hook, state, events)
         _note_stop(state, ended, signals, part=event.part)
-        note_opened(state, hook.event.context, opened, at=hook.now)
+        note_opened(state, hook.event.context_id, opened, at=hook.now)
         made = _take_made(hook, state, wrote, done=ended.outcome in DONE)
         texts = [(GUARD, signal.message) for signal in signals]
         texts += [(MATCH, text) for _call, _brain, _card, text in made]

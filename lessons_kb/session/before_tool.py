@@ -184,11 +184,11 @@ def _hold_or_tell(
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
-                layer.hook_journal.forget_context(event.context, unsaid)
+                layer.hook_journal.forget_context(event.context_id, unsaid)
         refusal, lines = _refuse(state, event.id, can, gates, told_from)
         texts = [(GUARD, refusal)] if refusal else []
         if refusal:  # the call is not made: nobody is asked, and nothing is expected of it
-            gates, afters, before, can = [], [], None, replace(can, context=True)
+            gates, afters, before, can = [], [], None, replace(can, inject=True)
         if before is not None:
             state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
         asking = _note_asked(state, event.id if can.ask else "", gates)
@@ -200,7 +200,7 @@ def _hold_or_tell(
             block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
             texts += said
         question = _name_reason(asking, told_from)
-        if question and not can.ask and can.context:
+        if question and not can.ask and can.inject:
             texts.append((GUARD, f"{_NOBODY} {question}"))
         if mistakes or new or late or texts:
             message = state.deliver(texts, can)
@@ -344,7 +344,7 @@ def _note_shown(
 
     Each card comes with whether it is worth saying again, where the session has it.
     """
-    prompt = hook.brain.layers[0].hook_journal.injections.turn(hook.event.context)
+    prompt = hook.brain.layers[0].hook_journal.injections.turn(hook.event.context_id)
     shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
     keys: dict[str, None] = {}
     new: dict[Found, bool] = {}

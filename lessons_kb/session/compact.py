@@ -42,7 +42,7 @@ def answer(hook: Hook) -> Answer:
         if hook.journal.events.last_number() == before:
             return NOTHING
         for layer in brain.layers:
-            layer.hook_journal.forget_context(event.context)
+            layer.hook_journal.forget_context(event.context_id)
         state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
@@ -76,11 +76,11 @@ def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
 def catch_up(hook: Hook) -> Answer:
     """Return what a compaction took that no event told of, to stand before this event's answer."""
     event = hook.event
-    if not hook.can.context or not event.transcript:
+    if not hook.can.inject or not event.transcript:
         return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None
     data, start = read_tail(event.transcript, offset, limit=_MAX_BYTES)
-    place = data.rfind(event.rewritten)
+    place = data.rfind(hook.can.rewritten)
     if offset is None or place >= 0 or len(data) > _LONG:
         whole = data.rfind(b"\n") + 1
         with hook.transaction() as state:

@@ -52,7 +52,7 @@ def answer(hook: Hook) -> Answer:
     settings = brain.layers[0].settings
     block = brain.preflight(
         event.text,
-        session=event.context or None,
+        session=event.context_id or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
         alone=False,
@@ -75,9 +75,9 @@ def answer(hook: Hook) -> Answer:
         if state is None:
             return NOTHING
         for layer in brain.layers:
-            layer.hook_journal.next_turn(event.context)
+            layer.hook_journal.next_turn(event.context_id)
         state.cards = note_given(hook, given, block.tokens)
-        note_offered(offered, event.context, at=hook.now)
+        note_offered(offered, event.context_id, at=hook.now)
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
             for hit in (*block.offered, *block.withheld)
@@ -157,7 +157,7 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
     unheard = {card for _root, card in state.cards} if waits or noted else set()
     for layer in hook.brain.layers:
         cards = unheard if hook.can.lasting else None
-        layer.hook_journal.forget_context(event.context, cards, opened=False)
+        layer.hook_journal.forget_context(event.context_id, cards, opened=False)
 
 
 def _ask(hook: Hook, prompt: str) -> Asking | None:

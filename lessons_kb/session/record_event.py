@@ -63,7 +63,7 @@ def read_missed(hook: Hook) -> Missed:
     Where this call's outcome stands only in the record, wait a moment for it to be written.
     """
     event = hook.event
-    if not event.hooked_tools or not event.transcript:
+    if not hook.can.hooked_tools or not event.transcript:
         return Missed()
     offset = hook.state.offset
     if hook.state.transcript != event.transcript:
@@ -198,7 +198,7 @@ def _parsed(kept: str) -> object:
 def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
     """Return the events of results: failures, and successes of tools that no hook is for."""
     event = hook.event
-    cwd = event.cwd if event.keeps_directory else event.directory
+    cwd = event.cwd if hook.can.keeps_directory else event.directory
     events: list[Event] = []
     for result in results:
         if hook.state.is_refused(result.id):
@@ -207,7 +207,7 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
         told = {"id": result.id, "at": result.at or hook.now}
         if result.id and result.kind == INTERRUPT:
             events.append(hook.as_event(INTERRUPTION, outcome="cancelled", **told))
-        if result.id and (failed or (result.tool and result.tool not in event.hooked_tools)):
+        if result.id and (failed or (result.tool and result.tool not in hook.can.hooked_tools)):
             call = hook.as_event(
                 "tool",
                 **told,

@@ -67,7 +67,7 @@ def _check(hook: Hook) -> Answer:
         given += ((layer, card) for card in find_cards(layer, ids))
     given += [(brain.layers[0], read_card(one)) for one in served]  # whose journal remembers them
     settings = brain.layers[0].settings
-    ranked = find_ranked(brain.layers, event.context) if settings.hooks.close else {}
+    ranked = find_ranked(brain.layers, event.context_id) if settings.hooks.close else {}
     numbered = {
         rank: card.id
         for rank, found in ranked.items()

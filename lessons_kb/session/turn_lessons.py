@@ -62,7 +62,7 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
 
 def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     """Tell whether a lesson is withheld from the session, and note that it was due."""
-    return is_withheld(layer, card, hook.event.context, occasion=hook.occasion, at=hook.now)
+    return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
 def find_for_change(hook: Hook, brain: Layers, changes: Iterable[Change]) -> list[Found]:
@@ -156,9 +156,9 @@ def find_known(hook: Hook, limits: LessonLimits) -> Known:
     """Return (card id, digest) of the lessons that the session still has, by their brain."""
     known = {}
     for layer, after in limits.reinject_after.items():
-        turn = layer.hook_journal.injections.turn(hook.event.context)
+        turn = layer.hook_journal.injections.turn(hook.event.context_id)
         since = turn - after
-        known[layer] = layer.hook_journal.in_context(hook.event.context, since_turn=since)
+        known[layer] = layer.hook_journal.in_context(hook.event.context_id, since_turn=since)
     return known
 
 
@@ -186,7 +186,7 @@ def find_file(hook: Hook, brain: Layers, hit: Hit) -> str:
 
 def _find_access(hook: Hook) -> Access:
     directory, can = os.path.realpath(hook.event.directory), hook.can
-    session = hook.event.context if read_withholding().withhold else ""
+    session = hook.event.context_id if read_withholding().withhold else ""
     outside, ignored = can.reads_outside, can.reads_ignored
     return Access(directory=directory, outside=outside, ignored=ignored, session=session)
 
@@ -199,8 +199,8 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
         rows.setdefault(layer, []).append((rank, row))
     for layer, cards in rows.items():
         layer.hook_journal.record_injections(
-            hook.event.context,
-            turn=layer.hook_journal.injections.turn(hook.event.context),
+            hook.event.context_id,
+            turn=layer.hook_journal.injections.turn(hook.event.context_id),
             at=hook.now,
             cards=[row for _rank, row in cards],
             ranks=[rank for rank, _row in cards],
@@ -208,7 +208,7 @@ def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> l
             occasion=hook.occasion,
         )
         for _rank, (card, *_rest) in cards:
-            note_taken(layer, hook.event.context, card, at=hook.now)
+            note_taken(layer, hook.event.context_id, card, at=hook.now)
     return [[layer.root, hit.card.id] for layer, hit in given]
 
 

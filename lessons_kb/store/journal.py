@@ -15,7 +15,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure
-from lessons_kb.store.user_state import make_private, state_dir
+from lessons_kb.store.user_state import make_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000
@@ -426,10 +426,6 @@ OFFER = "offer"
 """What is counted of a card, once a context, whose title was offered."""
 GIVEN, OPENED = "given", "opened"
 """How a session came by a card: in a block, or by reading its file."""
-SESSION_PATIENCE = 0.4
-"""Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
-
-
 SESSION_STATE = "hook"
 """Name under which what one hook tells the next lies beside the guards' states."""
 _DAY_SECONDS = 86_400
@@ -838,15 +834,6 @@ _RECALLED = (
     "INSERT INTO counts SELECT * FROM kept.counts",
 )
 """What memory takes over from a file that can be read and not written."""
-
-
-def open_hook_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
-    """Return the journal of the brain at ``root`` as what an agent waits for uses it.
-
-    Nothing is raised for a file that cannot be used, see ``Journal.trouble``.
-    """
-    path = os.path.join(state_dir(root, create=False), JOURNAL_NAME)
-    return Journal(path, patience=patience, fallback=True)
 
 
 def _day(at: float) -> str:
