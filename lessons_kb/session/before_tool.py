@@ -39,6 +39,7 @@ from lessons_kb.brain.detection import (
     place_change,
     place_creation,
 )
+from lessons_kb.brain.injected import Known, find_known, is_in_context
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.post_check import find_session_evidence
@@ -64,12 +65,9 @@ from lessons_kb.session.state import (
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
-    Known,
     LessonLimits,
     find_for_change,
-    find_known,
     give,
-    is_in_context,
     is_kept_back,
     name_card,
     name_place,
@@ -172,9 +170,9 @@ def _hold_or_tell(
     # Of a server's cards a client is told the ids, not where they lie.
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
-    known = find_known(hook, limits)
+    known = find_known(limits.reinject_after, hook.event.context_id)
     concerns = _leave_reasons(concerns, known, hook.scope if call.place else "")
-    more = [one for one in late if not is_in_context(known, one)][MOST - hook.state.late :]
+    more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
     mistakes = [one.mistake for one in concerns if one.mistake]
@@ -194,7 +192,7 @@ def _hold_or_tell(
         asking = _note_asked(state, event.id if can.ask else "", gates)
         new, new_mistakes = _note_shown(hook, state, concerns)
         late = state.note_late(event.id, late)
-        state.late += sum(not is_in_context(known, one) for one in late)
+        state.late += sum(not is_in_context(known, *one) for one in late)
         if new or new_mistakes or late:
             cards = new | dict.fromkeys(late, True)
             block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
@@ -241,7 +239,7 @@ def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> li
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
-        or is_in_context(known, (one.layer, one.card))
+        or is_in_context(known, one.layer, one.card)
         or one in narrow
     ]
 
@@ -378,8 +376,8 @@ def _tell(
 
     Of those that it has, the first few that are worth it are said again.
     """
-    known = find_known(hook, limits)
-    again = [one for one in cards if cards[one] and is_in_context(known, one)][:MOST]
+    known = find_known(limits.reinject_after, hook.event.context_id)
+    again = [one for one in cards if cards[one] and is_in_context(known, *one)][:MOST]
     told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
@@ -395,8 +393,8 @@ def _tell(
 
 def _find_done(hook: Hook, limits: LessonLimits, cards: Sequence[Found]) -> frozenset[str]:
     """Return the items that this turn shows as done, of the cards that the session has."""
-    known = find_known(hook, limits)
-    had = [one[1] for one in cards if is_in_context(known, one)]
+    known = find_known(limits.reinject_after, hook.event.context_id)
+    had = [one[1] for one in cards if is_in_context(known, *one)]
     if not had:
         return frozenset()
     event, after = hook.event, hook.state.after

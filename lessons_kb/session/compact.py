@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.injected import find_cards, find_known
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.brain.session_titles import TITLES_OPEN
 from lessons_kb.model import SEVERITIES
@@ -14,7 +14,6 @@ from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import (
     Found,
     LessonLimits,
-    find_known,
     find_titles,
     give,
     read_limits,
@@ -64,7 +63,7 @@ def _size(path: str) -> int:
 def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     """Return the lessons that the session still has in its context, the worst first."""
     found: list[Found] = []
-    for layer, known in find_known(hook, limits).items():
+    for layer, known in find_known(limits.reinject_after, hook.event.context_id).items():
         cards = find_cards(layer, {card for card, _digest in known})
         cards = [card for card in cards if card.is_injectable]
         # Harmful ones may not be given where the settings say so.
@@ -88,8 +87,8 @@ def catch_up(hook: Hook) -> Answer:
             state.offset = start + (place + 1 if place >= 0 else whole)
     if place < 0:
         return NOTHING
-    known = find_known(hook, read_limits(hook.brain)).values()
-    marks = [f"{card})" for cards in known for card, _digest in cards]
+    known = find_known(read_limits(hook.brain).reinject_after, event.context_id)
+    marks = [f"{card})" for cards in known.values() for card, _digest in cards]
     marks += [TITLES_OPEN] if hook.state.titled else []
     if any(mark.encode() not in data[place:] for mark in marks):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)

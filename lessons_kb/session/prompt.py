@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from lessons_kb.brain.injected import OUTCOME, note_offered, outcome
+from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.brain.layers import freshen
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
@@ -25,7 +25,7 @@ from lessons_kb.session.state import (
     Hook,
     SessionMemory,
 )
-from lessons_kb.session.turn_lessons import find_file, find_homes, find_titles, note_given
+from lessons_kb.session.turn_lessons import find_file, find_titles
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
@@ -50,23 +50,20 @@ def answer(hook: Hook) -> Answer:
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
     settings = brain.layers[0].settings
-    block = brain.preflight(
+    block, homes = brain.find_block(
         event.text,
+        occasion="prompt",
         session=event.context_id or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
         alone=False,
         max_chars=can.max_bytes,
         counter=can.count_tokens,
-        fresh=False,
-        remember=False,
-        noted=True,
         served=asking.collect if asking is not None else None,
-        place=lambda hit: find_file(hook, brain, hit),
+        place=lambda layer, hit: find_file(hook, brain, layer, hit),
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )
-    given, offered = find_homes(brain, block.lessons), find_homes(brain, block.offered)
     # A subagent whose start no event tells of, or whose first prompt comes with it.
     titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
     evidence = _tell_evidence(hook) if hook.state.drafts else ""
@@ -76,8 +73,8 @@ def answer(hook: Hook) -> Answer:
             return NOTHING
         for layer in brain.layers:
             layer.hook_journal.next_turn(event.context_id)
-        state.cards = note_given(hook, given, block.tokens)
-        note_offered(offered, event.context_id, at=hook.now)
+        state.cards = note_given(homes, block, event.context_id, at=hook.now)
+        note_offered(homes, block, event.context_id, at=hook.now)
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
             for hit in (*block.offered, *block.withheld)
