@@ -59,7 +59,7 @@ class Refreshing(TypedDict, total=False):
     progress: Callable[[int, int], None] | None
     rebuild: bool
     first: int | None
-    waiting: Callable[[str], None] | None
+    waiting: Callable[[str], None]
 
 
 def refresh(
@@ -71,12 +71,12 @@ def refresh(
     progress: Callable[[int, int], None] | None = None,
     rebuild: bool = False,
     first: int | None = None,
-    waiting: Callable[[str], None] | None = None,
+    waiting: Callable[[str], None] = lambda _why: None,
 ) -> Refresh:
     """Bring the index up to date with the files.
 
     ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
-    ``patience`` the seconds waited for another writer, and ``waiting`` is told which; where either
+    ``patience`` the seconds waited for another writer, and ``waiting`` is told of it; where either
     bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
     began = time.monotonic()
