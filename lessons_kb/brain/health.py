@@ -25,9 +25,9 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.store import file_watcher as cleanup
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
 from lessons_kb.store.settings import (
@@ -47,7 +47,6 @@ from lessons_kb.store.user_state import (
     read_troubles,
     state_dir,
     state_home,
-    write_ignore,
 )
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
@@ -139,19 +138,11 @@ def check_index(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
         wrong = Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
         rebuild = partial(layer.refresh, rebuild=True) if fix else None
         yield _or_fixed(wrong, rebuild, f"rebuilt; it held {size} of {expected}")
-        state = layer.state or state
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
-    room = size_of(cleanup.measure_folder(layer.cache))
+    room = size_of(measure_folder(layer.cache))
     when = when if before is not None else "built just now"
     yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
-    left = cleanup.find_old_generations(layer.cache, layer.engine_directory(state))
-    for folder in left if fix else ():
-        shutil.rmtree(folder)
-        yield Health("fixed", "index", f"removed {folder}")
-    if left and not fix:
-        folders = counted(len(left), "folder of an old index", "folders of old indexes")
-        yield Health("warning", "index", f"{folders} in {layer.cache}", f"{FIX} removes them")
 
 
 def check_cluster(layer: Layer) -> Iterator[Health]:
@@ -220,10 +211,6 @@ def check_write_access(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     for folder in find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
             yield _close(folder, "write access", fix=fix)
-    for missing in cleanup.find_missing_ignores(layer.root, layer.cache):
-        detail = f"{missing} is missing, so the cache could be committed"
-        wrong = Health("warning", "cache", detail, f"{FIX} writes it again")
-        yield _or_fixed(wrong, partial(write_ignore, missing) if fix else None, f"wrote {missing}")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
         yield Health("ok", "cache", f"stored in {layer.cache}")
 

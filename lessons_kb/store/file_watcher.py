@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.store.files import TEMP_PREFIX, identify_file, list_folder, shown, storage_error
+from lessons_kb.store.files import TEMP_PREFIX, identify_file, shown, storage_error
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME
 
@@ -312,45 +312,3 @@ def _is_exhausted(root: str) -> bool:
         return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
     finally:
         os.close(instance)
-
-
-_IGNORE = ".gitignore"
-_GENERATION = "index-"
-GENERATION_NAME = "generation"
-"""In the engine's folder: whose generation it is, for a folder may be copied under any name."""
-_ABANDONED_SECONDS = 60
-
-
-def find_missing_ignores(root: str, cache: str) -> list[str]:
-    """List the ``.gitignore`` files that a cache inside the brain lacks."""
-    outer = os.path.join(root, CACHE_NAME)
-    if not cache.startswith(outer + os.sep):
-        return []
-    names = [os.path.join(folder, _IGNORE) for folder in (outer, cache)]
-    return [name for name in names if not os.path.lexists(name)]
-
-
-def find_old_generations(cache: str, current: str) -> list[str]:
-    """List engine folders that a rebuild left behind; ``current`` is the one in use."""
-    before, old = time.time() - _ABANDONED_SECONDS, []
-    for folder in find_generations(cache):
-        with contextlib.suppress(OSError):
-            if folder != current and os.lstat(folder).st_mtime < before:
-                old.append(folder)
-    return old
-
-
-def find_generations(cache: str) -> list[str]:
-    """List the engine folders in a cache."""
-    names = [name for name in list_folder(cache) if name.startswith(_GENERATION)]
-    return [os.path.join(cache, n) for n in names if n.removeprefix(_GENERATION).isdigit()]
-
-
-def measure_folder(folder: str) -> int:
-    """Return the bytes of all files in a folder and below; what vanishes meanwhile is nothing."""
-    size = 0
-    for place, _folders, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                size += os.lstat(os.path.join(place, name)).st_size
-    return size

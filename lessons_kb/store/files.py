@@ -596,3 +596,13 @@ def list_folder(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def measure_folder(folder: str) -> int:
+    """Return the bytes of all files in a folder and below; what vanishes meanwhile is nothing."""
+    size = 0
+    for place, _folders, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size
+    return size

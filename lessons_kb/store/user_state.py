@@ -375,13 +375,9 @@ def make_cache_folder(folder: str) -> None:
         os.mkdir(folder, 0o755)
     # A strange .lessons may have brought a .gitignore of its own: it stays.
     if _is_folder(folder):
-        write_ignore(os.path.join(folder, ".gitignore"))
-
-
-def write_ignore(path: str) -> None:
-    """Write a ``.gitignore`` that keeps its folder out of git; one that is there stays."""
-    with contextlib.suppress(FileExistsError), open(path, "xb") as file:
-        file.write(b"*\n")
+        ignore = os.path.join(folder, ".gitignore")
+        with contextlib.suppress(FileExistsError), open(ignore, "xb") as file:
+            file.write(b"*\n")
 
 
 def read_record_of(key: str) -> dict[str, Any] | None:

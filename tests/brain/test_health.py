@@ -94,17 +94,6 @@ def test_open_state_folders_are_closed(brain, lines, fixed, root):
     assert fixed() == []
 
 
-def test_the_caches_gitignore_comes_back(brain, lines, fixed, root):
-    ignore = pathlib.Path(brain.layers[0].root, ".lessons", ".gitignore")
-    ignore.unlink()
-    (line,) = lines("cache")
-    assert "the cache could be committed" in line.detail
-    (done,) = fixed()
-    assert (done.level, done.detail) == ("fixed", f"wrote {ignore}")
-    assert ignore.read_text() == "*\n"
-    assert lines("cache") == []
-
-
 def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
     layer = brain.layers[0]
     assert layer.engine is not None
@@ -133,15 +122,6 @@ def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path, lines, f
     (line,) = lines("state")
     assert (line.level, line.detail) == ("error", f"{tmp_path / 'state'} is not a folder")
     assert fixed() == []
-
-
-def test_former_indexes_are_removed(brain, lines, fixed):
-    old = pathlib.Path(brain.layers[0].cache, "index-99")
-    old.mkdir()
-    os.utime(old, (1_000_000, 1_000_000))
-    assert lines("index")[-1].level == "warning"
-    assert any(str(old) in line.detail for line in fixed())
-    assert not old.exists()
 
 
 def test_the_journal_forgets_what_is_old(brain, lines, fixed):
