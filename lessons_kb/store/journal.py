@@ -642,18 +642,6 @@ class Journal(Database):
 
     def rename(self, old: str, new: str) -> None:
         """Let all that is known of one card be known of another name; ids of its brain."""
-        spelled = {
-            tuple(json.dumps(one, ensure_ascii=ascii_only) for one in (old, new))
-            for ascii_only in (True, False)
-        }
-        names = [was[1:-1] for was, _to in spelled]
-        # Behind the alias of its brain, and before a file that it guards, too.
-        forms = (("", ""), *((":", end) for end in '":'))
-        pairs = [
-            (was, to) if not start else (f":{was[1:-1]}{end}", f":{to[1:-1]}{end}")
-            for was, to in spelled
-            for start, end in forms
-        ]
         with self.transaction():
             self.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
             self.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
@@ -662,15 +650,15 @@ class Journal(Database):
             for what, day, times in rows:
                 self.run(_COUNT, (new, what, day, times))
             self.run("DELETE FROM counts WHERE card = ?", (old,))
-            # One pass over each table: hooks wait meanwhile, and not for long.
-            value = "replace(" * len(pairs) + "{}" + ", ?, ?)" * len(pairs)
-            place = " OR ".join("instr({0}, ?)" for _ in names)
-            words = (*(word for pair in pairs for word in pair), *names)
             for table, column in (("events", "record"), ("guards", "state")):
+                ascii_only = table == "guards"
+                was, to = (json.dumps(n, ensure_ascii=ascii_only)[1:-1] for n in (old, new))
+                # In quotes, or behind the alias of its brain.
+                words = (f'"{was}', f'"{to}', f":{was}", f":{to}")
                 self.run(
-                    f"UPDATE {table} SET {column} = {value.format(column)}"  # noqa: S608
-                    f" WHERE {place.format(column)}",
-                    words,
+                    f"UPDATE {table} SET {column} = replace(replace({column}, ?, ?), ?, ?)"  # noqa: S608
+                    f" WHERE instr({column}, ?)",
+                    (*words, was),
                 )
 
     def next_turn(self, session: str, *, by: int = 1) -> int:
