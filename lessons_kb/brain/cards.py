@@ -401,7 +401,7 @@ class Cards:
         at = time.time() if at is None else at
         # The card itself is what counts: a journal that cannot be written costs the statistics.
         with contextlib.suppress(StorageError):
-            layer.journal.count(path, BUMPED, at=at)
+            layer.journal.outcomes.count(path, BUMPED, at=at)
             # Said outside of any session, it is meant of the last one of a day.
             outcomes = layer.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)

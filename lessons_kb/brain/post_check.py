@@ -45,7 +45,7 @@ def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float)
         with layer.hook_journal.transaction():
             for what, is_shown in ((UNADDRESSED, False), (ADDRESSED, True)):
                 if times := shown.count(is_shown):
-                    layer.hook_journal.count(card.id, what, at=at, times=times)
+                    layer.hook_journal.outcomes.count(card.id, what, at=at, times=times)
 
 
 def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0) -> Check:

@@ -240,7 +240,7 @@ def _putting_back(layer: Layer, path: str, before: bytes, at: float | None = Non
         # As when it was counted: the card itself is what counts.
         with contextlib.suppress(StorageError):
             if at is not None:
-                layer.journal.count(path, BUMPED, at=at, times=-1)
+                layer.journal.outcomes.count(path, BUMPED, at=at, times=-1)
                 layer.journal.ledger.take_back(path, at=at)
 
     return back

@@ -73,11 +73,15 @@ class EventFilters(TypedDict, total=False):
     limit: int | None
 
 
-class Events:
-    """The table of events."""
+class _Table:
+    """Some tables of a journal."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
+
+
+class Events(_Table):
+    """The table of events."""
 
     def append(self, event: Event, *, within: float = 0.0) -> bool:
         """Write an event; False when it is there already.
@@ -186,11 +190,8 @@ ALL = ""
 """Counted in place of a card where all cards are meant: the sessions that were given any."""
 
 
-class Outcomes:
+class Outcomes(_Table):
     """What was seen once a session, and the sums of what was counted by day."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
@@ -283,14 +284,11 @@ _SAME_SESSION = "(session = ?1 OR (session > ?1 || '/' AND session < ?1 || '0'))
 """A session and its subagents."""
 
 
-class Ledger:
+class Ledger(_Table):
     """The table of occasions: what became of each session that a lesson was due for.
 
     A session counts once for a card, so that sessions can be compared. Rows outlive the events.
     """
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
 
     def note(self, **one: Any) -> None:
         """Note an occasion by its fields; of a session and a card the first one counts."""
@@ -526,11 +524,8 @@ class Injection:
     """False once the session's context was compacted."""
 
 
-class Injections:
+class Injections(_Table):
     """The rows of a journal's table, read only."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
 
     def of(self, session: str) -> list[Injection]:
         """Return the newest thousand of a session, oldest first, by rank within one block."""
@@ -576,47 +571,6 @@ class Injections:
         )
 
 
-_WORTH_BYTES = 4_000_000
-"""Free space inside the file from which rewriting it pays."""
-
-
-class Upkeep:
-    """Measures and shortens the file of a journal."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    def write_test(self) -> None:
-        """Write something, as a full disk lets a transaction begin; StorageError says why not."""
-        self._db.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
-
-    def measure(self) -> tuple[int, int, float]:
-        """Return (bytes, events, when the oldest was, 0 without any) of the journal.
-
-        The bytes are those of the file and of what SQLite keeps beside it.
-        """
-        ((rows, oldest),) = self._db.run("SELECT count(*), min(at) FROM events")
-        sides = (self._db.path + side for side in ("", "-wal"))
-        size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
-        return size, int(rows), float(oldest or 0)
-
-    def count_older(self, before: float) -> int:
-        """Return how many rows are older than a moment, in all tables that forget."""
-        sql = "SELECT count(*) FROM {} WHERE at < ?"
-        return sum(self._db.value(sql.format(table), (before,)) for table in _AGEING)
-
-    def prune(self, before: float) -> int:
-        """Forget all rows older than a moment and return how many; free space is given back."""
-        gone = 0
-        for table, key in _AGEING.items():
-            while deleted := self._db.forget(table, key, before, most=_PRUNED_AT_ONCE):
-                gone += deleted
-        free = self._db.value("PRAGMA freelist_count") * self._db.value("PRAGMA page_size")
-        if gone and free > _WORTH_BYTES:
-            self._db.run("VACUUM")
-        return gone
-
-
 class Journal(Database):
     """An open journal file; any number of processes and threads may write.
 
@@ -637,7 +591,6 @@ class Journal(Database):
         self.injections = Injections(self)
         self.outcomes = Outcomes(self)
         self.ledger = Ledger(self)
-        self.upkeep = Upkeep(self)
         self._pruned = False
 
     def rename(self, old: str, new: str) -> None:
@@ -772,10 +725,6 @@ class Journal(Database):
             (session, part, time.time(), state),
         )
 
-    def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
-        """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
-        self.outcomes.count(card, what, at=at, times=times)
-
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
         return self.run(
@@ -783,6 +732,18 @@ class Journal(Database):
             " ORDER BY card, day, what",
             (card, card),
         )
+
+    def measure(self) -> tuple[int, int, float]:
+        """Return (bytes, events, when the oldest was, 0 without any), once it has taken a write.
+
+        The bytes are those of the file and of what SQLite keeps beside it.
+        """
+        # A full disk lets a transaction begin.
+        self.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
+        ((rows, oldest),) = self.run("SELECT count(*), min(at) FROM events")
+        sides = (self.path + side for side in ("", "-wal"))
+        size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
+        return size, int(rows), float(oldest or 0)
 
     def prune_daily(self, days: Callable[[], int], *, now: float) -> None:
         """End what a killed process left running and, once a day, forget what is old.

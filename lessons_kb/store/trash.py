@@ -23,7 +23,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.config import TrashSettings
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
 from lessons_kb.store.files import (
     TEMP_PREFIX,
@@ -284,33 +283,20 @@ def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
     return name
 
 
-def prune(root: str, settings: TrashSettings) -> list[Trashed]:
-    """Remove what is older or more than the settings keep, and return it."""
-    gone = find_beyond(entries(root), settings)
-    for entry in gone:
-        drop(os.path.join(trash_dir(root), entry.name))
-    return gone
-
-
-def find_beyond(trashed: list[Trashed], settings: TrashSettings) -> list[Trashed]:
-    """Return those of the entries, newest first, that are too old, or too many bytes.
-
-    The newest is never among them: it is what an undo brings back.
-    """
-    oldest = time.time_ns() - settings.retention_days * _DAY_NS
-    size, beyond = 0, []
-    for place, entry in enumerate(trashed):
-        size += entry.size
-        began, _, _rest = entry.name.partition("-")
-        late = began.isdigit() and int(began) < oldest
-        if place and (late or size > settings.max_bytes):
-            beyond.append(entry)
-    return beyond
-
-
 def _prune_as_set(root: str) -> None:
-    with contextlib.suppress(ConfigError):  # a setting that cannot be read removes nothing
-        prune(root, read_settings(root)[0].trash)
+    """Remove what is older, or more bytes, than the settings keep, but not the newest.
+
+    That is what an undo brings back. A setting that cannot be read removes nothing.
+    """
+    with contextlib.suppress(ConfigError):
+        settings = read_settings(root)[0].trash
+        oldest, size = time.time_ns() - settings.retention_days * _DAY_NS, 0
+        for place, entry in enumerate(entries(root)):
+            size += entry.size
+            began, _, _rest = entry.name.partition("-")
+            late = began.isdigit() and int(began) < oldest
+            if place and (late or size > settings.max_bytes):
+                drop(os.path.join(trash_dir(root), entry.name))
 
 
 def entries(root: str) -> list[Trashed]:
