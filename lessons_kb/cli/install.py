@@ -40,7 +40,6 @@ from lessons_kb.store.settings import (
 )
 from lessons_kb.store.user_state import (
     git_top,
-    make_private,
     user_brain,
     user_settings_path,
     write_private,
@@ -214,7 +213,6 @@ def _find_token(
     if not token or keep_in_keychain(url, token):
         return {"token_file": "", "keychain": bool(token)}
     path = _own_token_file()
-    make_private(os.path.dirname(path))
     write_private(path, f"{token}\n".encode())
     return {"token_file": path, "keychain": False}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import json
 import os
 import shutil
 import signal
@@ -182,6 +183,15 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
     """
     with open_regular(full, name=name) as file:
         return _read_all(file.fileno(), limit, name)
+
+
+def read_json(path: str, *, limit: int) -> dict[str, Any]:
+    """Return the object in a JSON file of ours, {} where none can be read."""
+    try:
+        data = json.loads(read_regular(path, limit=limit, name=path))
+    except (OSError, StorageError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def identify_file(path: str) -> tuple[int, int] | None:

@@ -21,6 +21,7 @@ from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.store.files import (
     open_regular,
+    read_json,
     read_regular,
     replace_whole,
     shown,
@@ -353,7 +354,7 @@ def remove_empty(folders: list[str]) -> None:
 
 def back_up(path: str, data: bytes) -> str:
     """Keep ``data``, what ``path`` holds now, and return where; the last few are kept."""
-    folder = _folder(path, create=True)
+    folder = _folder(path)
     name = f"{_BACKUP}{time.time_ns():020d}-{os.path.basename(path)}"
     write_private(os.path.join(folder, name), data)
     backups = sorted(entry for entry in os.listdir(folder) if entry.startswith(_BACKUP))
@@ -368,20 +369,17 @@ def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
     The second is what the file held before, None when there was no file.
     """
     folder = _folder(path)
-    name = os.path.join(folder, _RECORD)
-    try:
-        record = json.loads(read_regular(name, limit=MAX_BYTES, name=name))
-        if not record["existed"]:
-            return record, None
-        original = os.path.join(folder, _ORIGINAL)
-        return record, read_regular(original, limit=MAX_BYTES, name=original)
-    except (OSError, StorageError, ValueError, KeyError, TypeError):
-        return {}, None
+    record = read_json(os.path.join(folder, _RECORD), limit=MAX_BYTES)
+    original = os.path.join(folder, _ORIGINAL)
+    with contextlib.suppress(OSError, StorageError):
+        existed = record.get("existed")
+        return record, read_regular(original, limit=MAX_BYTES, name=original) if existed else None
+    return {}, None
 
 
 def remember_change(path: str, record: dict[str, Any], original: bytes | None) -> None:
     """Keep ``record`` (plain JSON data) and what the file held before it was changed first."""
-    folder = _folder(path, create=True)
+    folder = _folder(path)
     if original is not None:
         write_private(os.path.join(folder, _ORIGINAL), original)
     kept = {**record, "path": os.path.realpath(path), "existed": original is not None}
@@ -399,11 +397,8 @@ def forget_change(path: str) -> None:
             raise storage_error(error, path) from None
 
 
-def _folder(path: str, *, create: bool = False) -> str:
-    folder = os.path.join(state_home(), "installs", brain_key(path))
-    if create:
-        make_private(folder)
-    return folder
+def _folder(path: str) -> str:
+    return os.path.join(state_home(), "installs", brain_key(path))
 
 
 SECONDS = 30.0
@@ -414,12 +409,10 @@ _MAX_CHARS = 300
 
 def read_backoff(url: str) -> str:
     """Return why a server is not asked now, "" where it may be."""
-    try:
-        data = json.loads(read_regular(_path(), limit=_MAX_BYTES, name=_path()))
-        known, at, why = str(data["url"]), float(data["at"]), str(data["why"])
-    except (OSError, StorageError, ValueError, TypeError, KeyError):
-        return ""
-    return why if known == url and 0 <= time.time() - at < SECONDS else ""
+    data = read_json(_path(), limit=_MAX_BYTES)
+    at = data.get("at")
+    recent = isinstance(at, float) and 0 <= time.time() - at < SECONDS
+    return str(data.get("why", "")) if data.get("url") == url and recent else ""
 
 
 def note_failure(url: str, why: str) -> None:
@@ -598,10 +591,8 @@ def note_ended(cookie: str, *, before: float) -> None:
     Raises StorageError where it cannot be kept.
     """
     path = _ended_path(cookie)
-    folder = os.path.dirname(path)
-    make_private(folder)
     write_private(path, b"")
-    forget_older(folder, before)
+    forget_older(os.path.dirname(path), before)
 
 
 def _ended_path(cookie: str) -> str:
@@ -623,6 +614,5 @@ def _parse(data: dict[str, Any]) -> ServerToken:
 
 def _write_tokens(tokens: Sequence[ServerToken]) -> None:
     path = tokens_path()
-    make_private(os.path.dirname(path))
     data = json.dumps([asdict(token) for token in tokens], indent=1)
     write_private(path, data.encode())

@@ -29,6 +29,7 @@ from lessons_kb.store.files import (
     is_being_written,
     list_folder,
     on_failure,
+    read_json,
     read_regular,
     relative,
     rename_new,
@@ -108,13 +109,9 @@ def new_entry(
 def read_meta(entry: str) -> Mapping[str, Any]:
     """Return what is known of an entry, {} when its note is damaged."""
     note = os.path.join(entry, _META)
-    try:
-        if os.path.islink(note):
-            return {"path": os.readlink(note), "why": "deleted"}
-        meta = json.loads(read_regular(note, limit=1 << 20, name=_META))
-    except (OSError, StorageError, ValueError):
-        return {}
-    return meta if isinstance(meta, dict) else {}
+    if os.path.islink(note):
+        return {"path": os.readlink(note), "why": "deleted"}
+    return read_json(note, limit=1 << 20)
 
 
 def digest(data: bytes) -> str:
