@@ -55,7 +55,7 @@ from lessons_kb.store import files as disk
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.locks import hold_new
-from lessons_kb.store.settings import read_server_settings
+from lessons_kb.store.settings import ServerSettings, read_user_settings
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import read_date
@@ -621,7 +621,7 @@ def _slug(card_id: str) -> str:
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
     if SERVED in name:
-        url = read_server_settings().url.replace("/v1/brains/", "/brains/")
+        url = read_user_settings(ServerSettings).url.replace("/v1/brains/", "/brains/")
         page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
         unset = "none is set; `lessons install --server URL` sets one"
         return f"{name} is a card of a server; {page if url else unset}"

@@ -29,10 +29,11 @@ from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
 from lessons_kb.store.settings import (
+    ServerSettings,
+    WithholdSettings,
     forget_failure,
-    read_server_settings,
     read_settings,
-    read_withhold_settings,
+    read_user_settings,
 )
 from lessons_kb.store.trash import entries
 from lessons_kb.store.user_state import (
@@ -235,7 +236,7 @@ def check_harm(layer: Layer) -> Iterator[Health]:
         if one.verdict == "harms":
             fix = f"run `lessons stats {shell_word(one.card.id)}`, then archive or rewrite it"
             yield Health("warning", "harm", f"{clean_line(one.card.id)}: {one.reason}", fix)
-    if share := read_withhold_settings().withhold:
+    if share := read_user_settings(WithholdSettings).withhold:
         yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
 
 
@@ -345,7 +346,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 
 def check_server(directory: str) -> Iterator[Health]:
     """Tell whether the server that hooks ask answers, and what it says of its index."""
-    settings = read_server_settings()
+    settings = read_user_settings(ServerSettings)
     url = settings.url
     if not url:
         return

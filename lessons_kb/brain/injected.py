@@ -26,7 +26,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
-from lessons_kb.store.settings import WithholdSettings, read_withhold_settings
+from lessons_kb.store.settings import WithholdSettings, read_user_settings
 from lessons_kb.store.trial_record import read_arm
 from lessons_kb.store.user_state import withhold_key
 
@@ -178,7 +178,7 @@ def read_withholding() -> WithholdSettings:
     """Return what the user has withheld: nothing in a trial, nor where the settings are wrong."""
     with suppress(ConfigError):  # doctor says so
         if not read_arm(os.environ):
-            return read_withhold_settings()
+            return read_user_settings(WithholdSettings)
     return WithholdSettings()
 
 

@@ -34,7 +34,7 @@ from lessons_kb.process.run import run_filter
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import Journal
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
-from lessons_kb.store.settings import read_user_settings
+from lessons_kb.store.settings import JudgeSettings, read_user_settings
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME, state_home
 
 
@@ -57,7 +57,7 @@ def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0)
     if not check.items:
         return check
     try:
-        settings = read_user_settings()
+        settings = read_user_settings(JudgeSettings)
         if not settings.command.strip():
             return check
         seconds = min(settings.seconds, within) if within else settings.seconds

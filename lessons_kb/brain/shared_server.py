@@ -32,7 +32,7 @@ from lessons_kb.store.settings import (
     read_backoff,
     read_key,
     read_keychain,
-    read_server_settings,
+    read_user_settings,
 )
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line
@@ -244,7 +244,7 @@ def ask_server(
     ``prompt`` is sent as it is: without secrets, that is. ``seconds`` bounds what the user allows.
     """
     try:
-        settings = read_server_settings()
+        settings = read_user_settings(ServerSettings)
         asked = settings.url and prompt.strip() and _is_meant(settings, directory)
         if not asked or is_settings_moved(directory):
             return None

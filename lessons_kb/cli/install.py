@@ -34,8 +34,8 @@ from lessons_kb.store.settings import (
     ServerSettings,
     keep_in_keychain,
     read_key,
-    read_server_settings,
     read_settings_file,
+    read_user_settings,
     replace_settings_file,
 )
 from lessons_kb.store.user_state import (
@@ -148,7 +148,7 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
     """
     url = url.rstrip("/")
     name_server(url)
-    former = read_server_settings()
+    former = read_user_settings(ServerSettings)
     known = former if former.url == url else ServerSettings()
     folders: list[str] = []
     if scope == "project" and (known.folders or not known.url):
@@ -171,7 +171,7 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
 
 def _forget_server(*, dry_run: bool) -> None:
     """Ask no server any more, and remove a token that we keep."""
-    settings = read_server_settings()
+    settings = read_user_settings(ServerSettings)
     if not settings.url:
         say("no server is set; nothing changed")
         return

@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
@@ -113,22 +113,23 @@ def _read(root: str, name: str) -> str:
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 _MAX_KEY_BYTES = 10_000
-SERVER = "server"
-"""Name of the table that `install --server` writes."""
-Section = TypeVar(
-    "Section",
-    "JudgeSettings",
-    "WriterSettings",
-    "ClusterSettings",
-    "ServerSettings",
-    "WithholdSettings",
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeSettings:
+class UserSettings:
+    """A table of the user's own settings."""
+
+    table: ClassVar[str]
+
+
+Section = TypeVar("Section", bound=UserSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSettings(UserSettings):
     """``[check]`` of the user's settings: a program that judges checklist items."""
 
+    table = "check"
     command: str = ""
     """A command line; "" = none."""
     seconds: float = DEFAULT_SECONDS
@@ -136,9 +137,10 @@ class JudgeSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WriterSettings:
+class WriterSettings(UserSettings):
     """``[writer]`` of the user's settings: what completes drafts where ``--with`` names nobody."""
 
+    table = "writer"
     command: str = ""
     """An agent such as ``claude``, with its options, or what reads a prompt on stdin."""
     seconds: float = 300.0
@@ -146,9 +148,10 @@ class WriterSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ClusterSettings:
+class ClusterSettings(UserSettings):
     """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
 
+    table = "cluster"
     url: str = ""
     """A server, or a folder; "" = nowhere, and the local index answers."""
     key_file: str = ""
@@ -158,9 +161,10 @@ class ClusterSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServerSettings:
+class ServerSettings(UserSettings):
     """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
 
+    table = "server"
     url: str = ""
     """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
     token_file: str = ""
@@ -180,41 +184,22 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WithholdSettings:
+class WithholdSettings(UserSettings):
     """``[effect]`` of the user's settings: lessons kept back to see what becomes without them."""
 
+    table = "effect"
     withhold: float = 0.0
     """Share of sessions that each lesson is withheld from."""
     withhold_high: bool = False
     """Cards of high severity and those with a gate, too."""
 
 
-def read_withhold_settings() -> WithholdSettings:
-    """Return what the user has withheld, nothing without a file; ConfigError if not usable."""
-    return _read_section(WithholdSettings, "effect")
+def read_user_settings(kind: type[Section]) -> Section:
+    """Return a table of the user's settings, the defaults without a file.
 
-
-def read_user_settings() -> JudgeSettings:
-    """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
-    return _read_section(JudgeSettings, "check")
-
-
-def read_writer_settings() -> WriterSettings:
-    """Return who completes drafts, the defaults without a file; ConfigError if not usable."""
-    return _read_section(WriterSettings, "writer")
-
-
-def read_cluster_settings() -> ClusterSettings:
-    """Return where the user searches, the defaults without a file; ConfigError if not usable."""
-    return _read_section(ClusterSettings, "cluster")
-
-
-def read_server_settings() -> ServerSettings:
-    """Return which server the user asks, the defaults without a file; ConfigError if not usable."""
-    return _read_section(ServerSettings, SERVER)
-
-
-def _read_section(kind: type[Section], name: str) -> Section:
+    Raises ConfigError for one that is not usable.
+    """
+    name = kind.table
     path = user_settings_path()
     try:
         data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
