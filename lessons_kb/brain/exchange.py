@@ -141,8 +141,6 @@ class Plan:
     lessons: tuple[Incoming | None, ...] = ()
     """For each step what it is about; None where the source itself was passed over."""
     near: str = "skip"
-    known: tuple[str, ...] = ()
-    """Ids of the cards that were there."""
 
 
 class Exchange:
@@ -192,7 +190,6 @@ class Exchange:
             notes=reading.notes,
             lessons=(*lessons, *(None for _ in passed)),
             near=near,
-            known=shelf.known,
         )
 
     def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
@@ -200,18 +197,17 @@ class Exchange:
 
         A step that cannot be done becomes a skip that says why; the others go on. What the disk
         refuses is raised: the next would fare no better, and doing it all again repeats nothing.
-        Where cards came or went since, each step is planned anew: of two imports of one file that
-        run at once, the second finds the cards of the first.
+        Each step is planned anew: of two imports of one file that run at once, the second finds
+        the cards of the first.
         """
         date = day_or_today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near)
-            changed = shelf.known != plan.known
             written: dict[str, str] = {}
             done = []
             for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
-                step = shelf.judge(lesson) if changed and lesson else planned
+                step = shelf.judge(lesson) if lesson else planned
                 try:
                     if lesson and step.action == CREATE:
                         written[step.card] = made = self._create(lesson, date)
@@ -309,7 +305,6 @@ class _Shelf:
         self._folders = brain.layers[0].settings.folders
         self._ids = {card.id: card for card in cards}
         self._taken = set(self._ids)
-        self.known = tuple(sorted(self._ids))
 
     def judge(self, lesson: Incoming) -> ImportStep:
         """Return what becomes of a lesson, and remember it for those that follow."""

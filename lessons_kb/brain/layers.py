@@ -23,7 +23,7 @@ from lessons_kb.brain.injected import (
 )
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.brain.refresh import Refresh, Refreshing
-from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
+from lessons_kb.brain.retrieve import files_to_guard, find, find_usable, merge_hits
 from lessons_kb.check.item_states import REQUEST
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
@@ -191,8 +191,17 @@ class Layers:
         return self._find(query)[0][:limit]
 
     def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
-        """Return the cards that guard a file by their ``paths``, with the brain of each."""
-        return find_guarding(self.layers, path, project=self.project)
+        """Return the cards that guard a file by their ``paths``, with the brain of each.
+
+        ``path`` starts from the project. The last commit is looked at as it is.
+        """
+        found: list[tuple[Layer, Card]] = []
+        for layer in self.layers:
+            layer.prepare()
+            if layer.state is not None:
+                cards = layer.read(lambda one: find_usable(one, one.guarding([path]), self.project))
+                found += [(layer, card) for card in cards.values()]
+        return found
 
     def preflight(
         self,

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
@@ -47,7 +46,7 @@ from lessons_kb.model import DONE, Event, as_data
 from lessons_kb.process.git import find_change, list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
-from lessons_kb.store.files import read_byte_lines, read_head, read_source
+from lessons_kb.store.files import open_readonly, read_byte_lines, read_head, read_source
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.sanitize import counted
@@ -179,7 +178,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
     place = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
     if not os.path.isfile(place):
         return []
-    with contextlib.closing(_open_readonly(place)) as db:
+    with contextlib.closing(open_readonly(place)) as db:
         rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
     return [
         Source(
@@ -197,7 +196,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
 
 def _read_opencode(source: Source) -> Iterator[Entry]:
     place, _, session = source.path.rpartition("#")
-    with contextlib.closing(_open_readonly(place)) as db:
+    with contextlib.closing(open_readonly(place)) as db:
         rows = db.execute(
             "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id"
             " WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.time_created, p.id",
@@ -210,10 +209,6 @@ def _read_opencode(source: Source) -> Iterator[Entry]:
             except (ValueError, RecursionError):
                 continue
             yield from read_part(told, data, cwd=source.cwd)
-
-
-def _open_readonly(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=2.0)
 
 
 FORMAT = 2

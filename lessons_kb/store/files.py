@@ -514,7 +514,7 @@ def read_table(
     if not size:
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
-        with contextlib.closing(_open_readonly(path)) as db:
+        with contextlib.closing(open_readonly(path)) as db:
             return _read_rows(db, path, table, names)
     except sqlite3.Error as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -524,7 +524,8 @@ def read_table(
         raise InputError(f"{shown(path)}: {reason}") from None
 
 
-def _open_readonly(path: str) -> sqlite3.Connection:
+def open_readonly(path: str) -> sqlite3.Connection:
+    """Open a SQLite file for reading only, and write nothing beside it; raise sqlite3.Error."""
     uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
     for mode in ("", "&immutable=1"):
         db = sqlite3.connect(uri + mode, uri=True, timeout=_BUSY_SECONDS)
