@@ -28,7 +28,7 @@ from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
 from lessons_kb.store.settings import WithholdSettings, read_user_settings
 from lessons_kb.store.trial_record import read_arm
-from lessons_kb.store.user_state import withhold_key
+from lessons_kb.store.user_state import user_settings_path, withhold_key
 
 SESSION_VARIABLES: Mapping[str, str] = {
     "LESSONS_SESSION": "",
@@ -161,7 +161,7 @@ def find_held(layer: Layer, session: str | None, hit: Hit, least: float) -> str:
 def note_offered(homes: Homes, block: Preflight, session: str, *, at: float) -> None:
     """Count that the titles of cards were offered to a session."""
     for hit in block.offered if session else ():
-        journal = homes[shown_name(hit)].hook_journal
+        journal = homes[hit.brain, hit.card.id].hook_journal
         journal.outcomes.note(session, hit.card.id, OFFER, at=at)
         due = {"session": session, "card": hit.card.id, "at": at}
         journal.ledger.note(**due, occasion="prompt", told=OFFER_TOLD)
@@ -176,9 +176,11 @@ def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
 
 def read_withholding() -> WithholdSettings:
     """Return what the user has withheld: nothing in a trial, nor where the settings are wrong."""
-    with suppress(ConfigError):  # doctor says so
-        if not read_arm(os.environ):
-            return read_user_settings(WithholdSettings)
+    if os.path.exists(user_settings_path()):
+        with suppress(ConfigError):  # doctor says so
+            settings = read_user_settings(WithholdSettings)
+            if settings.withhold and not read_arm(os.environ):
+                return settings
     return WithholdSettings()
 
 
@@ -221,8 +223,8 @@ def is_withheld(
     return bool(find_withheld(layer, [card], session, occasion=occasion, at=at))
 
 
-Homes = Mapping[str, Layer]
-"""Shown name of a hit → the brain that holds its card; the nearest has a server's."""
+Homes = Mapping[tuple[str, str], Layer]
+"""A hit's alias and card id → the brain that holds the card; the nearest has a server's."""
 Known = Mapping[Layer, set[tuple[str, str]]]
 """Brain → (card id, digest) of the lessons that a session still has in its context."""
 
@@ -241,7 +243,8 @@ def find_known(after: Mapping[Layer, int], session: str, *, coming: int = 0) -> 
 
 def is_in_context(known: Known, layer: Layer, card: Card) -> bool:
     """Tell whether a session still has a lesson, as it is now."""
-    return (card.id, card_digest(card)) in known.get(layer, ())
+    cards = known.get(layer, ())
+    return len(cards) > 0 and (card.id, card_digest(card)) in cards
 
 
 def note_given(
@@ -261,7 +264,7 @@ def note_given(
     tokens = block.tokens // max(len(block.lessons), 1) if counted else 0
     for rank, hit in enumerate(block.lessons, 1):
         row = (hit.card.id, card_digest(hit.card), tokens)
-        rows.setdefault(homes[shown_name(hit)], {})[rank] = row
+        rows.setdefault(homes[hit.brain, hit.card.id], {})[rank] = row
     for layer, cards in rows.items():
         layer.hook_journal.record_injections(
             session,
@@ -274,7 +277,7 @@ def note_given(
         )
         for card, *_rest in cards.values():
             note_taken(layer, session, card, at=at)
-    return [[homes[shown_name(hit)].root, hit.card.id] for hit in block.lessons]
+    return [[homes[hit.brain, hit.card.id].root, hit.card.id] for hit in block.lessons]
 
 
 def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, scope: str) -> None:

@@ -14,6 +14,7 @@ from lessons_kb.brain.injected import (
     Homes,
     find_held,
     find_known,
+    find_withheld,
     is_in_context,
     is_withheld,
     note_given,
@@ -237,7 +238,8 @@ class Layers:
         The last commit is searched as it is, and nothing is journalled but what is withheld from
         the session at an ``occasion``.
         """
-        nearest = self.layers[0].settings
+        of_each = {layer: layer.settings for layer in self.layers}
+        nearest = of_each[self.layers[0]]
         settings = nearest.preflight
         if (budget := how.get("budget")) is not None:
             settings = replace(settings, budget=max(budget, 0))
@@ -249,17 +251,17 @@ class Layers:
         if settings.context:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
         session = how.get("session")
-        after = {layer: layer.settings.preflight.reinject_after for layer in self.layers}
+        after = {layer: one.preflight.reinject_after for layer, one in of_each.items()}
         known = find_known(after if session else {}, session or "", coming=1)
-        homes = {shown_name(hit): layer for layer, hit in hits}
+        homes = {(hit.brain, hit.card.id): layer for layer, hit in hits}
         offers, heard = NO_OFFERS, session if how.get("lasting", True) else None
         if nearest.hooks.offers:
             least, place = nearest.gate.offer_confidence, how.get("place")
             offers = Offers(
                 least=least,
-                place=lambda h: place(homes[shown_name(h)], h) if place else shown_name(h),
+                place=lambda h: place(homes[h.brain, h.card.id], h) if place else shown_name(h),
                 titled=how.get("titled", False),
-                held=lambda hit: find_held(homes[shown_name(hit)], heard, hit, least),
+                held=lambda hit: find_held(homes[hit.brain, hit.card.id], heard, hit, least),
             )
         whose = session or (session_of()[0] if occasion else "")
         alone = how.get("alone")
@@ -274,21 +276,25 @@ class Layers:
                 counter=how.get("counter", estimate_tokens),
                 max_chars=how.get("max_chars"),
                 in_context={
-                    shown_name(hit) for layer, hit in hits if is_in_context(known, layer, hit.card)
+                    shown_name(hit)
+                    for layer, hit in hits
+                    if hit.passed and is_in_context(known, layer, hit.card)
                 },
                 closings=REQUEST if nearest.hooks.close else "",
                 alone=bool(context) if alone is None else alone,
-                sources=lambda hit: homes[shown_name(hit)].read_sources(hit.card.id),
+                sources=lambda hit: homes[hit.brain, hit.card.id].read_sources(hit.card.id),
                 offers=offers,
             )
-            held = [
-                hit.card
-                for hit in (*block.lessons, *block.offered)
-                if is_withheld(homes[shown_name(hit)], hit.card, whose, occasion=occasion)
-            ]
-            if not held:
+            shown: dict[Layer, list[Card]] = {}
+            for hit in (*block.lessons, *block.offered):
+                shown.setdefault(homes[hit.brain, hit.card.id], []).append(hit.card)
+            held = {
+                layer: find_withheld(layer, cards, whose, occasion=occasion)
+                for layer, cards in shown.items()
+            }
+            if not any(held.values()):
                 return block, homes
-            hits = [pair for pair in hits if pair[1].card not in held]
+            hits = [(layer, hit) for layer, hit in hits if hit.card.id not in held.get(layer, ())]
 
     def _query(
         self,

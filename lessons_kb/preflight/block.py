@@ -204,15 +204,17 @@ class _Block:
         for hit in self.withheld:
             possible = hit.confidence >= offers.least and not hit.reason.startswith(_ON_PURPOSE)
             place = _safe(offers.place(hit)) if possible and len(shown) < _MAX_OFFERS else ""
-            title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
-            beside = bool(self.lessons)
-            lines = [*shown, f"{place}{title}"]
-            text = _format_offer(lines, titled=offers.titled, beside=beside)
-            if place and (held := offers.held(hit)):
+            if not place:
+                kept.append(hit)
+                continue
+            if held := offers.held(hit):
                 kept.append(replace(hit, reason=held))
-            elif place and self._fits([*before, *text], self.budget):
-                self.lines = [*before, *text]
-                shown.append(f"{place}{title}")
+                continue
+            title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
+            lines = [*shown, f"{place}{title}"]
+            text = _format_offer(lines, titled=offers.titled, beside=bool(self.lessons))
+            if self._fits([*before, *text], self.budget):
+                self.lines, shown = [*before, *text], lines
                 reason = hit.reason.removeprefix("suppressed: ")
                 self.offered.append(replace(hit, reason=f"{OFFERED}{reason}"))
             else:

@@ -19,13 +19,14 @@ from lessons_kb.brain.injected import posted_session
 from lessons_kb.brain.layers import Layers
 from lessons_kb.hook_client import (
     AGAIN_VARIABLE,
+    DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
     LONGER_SECONDS,
     read_deadline,
 )
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import NOTHING, AgentTraits, Capabilities, HookEvent
-from lessons_kb.store.trial_record import WITHOUT, note_event, read_arm
+from lessons_kb.store.trial_record import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
 
 _LATE_SECONDS = 3.0
@@ -63,7 +64,7 @@ def answer_event(
         event = _read_event(row, name, payload, environment, cwd, posted_by)
         if event is None:
             return row.silence, ""
-        if arm := read_arm(environment):
+        if TRIAL_VARIABLE in environment and (arm := read_arm(environment)):
             note_event()
             if arm == WITHOUT:
                 return row.silence, ""
@@ -71,7 +72,8 @@ def answer_event(
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""
         # The local answer has to come in time, and a client leaves a process that takes longer.
-        event.patience = read_deadline(environment.get(DEADLINE_VARIABLE.decode(), "")) / 4
+        deadline = environment.get(DEADLINE_VARIABLE.decode())
+        event.patience = (read_deadline(deadline) if deadline else DEADLINE_SECONDS) / 4
         if find is not None:
             event.patience = min(event.patience, LONGER_SECONDS / 2)
         can = Capabilities(

@@ -8,11 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
-from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import Event, Preflight
+from lessons_kb.guards.file_names import show_path
+from lessons_kb.model import SERVED, Event, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import Missed, read_missed, see
@@ -25,7 +28,7 @@ from lessons_kb.session.state import (
     Hook,
     SessionMemory,
 )
-from lessons_kb.session.turn_lessons import find_file, find_titles
+from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import prepare, prepare_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
@@ -39,7 +42,7 @@ _EVIDENCE = (
 
 def answer(hook: Hook) -> Answer:
     """Return the lessons for a prompt; the second report of one prompt gets nothing."""
-    event, can = hook.event, hook.can
+    event, can, session = hook.event, hook.can, hook.event.context_id
     brain = hook.brain  # opens the brains: nothing is noted before
     missed = read_missed(hook)
     prompt = prepare(hook.as_event("prompt", text=event.text))
@@ -53,14 +56,14 @@ def answer(hook: Hook) -> Answer:
     block, homes = brain.find_block(
         event.text,
         occasion="prompt",
-        session=event.context_id or None,
+        session=session or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
         alone=False,
         max_chars=can.max_bytes,
         counter=can.count_tokens,
         served=asking.collect if asking is not None else None,
-        place=lambda layer, hit: find_file(hook, brain, layer, hit),
+        place=lambda layer, hit: _find_file(hook, brain, layer, hit.card.id),
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )
@@ -72,9 +75,9 @@ def answer(hook: Hook) -> Answer:
         if state is None:
             return NOTHING
         for layer in brain.layers:
-            layer.hook_journal.next_turn(event.context_id)
-        state.cards = note_given(homes, block, event.context_id, at=hook.now)
-        note_offered(homes, block, event.context_id, at=hook.now)
+            layer.hook_journal.next_turn(session)
+        state.cards = note_given(homes, block, session, at=hook.now)
+        note_offered(homes, block, session, at=hook.now)
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
             for hit in (*block.offered, *block.withheld)
@@ -87,11 +90,19 @@ def answer(hook: Hook) -> Answer:
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:
-        session = f"server {event.agent} {event.session}"
-        lines += (line,) if is_first(state_home(), session, unknown=True) else ()
+        said = f"server {event.agent} {event.session}"
+        lines += (line,) if is_first(state_home(), said, unknown=True) else ()
     if asking is not None and asking.is_new:  # for the log: it came up just now
         trouble = trouble or line
-    return hook.say(brain, context=context, block=block, lines=lines, trouble=trouble)
+    told = Answer(context=context, block=block, lines=lines, trouble=trouble)
+    return replace(told, language=settings.language, footer=settings.hooks.footer)
+
+
+def _find_file(hook: Hook, brain: Layers, layer: Layer, card: str) -> str:
+    """Return the file of a card as the agent opens it, "" where it would have to ask."""
+    if hook.event.posted or SERVED in card:
+        return ""
+    return show_path(find_place(brain, layer, card, hook.access))
 
 
 def _tell_evidence(hook: Hook) -> str:

@@ -15,7 +15,7 @@ from zlib import crc32
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.session_titles import is_whole
+from lessons_kb.brain.session_titles import Access, is_whole
 from lessons_kb.config import PreflightSettings
 from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
@@ -233,6 +233,12 @@ class Hook:
             return directory
         below = os.sep + os.path.relpath(real, top)
         return directory.removesuffix(below) if directory.endswith(below) else top
+
+    @cached_property
+    def access(self) -> Access:
+        """Which files the agent reads without asking."""
+        directory, can = os.path.realpath(self.event.directory), self.can
+        return Access(directory=directory, outside=can.reads_outside, ignored=can.reads_ignored)
 
     @property
     def now(self) -> float:

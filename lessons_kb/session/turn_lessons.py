@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from lessons_kb.brain.detection import Detected, is_card_file
@@ -22,7 +22,7 @@ from lessons_kb.brain.injected import (
 )
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
-from lessons_kb.brain.session_titles import Access, build_titles, find_card, find_place
+from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, LessonsError, StorageError
@@ -146,20 +146,6 @@ def read_limits(brain: Layers) -> LessonLimits:
     return LessonLimits(packing=settings[brain.layers[0]], reinject_after=after)
 
 
-def find_file(hook: Hook, brain: Layers, layer: Layer, hit: Hit) -> str:
-    """Return the file of a card as the agent opens it, "" where it would have to ask."""
-    if hook.event.posted or SERVED in hit.card.id:
-        return ""
-    return show_path(find_place(brain, layer, hit.card.id, _find_access(hook)))
-
-
-def _find_access(hook: Hook) -> Access:
-    directory, can = os.path.realpath(hook.event.directory), hook.can
-    session = hook.event.context_id if read_withholding().withhold else ""
-    outside, ignored = can.reads_outside, can.reads_ignored
-    return Access(directory=directory, outside=outside, ignored=ignored, session=session)
-
-
 def give(
     hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[list[str]]]:
@@ -171,14 +157,14 @@ def give(
     ids = [card.id for _layer, card in found]
     session = hook.event.context_id
     known = find_known(limits.reinject_after, session)
-    homes: dict[str, Layer] = {}
+    homes: dict[tuple[str, str], Layer] = {}
     missing: list[Hit] = []
     for layer, card in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
         if not is_in_context(known, layer, card):
             missing.append(hit)
-            homes[shown_name(hit)] = layer
+            homes[alias, card.id] = layer
     block = hook.can.pack_known(missing, limits.packing)
     given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
     return block, given
@@ -263,10 +249,11 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
     if hook.event.posted:
         return ""
     can = hook.can
+    session = hook.event.context_id if read_withholding().withhold else ""
     try:
         return build_titles(
             brain or freshen(hook.brain)[0],
-            _find_access(hook),
+            replace(hook.access, session=session),
             most=can.tokens,
             counter=can.count_tokens,
         )

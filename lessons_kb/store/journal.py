@@ -8,7 +8,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
@@ -292,7 +292,7 @@ class Ledger(_Table):
 
     def note(self, **one: Any) -> None:
         """Note an occasion by its fields; of a session and a card the first one counts."""
-        row = [getattr(Occasion(**one), name) for name in _OCCASION]
+        row = astuple(Occasion(**one))
         self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
 
     def settle(self, one: Occasion, outcome: str, fact: str) -> None:
