@@ -113,10 +113,7 @@ def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Laye
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
     """Return the cards of a brain by their ids, by path; those that are gone are left out."""
-    if not ids:
-        return []
-    layer.prepare()
-    if layer.state is None:
+    if not ids or not layer.make_ready():
         return []
 
     def fetch(one: Layer) -> list[Card]:

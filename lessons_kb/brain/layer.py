@@ -147,12 +147,13 @@ class Layer(SearchIndex):
             self.stale = done.stale
             return done
 
-    def prepare(self) -> None:
-        """See to it, in a hook, that something is indexed; what is there may be old."""
+    def make_ready(self) -> bool:
+        """See to it, in a hook, that something is indexed, be it old; False where nothing is."""
         with self.lock:
             self._limit = REFRESHED_FILES
             if self.state is None:
                 self.refresh_some()
+            return self.state is not None
 
     def refresh_some(self) -> Refresh:
         """Bring the index up to date as far as a hook has time for.

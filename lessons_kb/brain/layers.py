@@ -198,8 +198,7 @@ class Layers:
         """
         found: list[tuple[Layer, Card]] = []
         for layer in self.layers:
-            layer.prepare()
-            if layer.state is not None:
+            if layer.make_ready():
                 cards = layer.read(lambda one: find_usable(one, one.guarding([path]), self.project))
                 found += [(layer, card) for card in cards.values()]
         return found

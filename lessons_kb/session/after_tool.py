@@ -10,7 +10,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
 from lessons_kb.model import DONE, Card, Event, Signal
-from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
+from lessons_kb.session.record_event import Missed, as_seen, outcome_of, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
     find_for_error,
@@ -40,7 +40,7 @@ def answer(hook: Hook) -> Answer:
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     calls = parse_call(ended, arguments, cwd=event.cwd)
     wrote = _find_written(hook, calls)
-    events = [*missed.events, *prepared((_with_lines(c, wrote) for c in calls), event.part)]
+    events = [*missed.events, *as_seen((_with_lines(c, wrote) for c in calls), event.part)]
     late = _find_late(hook, ended)
     opened = find_opened(hook, [*(one for one, *_ in missed.events), *calls])
     limits = read_limits(hook.brain) if late else None

@@ -183,13 +183,12 @@ def _hold_or_tell(
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
                 layer.hook_journal.forget_context(event.context_id, unsaid)
-        refusal, lines = _refuse(state, event.id, can, gates, told_from)
-        texts = [(GUARD, refusal)] if refusal else []
-        if refusal:  # the call is not made: nobody is asked, and nothing is expected of it
-            gates, afters, before, can = [], [], None, replace(can, inject=True)
-        if before is not None:
+        verdict = _decide(state, event.id, can, gates, told_from)
+        texts = [(GUARD, verdict.refusal)] if verdict.refusal else []
+        if verdict.refusal:  # the call is not made: nothing is expected of it
+            afters, can = [], replace(can, inject=True)
+        elif before is not None:
             state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
-        asking = _note_asked(state, event.id if can.ask else "", gates)
         new, new_mistakes = _note_shown(hook, state, concerns)
         late = state.note_late(event.id, late)
         state.late += sum(not is_in_context(known, *one) for one in late)
@@ -197,27 +196,49 @@ def _hold_or_tell(
             cards = new | dict.fromkeys(late, True)
             block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
             texts += said
-        question = _name_reason(asking, told_from)
-        if question and not can.ask and can.inject:
-            texts.append((GUARD, f"{_NOBODY} {question}"))
+        texts += [(GUARD, verdict.advice)] if verdict.advice else []
         if mistakes or new or late or texts:
             message = state.deliver(texts, can)
-        if message and question and event.id and can.ask:
+        if message and verdict.question and event.id:
             state.held.append([event.id, message])
         # What a human decides, or is told with the result anyway, is not told once more.
-        told = (can.ask and question) or any(about == MATCH for about, _text in state.waiting)
+        told = verdict.question or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
-    ask = ""
-    if question and can.ask:
-        is_file = any(not one.mistake for one in asking)
-        proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
-        ask = f"{_PERMISSION} {question} {proceed}"
-    if not (message or ask or (block is not None and block.lessons)):
+    if not (message or verdict.question or (block is not None and block.lessons)):
         return NOTHING
-    if refusal:
-        return hook.say(brain, refuse=message, block=block, lines=lines)
-    return hook.say(brain, context=message, ask=ask, block=block)
+    if verdict.refusal:
+        return hook.say(brain, refuse=message, block=block, lines=verdict.lines)
+    return hook.say(brain, context=message, ask=verdict.question, block=block)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Verdict:
+    """What becomes of a call: it is refused, or the user is asked about it, or it passes."""
+
+    refusal: str = ""
+    """Why, for the model."""
+    lines: tuple[str, ...] = ()
+    """For the user, with a refusal."""
+    question: str = ""
+    """For the user."""
+    advice: str = ""
+    """For the model, where nobody can be asked."""
+
+
+def _decide(
+    state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
+) -> _Verdict:
+    """Note and return what becomes of a call; nobody is asked about one that is refused."""
+    verdict = _refuse(state, call, can, gates, directory)
+    asking = [] if verdict.refusal else _note_asked(state, call if can.ask else "", gates)
+    if not (reason := _name_reason(asking, directory)):
+        return verdict
+    if not can.ask:
+        return _Verdict(advice=f"{_NOBODY} {reason}" if can.inject else "")
+    is_file = any(not one.mistake for one in asking)
+    proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
+    return _Verdict(question=f"{_PERMISSION} {reason} {proceed}")
 
 
 def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
@@ -280,8 +301,8 @@ def _take_stop(hook: Hook) -> str:
 
 def _refuse(
     state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
-) -> tuple[str, tuple[str, ...]]:
-    """Return why a call is refused, and lines for the user; no card and file twice in a session.
+) -> _Verdict:
+    """Return why a call is refused, if it is; no card and file twice in a session.
 
     A card wants it, or a question to the user whose dialog would not show them its reason.
     """
@@ -296,8 +317,8 @@ def _refuse(
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
         line = f"{_PERMISSION} {reason}"
-        return f"{line} {_ASKED_NEXT}", (line,)
-    return f"{_REFUSED} {reason} {_PASSES}" if reason else "", ()
+        return _Verdict(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
+    return _Verdict(refusal=f"{_REFUSED} {reason} {_PASSES}" if reason else "")
 
 
 def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
@@ -486,8 +507,7 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
         *map(_concern_of, find_detected(brain, call.placed(), call.commands, proposed=True))
     ]
     for layer in brain.layers if call.changed else ():
-        layer.prepare()
-        if layer.state is not None:
+        if layer.make_ready():
             concerns += layer.read(search)
     return sorted(
         concerns,

@@ -9,7 +9,7 @@ from lessons_kb.brain.injected import find_cards, find_known
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.brain.session_titles import TITLES_OPEN
 from lessons_kb.model import SEVERITIES
-from lessons_kb.session.record_event import prepared, see
+from lessons_kb.session.record_event import as_seen, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import (
     Found,
@@ -31,7 +31,7 @@ def answer(hook: Hook) -> Answer:
     if not event.id and (size := _size(event.transcript)):
         # Two within a moment are two, if the record has grown meanwhile.
         hook.event = event = replace(event, id=f"compaction {size}")
-    events = prepared([hook.as_event("compaction", text=event.text)], "")
+    events = as_seen([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)
     titles = find_titles(hook) if can.lasting else ""  # what is built anew each time stays

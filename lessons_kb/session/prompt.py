@@ -30,7 +30,7 @@ from lessons_kb.session.state import (
 )
 from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.card_files import DraftFolder
-from lessons_kb.store.journal import prepare, prepare_record
+from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
 _EVIDENCE = (
@@ -45,7 +45,7 @@ def answer(hook: Hook) -> Answer:
     event, can, session = hook.event, hook.can, hook.event.context_id
     brain = hook.brain  # opens the brains: nothing is noted before
     missed = read_missed(hook)
-    prompt = prepare(hook.as_event("prompt", text=event.text))
+    prompt = redact_event(hook.as_event("prompt", text=event.text))
     _forget_unheard(hook, prompt)
     asking = _ask(hook, prompt.text)
     try:
@@ -70,7 +70,7 @@ def answer(hook: Hook) -> Answer:
     # A subagent whose start no event tells of, or whose first prompt comes with it.
     titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
     evidence = _tell_evidence(hook) if hook.state.drafts else ""
-    prompt = replace(prompt, record=prepare_record({OUTCOME: outcome(block)}))
+    prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
             return NOTHING

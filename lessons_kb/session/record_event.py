@@ -12,7 +12,7 @@ from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.model import Event, Signal
 from lessons_kb.session.state import Hook, HookEvent, SessionMemory
 from lessons_kb.store.files import read_tail
-from lessons_kb.store.journal import prepare, prepare_record
+from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
 from lessons_kb.transcripts.reader import read_answer
 from lessons_kb.transcripts.reader import read_tail as read_entries
@@ -141,12 +141,12 @@ def _ended(event: HookEvent, data: bytes) -> tuple[list[Entry], int, dict[str, s
     return [one for one in known if one.kind == CALL or one.ended == OK], used, dict(steps)
 
 
-def prepared(events: Iterable[Event], part: str) -> list[Seen]:
+def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
     """Return each event with what will be written of it: this takes its time.
 
     The guards keep paths: they see them as the journal does.
     """
-    rows = [(event, prepare(event)) for event in events]
+    rows = [(event, redact_event(event)) for event in events]
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
@@ -175,7 +175,7 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
         said = watches[part].see(event)
         written = state.note_declined(row)
         if said:
-            signalled = prepare_record({"signals": [signal.record for signal in said]})
+            signalled = redact_record({"signals": [signal.record for signal in said]})
             written = replace(written, record={**written.record, **signalled})
         doubled = not journal.events.write(written, within=hook.event.within)
         if doubled:
@@ -217,7 +217,7 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
                 output=result.output if failed else "",
             )
             events += parse_call(call, result.arguments, cwd=cwd)
-    return prepared(events, event.part)
+    return as_seen(events, event.part)
 
 
 def outcome_of(result: Entry) -> str:

@@ -99,9 +99,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return
-    for layer in brain.layers:
-        layer.prepare()
-    if any(layer.state is None for layer in brain.layers):
+    if not all(layer.make_ready() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT + len(state.cards)):

@@ -90,10 +90,10 @@ class Events(_Table):
         of its own. An event without an id is taken for one that was seen up to ``within`` seconds
         ago if all it says is equal. ``at`` 0 becomes now. Text is redacted and bounded first.
         """
-        return self.write(prepare(event), within=within)
+        return self.write(redact_event(event), within=within)
 
     def write(self, prepared: Event, *, within: float = 0.0) -> bool:
-        """Write what ``prepare`` returned: looking for secrets takes no other writer's time."""
+        """Write what ``redact_event`` returned: looking for secrets holds up no other writer."""
         event = prepared if prepared.at else replace(prepared, at=time.time())
         row: dict[str, Any] = {"within": within}
         for name in _COLUMNS:
@@ -114,7 +114,7 @@ class Events(_Table):
 
         It is found by its session, kind and time; ``told`` is plain JSON data.
         """
-        clean = json.dumps(prepare_record({what: told}), ensure_ascii=False)
+        clean = json.dumps(redact_record({what: told}), ensure_ascii=False)
         clean = clean.encode("utf-8", "replace").decode()
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
@@ -145,7 +145,7 @@ class Events(_Table):
         return int(self._db.value("SELECT max(number) FROM events") or 0)
 
 
-def prepare(event: Event) -> Event:
+def redact_event(event: Event) -> Event:
     """Return an event as it is written: without secrets, bounded in size."""
     targets = tuple(
         redact_short(target)[:MAX_TARGET_CHARS] for target in event.targets[:MAX_TARGETS]
@@ -162,11 +162,11 @@ def prepare(event: Event) -> Event:
         arguments=event.arguments[:_MAX_NAME_CHARS],
         text=excerpt(event.text, MAX_TEXT_CHARS),
         output=excerpt(event.output, MAX_OUTPUT_CHARS),
-        record=prepare_record(event.record) if event.record else {},
+        record=redact_record(event.record) if event.record else {},
     )
 
 
-def prepare_record(record: dict[str, Any]) -> dict[str, Any]:
+def redact_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record as it is written."""
     clean: dict[str, Any] = redact_data(record, MAX_OUTPUT_CHARS)
     return clean
@@ -356,14 +356,14 @@ class Runs:
         path = self._find_lock(run_id)
         make_private(os.path.dirname(path))
         self._held[run_id] = _take_lock(path)
-        data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
+        data = json.dumps(as_data(redact_event(replace(event, id=run_id))), default=str)
         with on_failure(self._release, run_id):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
         return run_id
 
     def end(self, run_id: str, event: Event) -> bool:
         """Write how a command ended; False, and nothing is written, when it has ended before."""
-        ended = prepare(replace(event, id=run_id))
+        ended = redact_event(replace(event, id=run_id))
         try:
             with self._db.transaction():
                 first = self._db.change("DELETE FROM runs WHERE id = ?", (run_id,)) > 0
