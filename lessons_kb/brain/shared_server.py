@@ -31,7 +31,6 @@ from lessons_kb.store.settings import (
     note_failure,
     read_backoff,
     read_key,
-    read_keychain,
     read_user_settings,
 )
 from lessons_kb.text.patterns import compile_globs, match_globs
@@ -290,9 +289,7 @@ def _ask(
 
     try:
         name = name_server(settings.url)
-        key = read_key(settings.token_file) or (
-            read_keychain(settings.url) if settings.keychain else ""
-        )
+        key = read_key(settings.token_file)
         parts = parse_address(settings.url, instead="")
         host, port = parts.hostname or "", parts.port
         if parts.scheme == "http":

@@ -32,7 +32,6 @@ from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
 from lessons_kb.store.settings import (
     ServerSettings,
-    keep_in_keychain,
     read_key,
     read_settings_file,
     read_user_settings,
@@ -155,7 +154,7 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
         folders = list(dict.fromkeys([*known.folders, _find_project()]))
     authority = os.environ.get("SSL_CERT_FILE") or known.ca_file
     token = _find_token(url, token_file, known, dry_run=dry_run)
-    values = {"url": url, **token, "ca_file": authority, "folders": folders}
+    values = {"url": url, "token_file": token, "ca_file": authority, "folders": folders}
     table = {key: value for key, value in values.items() if value or getattr(former, key)}
     _change_settings(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
     where = "of this project" if folders else "of all projects"
@@ -178,17 +177,13 @@ def _forget_server(*, dry_run: bool) -> None:
     _change_settings(lambda text: take_table(text, _TABLE), dry_run=dry_run)
     if dry_run:
         return
-    if settings.keychain:
-        keep_in_keychain(settings.url, "")
     if settings.token_file == _own_token_file() and os.path.exists(settings.token_file):
         os.unlink(settings.token_file)
     say(f"{settings.url} is asked no more")
 
 
-def _find_token(
-    url: str, token_file: str, known: ServerSettings, *, dry_run: bool
-) -> dict[str, Any]:
-    """Return where the token is: the file that was given, what was known, or what is typed now."""
+def _find_token(url: str, token_file: str, known: ServerSettings, *, dry_run: bool) -> str:
+    """Return the token's file: the one given or known, else ours for what is typed, "" for none."""
     if token_file:
         path = os.path.abspath(os.path.expanduser(token_file))
         if not read_key(path):
@@ -201,20 +196,18 @@ def _find_token(
                 f"{path} is in a git repository, and not ignored there; keep the token elsewhere "
                 "(and remove it on the server if it was committed)"
             )
-        return {"token_file": path, "keychain": False}
-    if known.token_file or known.keychain:
-        return {"token_file": known.token_file, "keychain": known.keychain}
+        return path
+    if known.token_file:
+        return known.token_file
     token = ""
     if sys.stdin.isatty() and not dry_run:
         token = typer.prompt("Token", default="", show_default=False, hide_input=True, err=True)
         token = token.strip()
     if not token and url.startswith("https:") and not dry_run:
         raise InputError("a server asks for a token; give --token-file FILE (mode 0600)")
-    if not token or keep_in_keychain(url, token):
-        return {"token_file": "", "keychain": bool(token)}
-    path = _own_token_file()
-    write_private(path, f"{token}\n".encode())
-    return {"token_file": path, "keychain": False}
+    if token:
+        write_private(_own_token_file(), f"{token}\n".encode())
+    return _own_token_file() if token else ""
 
 
 def _own_token_file() -> str:

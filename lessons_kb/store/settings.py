@@ -14,7 +14,6 @@ import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from importlib.util import find_spec
 from typing import Any, ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
@@ -169,8 +168,6 @@ class ServerSettings(UserSettings):
     """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
     token_file: str = ""
     """A file with the token, readable by this user alone."""
-    keychain: bool = False
-    """The token is in the user's keychain, under this URL."""
     ca_file: str = ""
     """Certificates (PEM) of the authorities to believe; "" = those that this machine believes."""
     seconds: float = 0.5
@@ -416,40 +413,6 @@ def forget_failure() -> None:
 
 def _path() -> str:
     return os.path.join(state_home(), "server-backoff.json")
-
-
-EXTRA = "keychain"
-_SERVICE = "lessons-kb"
-
-
-def read_keychain(url: str) -> str:
-    """Return the token of a server, "" where there is none; StorageError without a keychain."""
-    if find_spec("keyring") is None:
-        raise StorageError("the token is in the keychain, and the extra `keychain` is missing")
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        return keyring.get_password(_SERVICE, url) or ""
-    except KeyringError as error:
-        raise StorageError(f"the keychain does not give the token ({error}); unlock it") from None
-
-
-def keep_in_keychain(url: str, token: str) -> bool:
-    """Keep a token, "" forgets it; False where this machine has no keychain that takes it."""
-    if find_spec("keyring") is None:
-        return False
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        if token:
-            keyring.set_password(_SERVICE, url, token)
-        elif keyring.get_password(_SERVICE, url) is not None:
-            keyring.delete_password(_SERVICE, url)
-    except KeyringError:
-        return False
-    return True
 
 
 READ, PROPOSE, REVIEW, METRICS = "read", "propose", "review", "metrics"
