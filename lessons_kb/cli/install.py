@@ -13,7 +13,7 @@ import typer
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
-from lessons_kb.agents.install.install_agent import NAMES, FileChange, find_entries, find_notes
+from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes
 from lessons_kb.agents.install.settings_files import (
     Entries,
     Request,
@@ -22,7 +22,7 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
 )
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.git_merge import SharingChange, share, unshare
+from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
@@ -32,6 +32,7 @@ from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
 from lessons_kb.store.settings import (
+    FileChange,
     ServerSettings,
     read_key,
     read_settings_file,
@@ -56,7 +57,7 @@ WORDS = {
     "kept": "unchanged, because another agent uses the same entries",
     "foreign": "left as it is, because it is not ours",
 }
-Done = tuple[str, Sequence[FileChange | SharingChange], list[str]]
+Done = tuple[str, Sequence[FileChange], list[str]]
 """Agent, what was changed, notes on it."""
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
 _EACH = (
@@ -74,7 +75,7 @@ def _find_project() -> str:
 
 def connect(
     name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
-) -> tuple[Sequence[FileChange | SharingChange], list[str]]:
+) -> tuple[Sequence[FileChange], list[str]]:
     """Set up git or an agent, or undo it; return what was changed, and notes on it."""
     if name == GIT:
         return _share(dry_run, undo=undo, **scope)
@@ -130,7 +131,7 @@ def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
     return replace(request, entries=find_entries(bare=bare), server=install_agent.has_sdk())
 
 
-def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[SharingChange], list[str]]:
+def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileChange], list[str]]:
     """Let git merge cards key by key, or stop it; return the changes, and notes on them."""
     roots = options().brains
     if not roots:
@@ -147,15 +148,15 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[Sharing
 
 
 def _print_changes(
-    name: str, changes: Sequence[FileChange | SharingChange], notes: Sequence[str], *, dry_run: bool
+    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool
 ) -> None:
     for change in changes if dry_run else ():
         if change.diff:
             print(visible(change.diff))
     for change in changes:
-        kept = getattr(change, "backup", "")
         would = "would be " if dry_run and change.diff else ""
-        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
+        kept = f" (backup: {change.backup})" if change.backup else ""
+        done = f"{would}{WORDS[change.action]}{kept}"
         print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
     for note in notes:
         print_wrapped(f"  → {note}", hang=2)

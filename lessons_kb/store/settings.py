@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import hmac
 import json
@@ -315,6 +316,27 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
         elif expected is not None:
             os.unlink(full)
     return made
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileChange:
+    """What is or would be done to one file, or to a key of git's configuration."""
+
+    path: str
+    action: str
+    """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
+    uses the same entries) or ``foreign`` (a file of somebody else's stands in its place)."""
+    diff: str = ""
+    """Unified, without secrets."""
+    backup: str = ""
+    """Where the file's former content is kept."""
+
+
+def show_change(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return a change of a file as a unified diff, without secrets."""
+    old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (before, after))
+    was, is_now = (os.devnull if data is None else path for data in (before, after))
+    return redact("\n".join(difflib.unified_diff(old, new, was, is_now, lineterm="", n=2)))
 
 
 def overwrite(path: str, data: bytes) -> None:
