@@ -199,6 +199,7 @@ class _Block:
     def add_offers(self, offers: Offers) -> None:
         """Offer the best of what has no place among the lessons, by title and file."""
         before = [*self.lines, ""] if self.lines else []
+        head = _BESIDE if self.lessons else _FILES if offers.titled else _TITLES
         shown: list[str] = []
         kept: list[Hit] = []
         for hit in self.withheld:
@@ -212,7 +213,9 @@ class _Block:
                 continue
             title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
             lines = [*shown, f"{place}{title}"]
-            text = _format_offer(lines, titled=offers.titled, beside=bool(self.lessons))
+            text = [OFFER_OPEN, head, *lines, OFFER_CLOSE]
+            if offers.titled:
+                text = [f"{OFFER_OPEN} {head} {', '.join(lines)} {OFFER_CLOSE}"]
             if self._fits([*before, *text], self.budget):
                 self.lines, shown = [*before, *text], lines
                 reason = hit.reason.removeprefix("suppressed: ")
@@ -307,12 +310,6 @@ class _Block:
         if fitted:
             self.notes.append(hit)
         return fitted
-
-
-def _format_offer(lines: Sequence[str], *, titled: bool, beside: bool) -> list[str]:
-    if titled:
-        return [f"{OFFER_OPEN} {_BESIDE if beside else _FILES} {', '.join(lines)} {OFFER_CLOSE}"]
-    return [OFFER_OPEN, _BESIDE if beside else _TITLES, *lines, OFFER_CLOSE]
 
 
 class _Form:

@@ -183,9 +183,9 @@ def _hold_or_tell(
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
                 layer.hook_journal.forget_context(event.context_id, unsaid)
-        verdict = _decide(state, event.id, can, gates, told_from)
-        texts = [(GUARD, verdict.refusal)] if verdict.refusal else []
-        if verdict.refusal:  # the call is not made: nothing is expected of it
+        ruling = _decide(state, event.id, can, gates, told_from)
+        texts = [(GUARD, ruling.refusal)] if ruling.refusal else []
+        if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
             state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
@@ -196,24 +196,24 @@ def _hold_or_tell(
             cards = new | dict.fromkeys(late, True)
             block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
             texts += said
-        texts += [(GUARD, verdict.advice)] if verdict.advice else []
+        texts += [(GUARD, ruling.advice)] if ruling.advice else []
         if mistakes or new or late or texts:
             message = state.deliver(texts, can)
-        if message and verdict.question and event.id:
+        if message and ruling.question and event.id:
             state.held.append([event.id, message])
         # What a human decides, or is told with the result anyway, is not told once more.
-        told = verdict.question or any(about == MATCH for about, _text in state.waiting)
+        told = ruling.question or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
-    if not (message or verdict.question or (block is not None and block.lessons)):
+    if not (message or ruling.question or (block is not None and block.lessons)):
         return NOTHING
-    if verdict.refusal:
-        return hook.say(brain, refuse=message, block=block, lines=verdict.lines)
-    return hook.say(brain, context=message, ask=verdict.question, block=block)
+    if ruling.refusal:
+        return hook.say(brain, refuse=message, block=block, lines=ruling.lines)
+    return hook.say(brain, context=message, ask=ruling.question, block=block)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Verdict:
+class _Ruling:
     """What becomes of a call: it is refused, or the user is asked about it, or it passes."""
 
     refusal: str = ""
@@ -228,17 +228,17 @@ class _Verdict:
 
 def _decide(
     state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
-) -> _Verdict:
+) -> _Ruling:
     """Note and return what becomes of a call; nobody is asked about one that is refused."""
-    verdict = _refuse(state, call, can, gates, directory)
-    asking = [] if verdict.refusal else _note_asked(state, call if can.ask else "", gates)
+    ruling = _refuse(state, call, can, gates, directory)
+    asking = [] if ruling.refusal else _note_asked(state, call if can.ask else "", gates)
     if not (reason := _name_reason(asking, directory)):
-        return verdict
+        return ruling
     if not can.ask:
-        return _Verdict(advice=f"{_NOBODY} {reason}" if can.inject else "")
+        return _Ruling(advice=f"{_NOBODY} {reason}" if can.inject else "")
     is_file = any(not one.mistake for one in asking)
     proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
-    return _Verdict(question=f"{_PERMISSION} {reason} {proceed}")
+    return _Ruling(question=f"{_PERMISSION} {reason} {proceed}")
 
 
 def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
@@ -301,7 +301,7 @@ def _take_stop(hook: Hook) -> str:
 
 def _refuse(
     state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
-) -> _Verdict:
+) -> _Ruling:
     """Return why a call is refused, if it is; no card and file twice in a session.
 
     A card wants it, or a question to the user whose dialog would not show them its reason.
@@ -317,8 +317,8 @@ def _refuse(
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
         line = f"{_PERMISSION} {reason}"
-        return _Verdict(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
-    return _Verdict(refusal=f"{_REFUSED} {reason} {_PASSES}" if reason else "")
+        return _Ruling(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
+    return _Ruling(refusal=f"{_REFUSED} {reason} {_PASSES}" if reason else "")
 
 
 def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.layers import freshen
 from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.guards.file_names import show_path
-from lessons_kb.model import SERVED, Event, Preflight
+from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import Missed, read_missed, see
@@ -53,6 +53,13 @@ def answer(hook: Hook) -> Answer:
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
     settings = brain.layers[0].settings
+
+    def find_file(layer: Layer, hit: Hit) -> str:
+        """Return the file of a card as the agent opens it, "" where it would have to ask."""
+        if event.posted or SERVED in hit.card.id:
+            return ""
+        return show_path(find_place(brain, layer, hit.card.id, hook.access))
+
     block, homes = brain.find_block(
         event.text,
         occasion="prompt",
@@ -63,7 +70,7 @@ def answer(hook: Hook) -> Answer:
         max_chars=can.max_bytes,
         counter=can.count_tokens,
         served=asking.collect if asking is not None else None,
-        place=lambda layer, hit: _find_file(hook, brain, layer, hit.card.id),
+        place=find_file,
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )
@@ -96,13 +103,6 @@ def answer(hook: Hook) -> Answer:
         trouble = trouble or line
     told = Answer(context=context, block=block, lines=lines, trouble=trouble)
     return replace(told, language=settings.language, footer=settings.hooks.footer)
-
-
-def _find_file(hook: Hook, brain: Layers, layer: Layer, card: str) -> str:
-    """Return the file of a card as the agent opens it, "" where it would have to ask."""
-    if hook.event.posted or SERVED in card:
-        return ""
-    return show_path(find_place(brain, layer, card, hook.access))
 
 
 def _tell_evidence(hook: Hook) -> str:

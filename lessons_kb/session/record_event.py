@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -165,7 +166,9 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
         if not event.tool and doubled and event.kind != INTERRUPTION:
             continue
         if part not in watches:
-            kept = _parsed(journal.guard_state(session, part))
+            kept: object = None
+            with contextlib.suppress(ValueError):
+                kept = json.loads(journal.guard_state(session, part) or "null")
             watches[part] = Watch.from_state(kept, scope=hook.scope)
             if state.begun and part == hook.event.part:
                 watches[part].see(Event(kind="prompt"))
@@ -186,13 +189,6 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
     for part in changed:
         journal.keep_guard_state(session, json.dumps(watches[part].to_state()), part)
     return signals
-
-
-def _parsed(kept: str) -> object:
-    try:
-        return json.loads(kept) if kept else None
-    except ValueError:
-        return None
 
 
 def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
