@@ -102,8 +102,8 @@ def _detected(
 ) -> list[Detected]:
     matcher = layer.matcher()
     added = (match for change in changes for match in matcher.find_added(change))
-    matches: dict[int, list[Match]] = {}
     errors = (match for output in failures for match in matcher.find_in_failure(output))
+    matches: dict[int, list[Match]] = {}
     for match in (*added, *matcher.find_in_commands(commands), *errors):
         matches.setdefault(int(match.rule.card), []).append(match)
     cards = find_usable(layer, matches, project) if matches else {}
@@ -239,19 +239,11 @@ def read_text(path: str) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CardMatch:
-    """One match with its card."""
-
-    card: Card
-    match: Match
-
-
 _HEAD = 8_000
 """Characters in which a NUL tells a binary file, as git does."""
 
 
-def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[CardMatch]:
+def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[tuple[Card, Match]]:
     """Yield every match in some files, by file and line; ``paths`` start from the project root.
 
     Files that hold no text, or more than MAX_CHARS bytes of it, are passed over.
@@ -283,9 +275,9 @@ def is_binary(text: str) -> bool:
     return "\0" in text[:_HEAD]
 
 
-def detect_diff(brain: Layers, diff: str) -> list[CardMatch]:
+def detect_diff(brain: Layers, diff: str) -> list[tuple[Card, Match]]:
     """Return what a unified diff adds, by file and line; its paths start from the project root."""
-    return list(flatten(find_detected(brain, _placed(brain.directory, diff))))
+    return flatten(find_detected(brain, _placed(brain.directory, diff)))
 
 
 def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
@@ -347,10 +339,10 @@ def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
                     yield path.replace(os.sep, "/")
 
 
-def flatten(detected: Iterable[Detected]) -> list[CardMatch]:
+def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
     """Return each match with its card, by file and line."""
-    found = [CardMatch(card=one.card, match=match) for one in detected for match in one.matches]
-    return sorted(found, key=lambda one: (one.match.path, one.match.line, one.card.id))
+    found = [(one.card, match) for one in detected for match in one.matches]
+    return sorted(found, key=lambda one: (one[1].path, one[1].line, one[0].id))
 
 
 def count_unused(brain: Layers) -> tuple[int, int]:

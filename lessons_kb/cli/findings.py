@@ -250,7 +250,7 @@ def _check(
         change = read_change(brain, diff)
         text = " ".join(answer)
         seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(one.card, one.match) for one in detect_diff(brain, change.text)]
+        detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
             hits = brain.preflight(query, paths=change.files, context=False).lessons
@@ -333,10 +333,10 @@ def detect(
             start = os.path.relpath(os.path.realpath(path), brain.directory)
             starts.append(start.replace(os.sep, "/"))
         found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
-    rows = []
-    for one in found:
-        path = relative_path(os.path.normpath(os.path.join(brain.directory, one.match.path)))
-        rows.append((path, one.card, one.match))
+    rows = [
+        (relative_path(os.path.normpath(os.path.join(brain.directory, match.path))), card, match)
+        for card, match in found
+    ]
     _print_found(
         form,
         [
@@ -365,9 +365,9 @@ def detect(
         ),
     )
     if form == "text":
-        cards = counted(len({one.card.id for one in found}), "card")
+        cards = counted(len({card.id for card, _match in found}), "card")
         say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    levels = {_SEVERITY_LEVELS[one.card.severity] for one in found}
+    levels = {_SEVERITY_LEVELS[card.severity] for card, _match in found}
     if not exit_zero and not levels.isdisjoint(FAIL_ON[fail_on]):
         raise typer.Exit(1)
 

@@ -54,7 +54,7 @@ def test_two_fixes_of_one_mistake_are_one_pattern_for_all_verbs():
      "stripe.charges.create($$$)", "stripe.charges.create({ amount: 3 });",
      "stripe.charges.create(order, { idempotencyKey: order.id });"),
     ("a.py", "def f(p):\n    x = open(p)", "def f(p):\n    x = open(p, encoding='utf-8')",
-     "open(a, encoding='ascii')\nwith open(\n    b,\n    encoding=c,\n) as d:\n    pass\n",
+     "open(a, encoding='utf-8')\nwith open(\n    b,\n    encoding=\"utf-8\",\n) as d:\n    pass\n",
      "open($$$)", "y = open(q, 'w')", "y = open(q, encoding=e)"),
     ("a.py", "import subprocess\nsubprocess.run(cmd, shell=True)", "import subprocess\nsubprocess.run(cmd)",
      "subprocess.run(a, check=True)\nsubprocess.run(b)\n",
@@ -76,6 +76,35 @@ def test_what_one_fix_shows_finds_the_mistake_elsewhere(
     assert not finds(found.pattern, path, after)
 
 
+ASYNC_TEST = "async def test_a(client) -> None:\n    await client.get('/')"
+MARKED = "@pytest.mark.asyncio\nasync def test_{}(client) -> None:\n    await client.get('/{}')\n"
+HOOK = "import {{ useEffect }} from 'react';\nfunction A({{ userId }}) {{\n  useEffect(() => {{ load(userId); }}{});\n}}"
+
+
+@pytest.mark.parametrize(("path", "before", "after", "today", "text", "relations", "bad", "good"), [
+    ("test_a.py", ASYNC_TEST, f"@pytest.mark.asyncio\n{ASYNC_TEST}", MARKED.format("b", 1) + MARKED.format("c", 2),
+     "def $A($$$) -> $B: $$$", (("has", "client"), ("not-inside", "@pytest.mark.asyncio")),
+     ASYNC_TEST.replace("test_a", "test_z"),
+     "@pytest.mark.asyncio\nclass TestA:\n    async def test_z(self, client) -> None:\n        pass"),
+    ("a.tsx", HOOK.format(", [a]"), HOOK.format(", [a, userId]"),
+     "useEffect(() => { save(userId); }, [userId]);\nuseEffect(() => { show(userId); }, [userId, b]);\n",
+     "useEffect($$$)", (("has", "userId"), ("not-has", "[$$$, userId, $$$]")),
+     "useEffect(() => { drop(userId); }, [c]);", "useEffect(() => { drop(userId); }, [c, userId]);"),
+    ("a.tsx", HOOK.format(""), HOOK.format(", []"), "useEffect(f, []);\nuseEffect(g, [b]);\n",
+     "useEffect($A)", (), "useEffect(() => { f(); });", "useEffect(() => { f(); }, [a]);"),
+    ("a.js", "let a = parseInt(b.c);", "let a = parseInt(b.c, 10);", "parseInt(a, 10);\nparseInt(b, 10);\n",
+     "parseInt($A)", (), "parseInt(x)", "parseInt(x, 10)"),
+])  # fmt: skip
+def test_what_a_fix_added_is_what_the_mistake_lacks(
+    path, before, after, today, text, relations, bad, good
+):
+    found = propose([fix(path, before, after)], [(f"other/{path}", today)], [])
+    assert found.pattern is not None, found.said
+    assert (found.pattern.text, found.pattern.relations) == (text, relations)
+    assert finds(found.pattern, path, bad)
+    assert not finds(found.pattern, path, good)
+
+
 OPEN = fix("a.py", "x = open(p)", "x = open(p, encoding='utf-8')")
 SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
 
@@ -84,6 +113,14 @@ SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
     ([OPEN], "open(a, encoding='x')\n" * 3 + "open(b)\n",
      "what it changed also stands in 1 place that nobody changed"),
     ([OPEN], "open(b)\n" * 9, "what it changed also stands in more than 5 places that nobody changed"),
+    ([OPEN], "open(a, encoding='ascii')\nopen(b, encoding='latin-1')\n",
+     "it was fixed in one place, and no other code shows how it is done right"),
+    ([fix("a.py", "import os\nos.chdir(x)\nos.chdir(y)", "import os\nrun(x)\nwalk(y)")], "",
+     "it was fixed in one place, and no other code shows how it is done right"),
+    ([fix("a.py", "import os\nos.chdir(x)\nf(x)", "import os\nf(x)")], "",
+     "nothing that the fix removed or added tells it from other code"),
+    ([fix("a.py", "write(a)\nwrite(b)", "send(a, encoding=b)")], "",
+     "nothing that the fix removed or added tells it from other code"),
     ([OPEN], "", "it was fixed in one place, and no other code shows how it is done right"),
     ([SHELL], "", "it was fixed in one place, and no other code shows how it is done right"),
     ([fix("a.py", "x = 1", "x = 2")], "", "nothing that the fix removed or added tells it from other code"),
