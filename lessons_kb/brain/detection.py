@@ -369,33 +369,14 @@ _KEPT = "detected-history.json"
 _Added = tuple[str, str, str, bool]
 """Brain, card, month, and whether a mistake was added since the card was created."""
 Months = tuple[tuple[str, int, int], ...]
-"""(``2026-01``, times before the card was created, times since), oldest first."""
+"""(``2026-01``, times before the card was created, times since), oldest first.
+
+A card without a date has all of them before.
+"""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MistakeHistory:
-    """How often a card's mistake was added, by month."""
-
-    brain: str
-    """Alias of the card's brain."""
-    card: str
-    """Its id."""
-    months: Months
-    """A card without a date has all of them before."""
-
-    @property
-    def before(self) -> int:
-        """Times before the card was created."""
-        return sum(before for _month, before, _since in self.months)
-
-    @property
-    def since(self) -> int:
-        """Times since."""
-        return sum(since for _month, _before, since in self.months)
-
-
-def detect_history(brain: Layers, *, seconds: float | None = None) -> list[MistakeHistory]:
-    """Return how often each card's mistake was added by month, over the commits up to HEAD.
+def detect_history(brain: Layers, *, seconds: float | None = None) -> dict[tuple[str, str], Months]:
+    """Return (alias, card id) → how often its mistake was added, over the commits up to HEAD.
 
     Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
     oldest commits that fit are counted, and the next call goes on from there. Raises GitError.
@@ -404,14 +385,10 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Mista
     counts = _count_history(brain, seconds) if has_detectors(brain) else Counter()
     for (alias, card, month, since), times in sorted(counts.items()):
         months.setdefault((alias, card), {}).setdefault(month, [0, 0])[since] += times
-    return [
-        MistakeHistory(
-            brain=alias,
-            card=card,
-            months=tuple((month, before, since) for month, (before, since) in known.items()),
-        )
-        for (alias, card), known in months.items()
-    ]
+    return {
+        key: tuple((month, before, since) for month, (before, since) in known.items())
+        for key, known in months.items()
+    }
 
 
 def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
@@ -456,9 +433,8 @@ def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
 
 
 def glance(brain: Layers) -> dict[tuple[str, str], Months]:
-    """Return (alias, card id) → months, as far as a few seconds suffice; none without git."""
+    """Return the history as far as a few seconds suffice; none without git."""
     try:
-        found = detect_history(brain, seconds=GLANCE_SECONDS)
+        return detect_history(brain, seconds=GLANCE_SECONDS)
     except (GitError, StorageError):
         return {}
-    return {(one.brain, one.card): one.months for one in found}
