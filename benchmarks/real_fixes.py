@@ -153,8 +153,8 @@ def is_ours(path: str) -> bool:
 def propose_at(repository: Repository, commit: str, *fixes: Sequence[Change]) -> Proposal:
     """Return what is proposed of one or more fixes on the day the last was made."""
     history = (
-        (subject, partial(parse_diff, patch))
-        for _name, subject, patch in repository.history(f"{commit}^", most=COMMITS)
+        parse_diff(patch)
+        for _name, _subject, patch in repository.history(f"{commit}^", most=COMMITS)
     )
     return propose(fixes, repository.files(commit), history)
 

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from zlib import crc32
 
 from lessons_kb.brain.layer import Layer
@@ -287,10 +286,10 @@ def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
     after the fixes; without git nothing is known of its history.
     """
 
-    def read_changes() -> Iterator[tuple[str, Callable[[], Iterator[Change]]]]:
+    def read_changes() -> Iterator[Iterator[Change]]:
         with contextlib.suppress(GitError):
             for commit in read_history(directory, most=_LEARNT_COMMITS):
-                yield commit.message, partial(parse_diff, decode(commit.patch))
+                yield parse_diff(decode(commit.patch))
 
     files = ((path, read_source(os.path.join(directory, path))) for path in list_tree(directory))
     fixes = [_placed(directory, one) for one in (diff, again) if one.strip()]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
@@ -70,8 +70,6 @@ _PLAIN = re.compile(
 )
 """All of a name or call that means the same in other code: its arguments are options."""
 _QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")
-_FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\bcorrect|수정|고침")
-"""In the first line of a commit's message."""
 _FEW_WORDS = 2
 """Of a command: its program alone tells nothing."""
 _FOLDS = re.compile(r"\s*\n\s*")
@@ -97,13 +95,13 @@ class Candidate:
     removals: int = 0
     """Other commits that took it out of code that they went on with."""
     fixes: int = 0
-    """Those of them that fixed something, or put the same in its place as this fix."""
+    """Those of them that put the same in its place as this fix."""
 
     @property
     def is_borne_out(self) -> bool:
         """Tell whether it finds the mistake and next to nothing else.
 
-        What was fixed speaks for it, once more with each commit that fixed it elsewhere; each
+        What was fixed speaks for it, once more with each commit that did the same elsewhere; each
         place that is left, and each commit that took it out for another reason, speaks against
         it, unless four times as many show how it is done right. A single place is a rule only
         where other code shows that.
@@ -118,7 +116,7 @@ class Candidate:
         """What it was held against, as one sentence."""
         parts = [f"hits {counted(self.sites, 'place')} before the fix, 0 after"]
         if self.removals:
-            parts.append(f"{self.fixes} of {self.removals} other removals in history were fixes")
+            parts.append(f"{self.fixes} of {self.removals} other removals in history did the same")
         parts.append(f"{counted(self.elsewhere, 'other place')} today")
         return "; ".join([*parts, f"{self.right} do as the fix does"])
 
@@ -133,8 +131,8 @@ class Proposal:
 
 Files = Iterable[tuple[str, str]]
 """Path and text of each file of a project, as it is now."""
-History = Iterable[tuple[str, Callable[[], Iterable[Change]]]]
-"""Message of each commit, and what it changed."""
+History = Iterable[Iterable[Change]]
+"""What each commit changed."""
 
 
 def propose(fixes: Sequence[Sequence[Change]], files: Files, history: History) -> Proposal:
@@ -168,7 +166,7 @@ def _explain(candidates: Sequence[Candidate]) -> str:
         count = min(best.elsewhere, MANY_PLACES)
         return f"what it changed also stands in {more}{counted(count, 'place')} that nobody changed"
     if best.removals > best.fixes:
-        return f"of {best.removals} other removals in history {best.fixes} were fixes"
+        return f"of {best.removals} other removals in history {best.fixes} did the same"
     return "it was fixed in one place, and no other code shows how it is done right"
 
 
@@ -205,21 +203,23 @@ def _look(
     for one in left.values():
         if one.wide is None:
             one.right = min((done[name] for name in new), default=0)
-    known, narrow = {one.before for one in fixed}, _matcher((n, o.pattern) for n, o in left.items())
-    for message, changes in history:
-        gone = {
-            int(match.rule.card): change.after
-            for change in changes()
-            if language_of(change.path) in languages and change.before not in known
-            # What a change took out of code that it went on with.
-            for match in narrow.find_added(
-                replace(change, before=change.after, after=change.before)
-            )
-        }
-        is_fix = _FIXED.search(message.partition("\n")[0]) is not None
-        for place, rest in gone.items():
+    known = {one.before for one in fixed}
+    narrow = _matcher((n, one.pattern) for n, one in left.items())
+    wide = _matcher((n, one.wide) for n, one in left.items() if one.wide)
+    for changes in history:
+        gone, put = set[int](), set[int]()
+        for change in changes:
+            if language_of(change.path) in languages and change.before not in known:
+                # What a change took out of code that it went on with.
+                back = replace(change, before=change.after, after=change.before)
+                taken = {int(match.rule.card) for match in narrow.find_added(back)}
+                gone |= taken
+                if new.isdisjoint(_CALLED.findall(change.after)):
+                    taken &= {int(match.rule.card) for match in wide.find_added(change)}
+                put |= taken
+        for place in gone:
             left[place].removals += 1
-            left[place].fixes += is_fix or not new.isdisjoint(_CALLED.findall(rest))
+            left[place].fixes += place in put
 
 
 def _find_right(pattern: Pattern, given: str) -> Pattern | None:
@@ -331,13 +331,23 @@ def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> tuple[_Found, 
 
 
 def _with_examples(pattern: Pattern, changes: Sequence[Change]) -> Pattern:
-    """Return a pattern with the first statement it found, and what the fix made of it."""
+    """Return a pattern with the first statement it found, and what the fix made of it.
+
+    A name alone that Python imports from a module is that one only after this import.
+    """
+    called, head = pattern.text.partition("(")[0], ""
+    names = rf"(?:\([^)]*|[^\n(]*)\b{re.escape(called)}\b"
+    above = "\n".join(change.prefix for change in changes)
+    if line := re.search(rf"(?m)^from (\w[\w.]*) import {names}", above):
+        near = ("follows", f"from {line[1]} import $$$")
+        head = f"from {line[1]} import {called}\n"
+        pattern = replace(pattern, relations=(*pattern.relations, near))
     for change in changes:
         rows, fixed = change.before.splitlines(), change.after.splitlines()
         for _kind, a, b, c, d in _steps(rows, fixed):
-            bad, good = (dedent("\n".join(some)) for some in (rows[a:b], fixed[c:d]))
+            bad, good = (head + dedent("\n".join(some)) for some in (rows[a:b], fixed[c:d]))
             before, after = _count([pattern], [Change(path=change.path, before=bad, after=good)])
-            is_short = good.strip() and len(max(bad, good, key=len)) <= MAX_TEXT
+            is_short = good.strip() != head.strip() and len(max(bad, good, key=len)) <= MAX_TEXT
             if is_short and before[0] and not after[0]:
                 return replace(pattern, bad=(bad,), good=(good,))
     return pattern
@@ -460,8 +470,8 @@ def _find_additions(
     if leaves[0].text in ("await", "yield"):
         call = _call_around(after, after)
         if call is not None and _span(call)[0] == after.start:
-            relations = (("not-inside", f"{leaves[0].text} $X"),)
-            yield replace(seed, node=call, relations=relations)
+            lacks = ("not-inside", f"{leaves[0].text} $X")
+            yield replace(seed, node=call, relations=(lacks,))
         return
     whole = _call_around(leaves[0], leaves[-1])
     for call in (_call_around(before, before), _call_around(after, after)):

@@ -140,17 +140,14 @@ def test_the_history_speaks_for_a_pattern_and_against_it():
     today = [("c.py", "x = run(1)\n")]
     again = fix("b.py", "import os\nos.system('ls')", "import os\nrun('ls')")
 
-    def history(*messages):
-        return [(one, lambda: again) for one in messages]
-
-    found = propose([SHELL], today, history("Fix the shell", "Do not hand it to a shell"))
+    found = propose([SHELL], today, [again, again])
     assert found.pattern is not None
     assert found.pattern.text == "os.system"
-    assert "2 of 2 other removals in history were fixes" in found.said
+    assert "2 of 2 other removals in history did the same" in found.said
     other = fix("b.py", "import os\nos.system('ls')", "import os\nlist_files()")
-    found = propose([SHELL], today, [("Speed up", lambda: other)] * 2)
-    assert (found.pattern, found.said) == (None, "of 2 other removals in history 0 were fixes")
-    found = propose([SHELL], today, [("the fix itself", lambda: SHELL)])
+    found = propose([SHELL], today, [other, other])
+    assert (found.pattern, found.said) == (None, "of 2 other removals in history 0 did the same")
+    found = propose([SHELL], today, [SHELL])
     assert found.pattern is None
 
 
@@ -181,6 +178,20 @@ def test_a_pattern_brings_its_examples():
     assert found.pattern is not None
     assert found.pattern.bad == ("r = requests.post(url, json=x, verify=False)",)
     assert found.pattern.good == ("r = requests.post(url, json=x)",)
+
+
+def test_a_name_that_is_imported_from_a_module_is_that_one_only_after_the_import():
+    imported = "from urllib.parse import quote, parse_qs"
+    change = Change(
+        path="a.py", prefix=f"{imported}\n", before="x = parse_qs(y)\n",
+        after="x = parse_qs(y, keep_blank_values=True)\n",
+    )  # fmt: skip
+    right = "parse_qs(a, keep_blank_values=True)\nparse_qs(b, keep_blank_values=True)\n"
+    found = propose([[change]], [("b.py", right)], [])
+    assert found.pattern is not None, found.said
+    assert found.pattern.bad == ("from urllib.parse import parse_qs\nx = parse_qs(y)",)
+    assert finds(found.pattern, "c.py", "from urllib.parse import parse_qs\nparse_qs(z)")
+    assert not finds(found.pattern, "c.py", "from mine import parse_qs\nparse_qs(z)")
 
 
 def test_without_the_extra_nothing_is_proposed(monkeypatch):
