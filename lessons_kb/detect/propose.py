@@ -465,8 +465,9 @@ def _find_additions(
     """Yield the calls that something was added to, with the addition as what they lacked."""
     leaves = new.leaves[added[0] : added[1]]
     before, after = old.leaves[max(first - 1, 0)], old.leaves[min(first, len(old.leaves) - 1)]
-    if leaves[0].text == "@":
-        yield from _find_unmarked(seed, after.node.parent(), leaves[0].node.parent().text())
+    for marker in (leaf.node.parent() for leaf in leaves if leaf.text == "@"):
+        if marker.kind() == "decorator" and _span(marker.parent())[1] > leaves[-1].end:
+            yield from _find_unmarked(seed, after.node.parent(), marker.text())
     if leaves[0].text in ("await", "yield"):
         call = _call_around(after, after)
         if call is not None and _span(call)[0] == after.start:

@@ -82,7 +82,7 @@ HOOK = "import {{ useEffect }} from 'react';\nfunction A({{ userId }}) {{\n  use
 
 
 @pytest.mark.parametrize(("path", "before", "after", "today", "text", "relations", "bad", "good"), [
-    ("test_a.py", ASYNC_TEST, f"@pytest.mark.asyncio\n{ASYNC_TEST}", MARKED.format("b", 1) + MARKED.format("c", 2),
+    ("test_a.py", ASYNC_TEST, f"import pytest\n\n@pytest.mark.asyncio\n{ASYNC_TEST}", MARKED.format("b", 1) + MARKED.format("c", 2),
      "def $A($$$) -> $B: $$$", (("has", "client"), ("not-inside", "@pytest.mark.asyncio")),
      ASYNC_TEST.replace("test_a", "test_z"),
      "@pytest.mark.asyncio\nclass TestA:\n    async def test_z(self, client) -> None:\n        pass"),
