@@ -77,19 +77,14 @@ def find_detected(
             found += layer.read(
                 lambda one: _detected(one, brain.project, relevant, commands, failures)
             )
-    left = (
-        one
-        if proposed and one.card.gate != NO_GATE
-        else replace(one, matches=tuple(m for m in one.matches if not _is_ignored(one.card, m)))
-        for one in found
-    )
-    return [one for one in left if one.matches]
-
-
-def _is_ignored(card: Card, match: Match) -> bool:
-    """Tell whether the line of a match says that the card is to be ignored there."""
-    slug = os.path.splitext(os.path.basename(card.id))[0]
-    return not {card.id.casefold(), slug.casefold()}.isdisjoint(match.ignored)
+    left = []
+    for one in found:
+        slug = os.path.splitext(os.path.basename(one.card.id))[0]
+        names = {one.card.id.casefold(), slug.casefold()}
+        is_held = proposed and one.card.gate != NO_GATE
+        kept = tuple(m for m in one.matches if is_held or names.isdisjoint(m.ignored))
+        left += [replace(one, matches=kept)] if kept else []
+    return left
 
 
 def _detected(
@@ -184,16 +179,12 @@ def is_card_file(brain: Layers, path: str) -> bool:
         inside = os.path.relpath(full, layer.root).replace(os.sep, "/")
         if inside.startswith("../") or layer.state is None:
             continue
-        known = [number for number, _digest in _numbers(layer, inside)]
-        if any(number > 0 for number in known):
+        known = layer.read(lambda one, path=inside: one.catalogue.numbers(path)).values()  # type: ignore[misc]
+        if any(number > 0 for number, _digest in known):
             return True
         if not known and kind_of(inside, layer.settings.folders) != NOTE:
             return True
     return False
-
-
-def _numbers(layer: Layer, path: str) -> Iterable[tuple[int, object]]:
-    return layer.read(lambda one: one.catalogue.numbers(path)).values()
 
 
 def place_change(change: Change, root: str) -> Change:

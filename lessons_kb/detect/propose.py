@@ -533,7 +533,7 @@ def _find_entry(leaf: Any) -> Any:
     parent = leaf.parent()
     while parent is not None and parent.kind() not in _SYNTAX["named"]:
         leaf, parent = parent, parent.parent() if "string" in parent.kind() else None
-    return parent if parent is not None and _span(parent.child(0)) == _span(leaf) else None
+    return parent if parent is not None and _is_first(leaf) else None
 
 
 def _surroundings(change: Change) -> tuple[str, str]:
@@ -599,7 +599,7 @@ def _is_binding(leaf: Any) -> bool:
     parent = leaf.parent()
     kind = parent.kind() if parent is not None else ""
     if kind in _SYNTAX["defaulted"]:
-        return _span(parent.child(0)) == _span(leaf)
+        return _is_first(leaf)
     if kind not in _SYNTAX["binders"]:
         return False
     if kind.endswith(("parameters", "pattern", "pattern_list", "target")):
@@ -718,15 +718,14 @@ class _Writer:
             self._kept |= removed and text not in _PUNCTUATION
             return text
         parent = leaf.parent()
-        is_owner = parent is not None and parent.kind() in _SYNTAX["members"]
+        kind = parent.kind() if parent is not None else ""
+        is_first, is_member = _is_first(leaf), kind in _SYNTAX["members"]
+        # The name of a member, or of an argument.
+        is_option = not is_first if is_member else is_first and kind == "keyword_argument"
         is_bound = any(text in seed.bound for seed in self.seeds)
-        kept = _is_option(leaf) or (
-            not is_bound
-            and (
-                _is_called(parent if is_owner else leaf)
-                or ((removed or is_owner) and self._is_foreign(leaves))
-            )
-        )
+        is_known = _is_called(parent if is_member else leaf)
+        is_known |= (removed or is_member) and self._is_foreign(leaves)
+        kept = is_option or (is_known and not is_bound)
         self._kept |= removed and kept
         self.is_foreign |= kept and all(text in seed.imported for seed in self.seeds)
         return text if kept else self._hole(leaves)
@@ -754,10 +753,6 @@ def _is_called(node: Any) -> bool:
     return is_call and _span(parent.child(0))[0] == _span(node)[0]
 
 
-def _is_option(leaf: Any) -> bool:
-    """Tell whether an identifier is the name of an argument, or of a member."""
-    parent = leaf.parent()
-    kind = parent.kind() if parent is not None else ""
-    if kind in _SYNTAX["members"]:
-        return _span(parent.child(0)) != _span(leaf)
-    return kind == "keyword_argument" and _span(parent.child(0)) == _span(leaf)
+def _is_first(node: Any) -> bool:
+    parent = node.parent()
+    return parent is not None and _span(parent.child(0)) == _span(node)
