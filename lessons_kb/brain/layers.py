@@ -133,16 +133,18 @@ class Layers:
         tags: Sequence[str] = (),
         limit: int = HIT_LIMIT,
         fresh: bool = True,
+        asked_by: str = "",
     ) -> list[Hit]:
         """Return the best hits for ``text``, best first, those the gate holds back included.
 
-        Without ``fresh`` the last commit is searched as it is.
+        Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
+        withheld lessons are left out, by default that of this process.
         """
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
         if fresh:
             self.refresh_soon()
-        session, found = session_of()[0], self._find(query)[0]
-        given = [hit for layer, hit in found if not is_withheld(layer, hit.card, session)]
+        whose, found = asked_by or session_of()[0], self._find(query)[0]
+        given = [hit for layer, hit in found if not is_withheld(layer, hit.card, whose)]
         return given[: max(limit, 0)]
 
     def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
@@ -176,6 +178,7 @@ class Layers:
         place: Callable[[Hit], str] = shown_name,
         titled: bool = False,
         lasting: bool = True,
+        asked_by: str = "",
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
@@ -190,7 +193,8 @@ class Layers:
         which are merged with those found here; it is called last. ``place`` returns what an agent
         can open to read a card whose title is offered, "" where it cannot; the titles of all cards
         may be in its view already (``titled``). A title is offered once in a session, if what this
-        was told is ``lasting``.
+        was told is ``lasting``. ``asked_by`` is the session whose withheld lessons are left out,
+        by default ``session``.
         """
         if fresh:
             self.refresh_soon()
@@ -216,7 +220,7 @@ class Layers:
                 titled=titled,
                 held=lambda hit: find_held(homes[hit.card.id], heard, hit, least),
             )
-        whose = session or (session_of()[0] if remember else "")
+        whose = asked_by or session or (session_of()[0] if remember else "")
         occasion = "prompt" if remember or noted else ""
         while True:
             block = pack(
@@ -242,6 +246,8 @@ class Layers:
             if not held:
                 break
             hits = [pair for pair in hits if pair[1].card not in held]
+            told = {name for card in held for name in homes[card.id].read_sources(card.id)}
+            notes = [pair for pair in notes if pair[1].card.id.rpartition("/")[2] not in told]
         if remember:
             memory.record(hits, block)
             if session is not None and not noted:

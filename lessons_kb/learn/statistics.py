@@ -7,6 +7,7 @@ counts, and that other tasks are like them is the reader's judgement.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -94,9 +95,7 @@ class Comparison:
 
 def compare(pairs: Iterable[tuple[bool, bool]]) -> Comparison:
     """Count pairs of (right in the first arm, right in the second)."""
-    counts = {(True, True): 0, (False, True): 0, (True, False): 0, (False, False): 0}
-    for pair in pairs:
-        counts[pair] += 1
+    counts = Counter(pairs)
     return Comparison(
         both_right=counts[True, True],
         repaired=counts[False, True],

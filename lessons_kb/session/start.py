@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 
+from lessons_kb.brain.injected import read_withholding
+from lessons_kb.brain.verdicts import find_withheld_before
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
 from lessons_kb.session.drafting import count_drafts
 from lessons_kb.session.record_event import Missed, find_origin, skip_record
 from lessons_kb.session.state import NOTHING, Answer, Hook, read_memory
 from lessons_kb.session.turn_lessons import find_titles
+from lessons_kb.store.user_state import is_first, state_home
+from lessons_kb.text.sanitize import clean_line
 
 _ANSWERS = 2_000
 """Answers looked through, the newest, for the one that a fork was made after."""
+_WEEK = 7 * 86_400
 _NEAR = 5.0
 """Seconds between an answer as the agent counts it and the end of its turn as a hook tells it."""
 
@@ -30,6 +35,7 @@ def answer(hook: Hook) -> Answer:
     known = read_memory(journal, copied)
     count = count_drafts(hook)
     titles = find_titles(hook) if event.takes_context else ""
+    withheld = _tell_withheld(hook)
     for layer in hook.brain.layers if copied else ():  # a copy has the lessons of the other
         layer.hook_journal.copy_context(copied, event.context)
     with hook.transaction() as state:
@@ -41,11 +47,23 @@ def answer(hook: Hook) -> Answer:
         context = state.deliver(state.take_titles(titles), hook.can)
         if count and not state.offered:
             state.drafted, state.offered = count, True
-        lines = state.tell_drafted(hook.can)
+        lines = withheld + state.tell_drafted(hook.can)
     layer = hook.brain.layers[0]
     with contextlib.suppress(ConfigError, StorageError):
         journal.prune_daily(lambda: layer.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines) if context or lines else NOTHING
+
+
+def _tell_withheld(hook: Hook) -> tuple[str, ...]:
+    """Return the line for the user that names, once, what an earlier session was not told."""
+    with contextlib.suppress(ConfigError, StorageError):
+        if hook.can.lines and read_withholding().withhold:
+            session, cards = find_withheld_before(hook.brain.layers, hook.now - _WEEK)
+            footer = hook.brain.layers[0].settings.hooks.footer
+            if footer and cards and is_first(state_home(), f"withheld {session}", unknown=False):
+                names = ", ".join(dict.fromkeys(map(clean_line, cards)))
+                return (f"Lessons withheld from your last session, to compare: {names}",)
+    return ()
 
 
 def _find_answering(hook: Hook) -> str:
