@@ -18,10 +18,11 @@ from functools import partial
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.learn.mining import CommitFacts, choose, is_test, read_facts, score, shows
+from lessons_kb.learn.mining import CommitFacts, choose, is_test, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.trial_record import read_output
+from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.trial.runs import (
     CHECK_SECONDS,
@@ -38,7 +39,6 @@ FILES = "{files}"
 TRIES = 3
 _FIRST = 8
 _AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
-_ENDLESS = "its tests do not end in time"
 _LEAST_SECONDS, _LONGER = 30.0, 10
 """Deadline of a check, and times that it took when it passed."""
 _MOST_COMMITS = 2_000
@@ -177,7 +177,7 @@ def _find_fault(repository: str, task: Task) -> str:
                 began = time.monotonic()
                 codes.append(run(check_command(task), seconds=seconds))
                 if codes[-1] is None:
-                    return _ENDLESS
+                    return f"its tests do not end at {'the fix' if wanted else 'its parent'}"
                 if (codes[-1] == 0) != wanted:
                     break
                 seconds = max(_LEAST_SECONDS, _LONGER * (time.monotonic() - began))

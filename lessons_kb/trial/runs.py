@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from lessons_kb.brain.discovery import ENVIRONMENT
@@ -254,8 +254,8 @@ def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Eve
             what: str, command: Sequence[str], seconds: float, text: str = ""
         ) -> tuple[int | None, str]:
             output = os.path.join(kept, f"{what}.txt")
-            how = {"cwd": work, "env": environment, "output": output, "stop": stop}
-            code = run_bounded(command, text=text, seconds=seconds, **how)
+            start = partial(run_bounded, cwd=work, env=environment, output=output, stop=stop)
+            code = start(command, text=text, seconds=seconds)
             printed = redact(read_output(output))
             write_unsynced(output, printed.encode("utf-8", "replace"))
             return code, printed
