@@ -89,8 +89,8 @@ def trial(
     brain = open_brain()
     brain.refresh()
     layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
-    folder = out or os.path.join(state_dir(layer.root), "trials", _stem(file))
-    folder = os.path.abspath(folder)
+    stem = os.path.splitext(os.path.basename(file))[0]
+    folder = os.path.abspath(out or os.path.join(state_dir(layer.root), "trials", stem))
     make_private(folder)
     _check_folder(folder, text, resume=resume)
     every = layer.read(lambda one: one.catalogue.all_cards())
@@ -127,22 +127,17 @@ def trial(
         raise InputError(f"{end}; {counted(len(results), 'run')} kept, go on with {again}")
 
 
-def _stem(file: str) -> str:
-    return os.path.splitext(os.path.basename(file))[0]
-
-
 def _check_folder(folder: str, text: str, *, resume: bool) -> None:
     """Raise InputError where a folder holds another trial, or this one and is not to go on."""
     path = os.path.join(folder, "tasks")
-    if os.path.exists(path):
-        if not resume:
-            raise InputError(
-                f"{folder} holds a trial already; go on with --resume, or choose a folder by --out"
-            )
-        if read_file(path) != text:
-            raise InputError(f"the tasks differ from those in {folder}; choose a folder by --out")
-    else:
+    if not os.path.exists(path):
         write_private(path, text.encode())
+    elif not resume:
+        raise InputError(
+            f"{folder} holds a trial already; go on with --resume, or choose a folder by --out"
+        )
+    elif read_file(path) != text:
+        raise InputError(f"the tasks differ from those in {folder}; choose a folder by --out")
 
 
 def _write_tasks(file: str, repository: str, count: int, check: str, setup: str) -> None:

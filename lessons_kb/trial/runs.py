@@ -57,7 +57,7 @@ SETUP_SECONDS = CHECK_SECONDS = 1_200.0
 _NOT_STARTED = (126, 127)
 _ENDED = "the agent did nothing and ended with"
 _TAIL = 160
-_BUDGET = re.compile(r"(\$)(\d+(?:\.\d+)?)|(\d+(?:\.\d+)?)([kKmM]?)")
+_BUDGET = re.compile(r"(\$?)(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 _COUNTED = (
     *("input_tokens", "output_tokens"),
@@ -74,9 +74,8 @@ def parse_budget(text: str) -> tuple[str, float]:
     match = _BUDGET.fullmatch(text.strip() or "0")
     if not match:
         raise InputError(f"--budget must be dollars or tokens, such as $5 or 300k, not {text!r}")
-    if match[1]:
-        return "dollars", float(match[2])
-    return "tokens", float(match[3]) * _TIMES[match[4].lower()]
+    amount = float(match[2]) * _TIMES[match[3].lower()]
+    return "dollars" if match[1] else "tokens", amount
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
