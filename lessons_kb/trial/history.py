@@ -24,6 +24,7 @@ from lessons_kb.process.run import run_bounded
 from lessons_kb.store.trial_record import read_output
 from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sentences import split_sentences
 from lessons_kb.trial.runs import (
     CHECK_SECONDS,
     SETUP_SECONDS,
@@ -50,7 +51,8 @@ _SOLUTION = re.compile(
 _TRAILER = re.compile(r"[a-z]+(?:-[a-z]+)+: |(?:fixes|closes|refs?|see)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:\w+(?:\([^)]*\))?!?:\s+)?(?:fix(?:es|ed)?\b[:,]?\s+)?", re.IGNORECASE)
 _NAMES = ("diff-tree", "-r", "-z", "--name-only", "--no-commit-id")
-_NUMBER = re.compile(r"\s*\(?(?:#|GH-?)\d+\)?")
+_NUMBER = re.compile(r"(?:,? (?:closes|fixes|refs?|see))?\s*\(?(?:#|GH-?)\d+\)?", re.IGNORECASE)
+_CODE = re.compile(r" {4}|\t|>")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,11 +81,12 @@ def make_prompt(subject: str, body: str) -> str:
     parts = [f"Fix this: {title}."]
     for paragraph in re.split(r"\n\s*\n", body.strip()):
         lines = [line for line in paragraph.splitlines() if not _TRAILER.match(line.strip())]
-        if any(line.startswith((" ", "\t", ">")) for line in lines):  # code, or what was printed
+        if all(map(_CODE.match, lines)):  # or what was printed
             parts.append("\n".join(lines))
             continue
-        sentences = re.split(r"(?<=[.!?:])\s+", clean_line(" ".join(lines)))
-        parts.append(" ".join(_NUMBER.sub("", s) for s in sentences if not _SOLUTION.search(s)))
+        sentences = map(clean_line, split_sentences("\n".join(lines)))
+        told = (s for s in sentences if not _SOLUTION.search(s) and title not in s)
+        parts.append("\n".join(_NUMBER.sub("", sentence) for sentence in told))
     return "\n\n".join(filter(None, parts))
 
 

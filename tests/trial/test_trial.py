@@ -9,11 +9,13 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.trial.history import make_prompt
 from lessons_kb.trial.runs import find_no_network, read_usage
 from tests.kit import commit, git, write
 
@@ -428,11 +430,11 @@ def test_what_agents_print_of_tokens_and_price_is_read(agent):
 @pytest.mark.slow
 def test_an_agent_that_was_ended_is_no_agent_without_a_price(trial):
     tasks = TASKS.replace('"write the', '"hang: write the')
-    done = trial(tasks, "--seconds", "3", "--budget", "$100")
+    done = trial(tasks, "--seconds", "15", "--budget", "$100")
     assert done.code == 0, done.err
     faults = json.loads(done.out)["faults"]
     assert {one["run"][0] for one in faults} == {"hopeless"}
-    assert faults[0]["why"] == "the agent was ended after 3 seconds; --seconds allows more"
+    assert faults[0]["why"] == "the agent was ended after 15 seconds; --seconds allows more"
 
 
 @pytest.mark.slow
@@ -498,3 +500,30 @@ def test_the_page_names_the_command_of_each_agent():
     for agent in AGENTS.values():
         command = f"| `{agent.name}` | `{agent.program} {agent.task}` |"
         assert (command in page) is bool(agent.task), agent.name
+
+
+def test_a_prompt_made_of_a_commit_tells_the_mistake_and_not_the_solution():
+    body = """\
+        Two ways into the same endless loop:
+
+        - The reader never looked for the end of a file, which happens in
+          its last line. Stop there by seeking to the end.
+        - A negative place landed past the end. It is now counted from the end
+          (#12).
+
+        Fixes: #11
+        Reported-by: Ada
+
+            >>> read("a")
+            Killed
+
+        The loop on empty files is used by tests alone.
+    """
+    subject = "fix(reader): Endless loop at the end of a file, closes #10"
+    assert make_prompt(subject, textwrap.dedent(body)).split("\n\n") == [
+        "Fix this: Endless loop at the end of a file.",
+        "Two ways into the same endless loop:",
+        "- The reader never looked for the end of a file, which happens in its last line.\n"
+        + "- A negative place landed past the end.",
+        '    >>> read("a")\n    Killed',
+    ]
