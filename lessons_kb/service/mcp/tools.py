@@ -388,7 +388,8 @@ class Tools:
         except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
             return show_block({})
         how: Data = {"stage": stage, "session": session, "budget": budget, "context": context}
-        found = brain.preflight(prompt, paths=paths or (), asked_by=self._asked_by(brain), **how)
+        how["asked_by"] = session or self._asked_by(brain)
+        found = brain.preflight(prompt, paths=paths or (), **how)
         data = render.preflight_data(found, brain.layers[0].settings.language)
         return _add_skipped(show_block(data), brain)
 
