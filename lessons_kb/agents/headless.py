@@ -111,9 +111,8 @@ def open_writer(command: str, *, seconds: float) -> Writer:
     if not command.strip():
         raise InputError("--with names no agent; give claude, codex, gemini, opencode, copilot …")
     path, agent, words = _find_agent(command)
-    agent = agent if agent and agent.headless else None
     line = shlex.split(agent.headless) if agent else []
-    return Writer(words=(path, *line, *words), agent=agent, seconds=seconds)
+    return Writer(words=(path, *line, *words), agent=agent if line else None, seconds=seconds)
 
 
 def find_task_command(command: str) -> list[str]:

@@ -236,14 +236,7 @@ class Drafts:
         return self.get(name)
 
     def add_mined(
-        self,
-        key: str,
-        sketch: Sketch,
-        *,
-        seen: int,
-        at: float,
-        place: int,
-        commits: Sequence[str] = (),
+        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int, commits: Sequence[str]
     ) -> Draft | None:
         """Write a draft of what was found in the past; None when its key is known already.
 

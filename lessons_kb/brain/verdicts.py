@@ -111,9 +111,8 @@ def explain_prompt(
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
     noted = map(_read_verdict, outcome(block))
-    verdicts = tuple(replace(one, title=titles[one.id]) for one in noted)
-    named = session or ""
-    return Why(source=DRY, session=named, prompt=prompt, tokens=block.tokens, verdicts=verdicts)
+    told = tuple(replace(one, title=titles[one.id]) for one in noted)
+    return Why(source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=told)
 
 
 def find_why(brain: Layers, session: str | None = None) -> Why | None:

@@ -152,9 +152,8 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
     )
     ranked = sorted(zip(score(history), history, strict=True), key=lambda pair: -pair[0])
     for _points, facts in ranked:
-        said, subject = f"{facts.subject}\n{facts.body}".lower(), facts.subject.lower()
-        fixes = shows("repairs", said) and not shows("builds", subject)
-        if fixes and facts.tests and facts.removed:
+        low, subject = f"{facts.subject}\n{facts.body}".lower(), facts.subject.lower()
+        if shows("repairs", low) and not shows("builds", subject) and facts.tests and facts.removed:
             names = ask_git(top, *_NAMES, facts.id).split(b"\0")
             yield facts, [path for path in map(decode, names) if path and is_test(path)]
 

@@ -59,10 +59,7 @@ _ENDED = "the agent did nothing and ended with"
 _TAIL = 160
 _BUDGET = re.compile(r"(\$?)(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
-_COUNTED = (
-    *("input_tokens", "output_tokens"),
-    *("cache_creation_input_tokens", "cache_read_input_tokens"),
-)
+_USED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 """Tokens that add up: Codex and Qwen Code name others besides, which are part of these."""
 
 
@@ -433,7 +430,7 @@ def read_usage(printed: str) -> tuple[int | None, float | None, str]:
     for found in _read_objects(printed):
         usage, step = _find_object(found, "usage"), _find_object(found, "part")
         if usage:
-            names = ("total_tokens",) if "total_tokens" in usage else _COUNTED
+            names = ("total_tokens",) if "total_tokens" in usage else _USED
             used = _add_up({name: usage.get(name) for name in names})
             tokens = [used] if found.get("type") == "result" else [*tokens, used]
         elif "tokens" in step:
