@@ -24,6 +24,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp.http import build_app
 from lessons_kb.service.mcp.server import INSTRUCTIONS, build_server
+from lessons_kb.store.user_state import user_settings_path
 from tests.kit import Workspace, trust_brain
 
 pytestmark = pytest.mark.slow
@@ -712,3 +713,36 @@ def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace):
                     build_server(workspace), host=host, port=port, ready=lambda: said.append("on")
                 )
     assert said == []
+
+
+@pytest.mark.parametrize("told", ["by a variable", "by its hooks"])
+def test_what_is_withheld_from_a_session_is_told_by_no_tool(
+    workspace, call, brain, monkeypatch, told
+):
+    def look():
+        how = {"query": PROMPT, "prompt": PROMPT, "id": CARD}
+        tools = {"search": "query", "preflight": "prompt", "get": "id"}
+        said = [call(f"lessons_{name}", **{key: how[key]}) for name, key in tools.items()]
+
+        async def read(client):
+            try:
+                return str(await client.read_resource(f"lesson://{CARD}"))
+            except MCPError as error:
+                return str(error)
+
+        server = build_server(workspace, answer_hook=lambda *_: "")
+        return [json.dumps(one) for one in (*said, ask(server, read))]
+
+    def begin(session):
+        if told == "by a variable":
+            monkeypatch.setenv("LESSONS_SESSION", session)
+        event = {"session_id": session, "hook_event_name": "UserPromptSubmit", "cwd": str(brain)}
+        call("lessons_hook", agent="claude-code", event={**event, "prompt": "hello there"})
+
+    begin("s1")
+    assert all("allowlist" in one for one in look())
+    path = pathlib.Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[effect]\nwithhold = 1.0\nwithhold_high = true\n")
+    begin("s2")
+    assert not [one for one in look() if "chat id" in one or "Telegram remote" in one]

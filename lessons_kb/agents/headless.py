@@ -1,4 +1,7 @@
-"""A coding agent as a writer: one prompt, one answer, in an empty folder, no tools, no hooks."""
+"""A coding agent without a user: as a writer, or at the tasks of a trial.
+
+A writer gets one prompt and gives one answer, in an empty folder, without tools and hooks.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS, SILENCED, Agent
+from lessons_kb.brain.injected import SESSION_VARIABLES
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import find_program
-from lessons_kb.process.run import MAX_OUTPUT, run_bounded
+from lessons_kb.process.run import MAX_OUTPUT, run_bounded, split_command
 from lessons_kb.store.files import read_head
 from lessons_kb.store.user_state import write_private
 from lessons_kb.text.sanitize import clean_line, shorten
+from lessons_kb.trial.runs import PROMPT
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
 """With it our own hooks say and note nothing."""
-_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "LESSONS_SESSION")
+_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", *SESSION_VARIABLES)
 """What would tell an agent that it runs inside another one."""
 _MAX_REASON = 160
 _TOLD_BY = ("result", "message", "error", "response", "text")
@@ -69,7 +74,7 @@ class Writer:
                 write_private(path, content.replace("SYSTEM", system).encode())
             filled = {"PROMPT": prompt, "SYSTEM": system, "SCHEMA": text, "SCHEMA_FILE": form}
             words = [{**filled, "FOLDER": empty}.get(word, word) for word in self.words]
-            environment = {n: v for n, v in os.environ.items() if n not in _INHERITED} | _SILENT
+            environment = own_environment() | _SILENT
             for name, value in variables.items():
                 filled_in = value.replace("FOLDER", empty).replace("SYSTEM", json.dumps(system))
                 environment[name] = filled_in
@@ -102,21 +107,41 @@ def open_writer(command: str, *, seconds: float) -> Writer:
     What begins with the program of an agent is filled in with all that makes it write and
     nothing else; the user's own words, such as a model, follow: ``claude --model haiku``.
     """
-    try:
-        words = tuple(shlex.split(command, posix=os.name != "nt"))
-    except ValueError as error:
-        raise InputError(f"{command!r} is not a command line: {error}; fix its quotes") from None
-    if not words:
+    if not command.strip():
         raise InputError("--with names no agent; give claude, codex, gemini, opencode, copilot …")
-    program = os.path.basename(words[0]).lower().removesuffix(".exe")
-    agent = next(
-        (a for a in AGENTS.values() if a.headless and program in (a.program, a.name)), None
-    )
-    path = find_program(agent.program if agent and program == agent.name else words[0])
-    if path is None:
-        raise InputError(f"{words[0]} is not on the PATH; install it, or give its whole path")
+    path, agent, words = _find_agent(command)
     line = shlex.split(agent.headless) if agent else []
-    return Writer(words=(path, *line, *words[1:]), agent=agent, seconds=seconds)
+    return Writer(words=(path, *line, *words), agent=agent if line else None, seconds=seconds)
+
+
+def find_task_command(command: str) -> list[str]:
+    """Return the words with which an agent does a task, PROMPT among them unless it reads stdin.
+
+    What begins with an agent that we know, and has no PROMPT, is filled in: ``claude-code``,
+    ``codex --model small``. Any other command is run as it is. Raises InputError.
+    """
+    path, agent, words = _find_agent(command)
+    if agent and PROMPT not in command:
+        if not agent.task:
+            raise InputError(f"{agent.name} has no command line for a task; give one with {PROMPT}")
+        words = [*shlex.split(agent.task), *words]
+    return [path, *words]
+
+
+def _find_agent(command: str) -> tuple[str, Agent | None, list[str]]:
+    """Return a command line's program, the agent that this or its name is, and the other words."""
+    first, *words = split_command(command)
+    name = os.path.basename(first).lower().removesuffix(".exe")
+    agent = next((a for a in AGENTS.values() if name in (a.program, a.name)), None)
+    path = find_program(agent.program if agent and name == agent.name else first)
+    if path is None:
+        raise InputError(f"{first} is not on the PATH; install it, or give its whole path")
+    return path, agent, words
+
+
+def own_environment() -> dict[str, str]:
+    """Return the environment of an agent that we start, as if the user had started it."""
+    return {name: value for name, value in os.environ.items() if name not in _INHERITED}
 
 
 def _find_objects(text: str) -> Iterator[dict[str, Any]]:

@@ -236,20 +236,26 @@ class Drafts:
         return self.get(name)
 
     def add_mined(
-        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int
+        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int, commits: Sequence[str]
     ) -> Draft | None:
         """Write a draft of what was found in the past; None when its key is known already.
 
-        ``key`` is the same for the same find, whatever became of its draft.
+        ``key`` is the same for the same find, whatever became of its draft. ``commits`` are the
+        hashes of those that showed it.
         """
         name = _name(MINED, key)
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
             text = _compose(sketch, at)
-            facts = _facts(MINED, key, text, at) | {"seen": seen, "place": place}
-            self._folder.write(name, text, facts)
+            shown: DraftFacts = {"seen": seen, "place": place, "ids": [*commits]}
+            self._folder.write(name, text, _facts(MINED, key, text, at) | shown)
         return self.get(name)
+
+    def learnt_from(self) -> dict[str, str]:
+        """Return commit → the card that a draft of it became."""
+        mined = (one for one in self._folder.facts().values() if one["kind"] == MINED)
+        return {commit: one["card"] for one in mined if one.get("card") for commit in one["ids"]}
 
     def all(self) -> list[Draft]:
         """Return the open drafts, newest first, then those of the past, likeliest first."""

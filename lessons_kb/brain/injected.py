@@ -88,8 +88,8 @@ def find_given(layers: Sequence[Layer], session: str | None = None) -> list[Card
 
 def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Layer, set[str]] | None:
     asked = next(iter(layers[0].journal.events.find(session=session, kinds=ASKED, limit=1)), None)
-    noted = asked.record.get(OUTCOME) if asked else None
-    if asked is None or not isinstance(noted, list):
+    noted = read_outcome(asked) if asked else None
+    if asked is None or noted is None:
         return None
     for layer in layers:  # something may have been given since, for a prompt that nobody noted
         newest = layer.journal.injections.newest()
@@ -100,8 +100,7 @@ def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Laye
     names = {
         str(one.get("id", ""))
         for one in noted
-        if isinstance(one, dict)
-        and (one.get("given") is True or str(one.get("reason", "")).startswith(IN_CONTEXT))
+        if one.get("given") is True or str(one.get("reason", "")).startswith(IN_CONTEXT)
     }
     chosen = {}
     for layer in layers:
@@ -201,10 +200,10 @@ def find_withheld(
     given = journal.outcomes.given(session)
     for card in cards:
         is_weighty = card.gate != NO_GATE or card.severity == "high"
+        spared = (is_weighty and not settings.withhold_high) or card.id in given
         about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
         drawn = int.from_bytes(hmac.digest(key, about, "sha256")[:8])
-        spared = (is_weighty and not settings.withhold_high) or card.id in given
-        if spared or drawn >= settings.withhold * 2**64:
+        if spared or card.kind == NOTE or drawn >= settings.withhold * 2**64:
             continue
         held.add(card.id)
         if occasion:
@@ -303,6 +302,12 @@ def outcome(block: Preflight) -> list[dict[str, object]]:
         }
         for place, hit in enumerate(hits)
     ]
+
+
+def read_outcome(event: Event) -> list[dict[str, object]] | None:
+    """Return what ``outcome`` told of an event, None where nobody noted it."""
+    noted = event.record.get(OUTCOME)
+    return [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else None
 
 
 def card_digest(card: Card) -> str:

@@ -65,6 +65,8 @@ class PreflightOptions(TypedDict, total=False):
     """The titles of all cards are in the agent's view already."""
     lasting: bool
     """What it is told stays in its view: a title is offered once in a session."""
+    asked_by: str
+    """The session whose withheld lessons are left out, by default ``session``."""
 
 
 class Layers:
@@ -171,16 +173,18 @@ class Layers:
         tags: Sequence[str] = (),
         limit: int = HIT_LIMIT,
         fresh: bool = True,
+        asked_by: str = "",
     ) -> list[Hit]:
         """Return the best hits for ``text``, best first, those the gate holds back included.
 
-        Without ``fresh`` the last commit is searched as it is.
+        Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
+        withheld lessons are left out, by default that of this process.
         """
         query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
         if fresh:
             self.refresh_soon()
-        session, found = session_of()[0], self._find(query)[0]
-        given = [hit for layer, hit in found if not is_withheld(layer, hit.card, session)]
+        whose, found = asked_by or session_of()[0], self._find(query)[0]
+        given = [hit for layer, hit in found if not is_withheld(layer, hit.card, whose)]
         return given[: max(limit, 0)]
 
     def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
@@ -262,7 +266,7 @@ class Layers:
                 titled=how.get("titled", False),
                 held=lambda hit: find_held(homes[hit.brain, hit.card.id], heard, hit, least),
             )
-        whose = session or (session_of()[0] if occasion else "")
+        whose = how.get("asked_by") or session or (session_of()[0] if occasion else "")
         alone = how.get("alone")
         while True:
             block = pack(
@@ -294,6 +298,13 @@ class Layers:
             if not any(held.values()):
                 return block, homes
             hits = [(layer, hit) for layer, hit in hits if hit.card.id not in held.get(layer, ())]
+            told = {
+                name
+                for layer, ids in held.items()
+                for card_id in ids
+                for name in layer.read_sources(card_id)
+            }
+            notes = [pair for pair in notes if pair[1].card.id.rpartition("/")[2] not in told]
 
     def _query(
         self,

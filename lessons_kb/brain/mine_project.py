@@ -360,6 +360,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             seen=candidate.occurrences,
             at=candidate.at,
             place=place,
+            commits=[one.id for one in candidate.commits],
         )
         made += [draft] if draft is not None else []
     return made

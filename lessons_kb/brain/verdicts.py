@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from lessons_kb.brain.injected import MAX_OUTCOME, OUTCOME, card_digest, find_cards, session_of
+from lessons_kb.brain.injected import (
+    card_digest,
+    find_cards,
+    outcome,
+    read_outcome,
+    session_of,
+)
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
-from lessons_kb.model import NOTE, WITHHELD, Card, Event, Preflight
+from lessons_kb.model import NOTE, WITHHELD, Card, Preflight
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
 
@@ -101,26 +108,11 @@ def explain_prompt(
     block = brain.preflight(
         prompt, session=session, paths=paths, stage=stage, context=False, remember=False
     )
-    held = (*block.offered, *block.withheld)
-    hits = [*((hit, True) for hit in block.lessons), *((hit, False) for hit in held)]
-    verdicts = (
-        Verdict(
-            id=shown_name(hit),
-            title=hit.card.title,
-            given=given,
-            reason=hit.reason,
-            rule="" if given else find_rule(hit.reason),
-            confidence=round(hit.confidence, 4),
-        )
-        for hit, given in hits[:MAX_OUTCOME]
-    )
-    return Why(
-        source=DRY,
-        session=session or "",
-        prompt=prompt,
-        tokens=block.tokens,
-        verdicts=tuple(verdicts),
-    )
+    hits = (*block.lessons, *block.offered, *block.withheld)
+    titles = {shown_name(hit): hit.card.title for hit in hits}
+    noted = map(_read_verdict, outcome(block))
+    told = tuple(replace(one, title=titles[one.id]) for one in noted)
+    return Why(source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=told)
 
 
 def find_why(brain: Layers, session: str | None = None) -> Why | None:
@@ -148,8 +140,9 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     before = [(x, r) for x, r in rows if r.in_context and (x, r) not in now] if session else []
     compactions = events.find(session=session, kinds=("compaction",), since=since)
     moments = {int(event.at) for event in compactions}
-    noted = _read_noted(asked) if asked else None
-    ids = {verdict.id.rpartition(":")[2] for verdict in noted or ()}
+    told = read_outcome(asked) if asked else None
+    noted = [*map(_read_verdict, told or ())]
+    ids = {verdict.id.rpartition(":")[2] for verdict in noted}
     ids |= {row.card for _layer, row in rows}
     cards = {layer: {card.id: card for card in find_cards(layer, ids)} for layer in layers}
 
@@ -171,7 +164,7 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         homes = [x for x in layers if alias in ("", x.alias)] or layers
         return next((cards[x][card_id].title for x in homes if card_id in cards[x]), "")
 
-    if noted is not None:
+    if told is not None:
         verdicts = [replace(one, title=find_title(one.id)) for one in noted]
     else:
         soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
@@ -192,7 +185,7 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
             reason = f"guards {', '.join(files[:_MAX_FILES]) or 'a file at hand'}"
             later.append(tell(layer, row, "file", reason))
     return Why(
-        source=UNNOTED if noted is None else NOTED,
+        source=UNNOTED if told is None else NOTED,
         session=session,
         agent=asked.agent if asked else "",
         at=since,
@@ -203,6 +196,14 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         earlier=tuple(tell(layer, row) for layer, row in before),
         withheld=_find_withheld(layers, session),
     )
+
+
+def find_withheld_before(layers: Sequence[Layer], since: float) -> tuple[str, tuple[str, ...]]:
+    """Return the last session that something was withheld from, and what, once it is over."""
+    rows = (one for layer in layers for one in layer.hook_journal.ledger.find())
+    kept = [one for one in rows if one.told == WITHHELD and one.at > since]
+    session = max(kept, key=lambda one: one.at).session.partition("/")[0] if kept else ""
+    return session, _find_withheld(layers, session)
 
 
 def _find_withheld(layers: Sequence[Layer], session: str) -> tuple[str, ...]:
@@ -221,26 +222,17 @@ def find_rule(reason: str) -> str:
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 
-def _read_noted(event: Event) -> list[Verdict] | None:
-    """Return what an event's record says of each card, None where nothing was noted."""
-    noted = event.record.get(OUTCOME)
-    if not isinstance(noted, list):
-        return None
-    verdicts = []
-    for one in noted:
-        if isinstance(one, dict):
-            given, confidence = one.get("given") is True, one.get("confidence")
-            reason = str(one.get("reason", ""))
-            verdicts.append(
-                Verdict(
-                    id=str(one.get("id", "")),
-                    given=given,
-                    reason=reason,
-                    rule="" if given else find_rule(reason),
-                    confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
-                )
-            )
-    return verdicts
+def _read_verdict(noted: Mapping[str, object]) -> Verdict:
+    """Return what an event's record says of a card; see ``injected.outcome``."""
+    given, confidence = noted.get("given") is True, noted.get("confidence")
+    reason = str(noted.get("reason", ""))
+    return Verdict(
+        id=str(noted.get("id", "")),
+        given=given,
+        reason=reason,
+        rule="" if given else find_rule(reason),
+        confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+    )
 
 
 def _read_shown(journal: Journal, session: str) -> list[str]:
@@ -257,9 +249,12 @@ def find_prompt(brain: Layers, card: Card) -> str:
     names = {card.id, *(f"{layer.alias}:{card.id}" for layer in brain.layers)}
     asked = brain.layers[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
     given = (
-        one for one in reversed(asked) for x in _read_noted(one) or () if x.given and x.id in names
+        event
+        for event in reversed(asked)
+        for one in map(_read_verdict, read_outcome(event) or ())
+        if one.given and one.id in names
     )
-    return next((one.text for one in given), "")
+    return next((event.text for event in given), "")
 
 
 LEAST = 0.4
@@ -307,11 +302,4 @@ def find_least_budget(attempt: Callable[[int], Preflight]) -> int | None:
     """
     if not attempt(_LARGEST).lessons:
         return None
-    low, high = 0, _LARGEST
-    while high - low > 1:
-        middle = (low + high) // 2
-        if attempt(middle).lessons:
-            high = middle
-        else:
-            low = middle
-    return high
+    return bisect_left(range(_LARGEST), True, key=lambda budget: bool(attempt(budget).lessons))

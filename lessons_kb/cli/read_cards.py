@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
-import time
 from typing import Annotated
 
 from typer import Option
@@ -17,7 +16,7 @@ from lessons_kb.cli.output import options, pick, print_json, print_table, say, t
 from lessons_kb.errors import InputError
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.session.turn_lessons import note_shown
+from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, counted
 
@@ -121,8 +120,8 @@ def show(card_id: CardId) -> None:
     """
     brain = open_brain()
     path, document = brain.cards.read(card_id)
-    if session := session_of()[0]:
-        note_shown(brain, session, brain.cards.find(card_id), at=time.time())
+    session = session_of()[0]
+    open_for(session, brain, brain.cards.find(card_id), asked_by=session)
     if options().json:
         card = as_data(document.card) if document.card else {}
         print_json({**card, "file": path, "body": document.body})

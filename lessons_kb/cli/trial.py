@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Annotated
 
 from typer import Option
 
+from lessons_kb.agents.headless import find_task_command, own_environment
 from lessons_kb.brain.mine_project import is_inside
 from lessons_kb.cli.options import open_brain, read_file, split_list
 from lessons_kb.cli.output import print_answer, say
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.git import Repository
-from lessons_kb.process.programs import find_program
 from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
@@ -23,20 +24,18 @@ from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, wr
 from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import (
-    Budget,
     TrialPlan,
     find_dead,
     parse_budget,
     read_results,
     run_trial,
-    split_command,
 )
 from lessons_kb.trial.summary import show_summary, summarize
 from lessons_kb.trial.tasks import read_tasks, write_tasks
 
 _HEADING = (
     "Tasks from this repository's past. Read each prompt: it may give the solution away, or miss",
-    "what somebody would say. Then run `lessons trial FILE --agent 'COMMAND {prompt}'`.",
+    "what somebody would say. Then run `lessons trial FILE --agent claude-code`.",
 )
 
 
@@ -59,10 +58,10 @@ def trial(
     Each run gets a folder with the files of the task's commit; the task's check, run afterwards,
     says whether it is right. Nothing in your repository is changed.
 
-    Example: lessons trial tasks.toml --agent 'claude -p {prompt} --output-format json'
+    Example: lessons trial tasks.toml --agent claude-code
 
     TASKS             TOML or JSON lines; see docs/trial.md.
-    --agent COMMAND   The agent's command; {prompt} is put in, else given on stdin.
+    --agent COMMAND   An agent we know (claude-code, codex …), or a command with {prompt}.
     --arms LIST       Arms to compare: without, with, placebo.
     --runs N          Runs of each task in each arm.
     --jobs N          Runs at the same time.
@@ -79,12 +78,7 @@ def trial(
         _write_tasks(file, repository, from_history, check, setup)
         return
     if not agent:
-        raise InputError(
-            "--agent is missing; give the agent's command, such as 'claude -p {prompt}'"
-        )
-    words = split_command(agent)
-    if find_program(words[0]) is None and not os.path.isabs(words[0]):
-        raise InputError(f"--agent: {words[0]} is not on the PATH; install it, or give its path")
+        raise InputError("--agent is missing; name one, such as claude-code, or give its command")
     chosen = split_list(arms)
     if unknown := [arm for arm in chosen if arm not in ARMS]:
         raise InputError(f"--arms: {unknown[0]!r} is none of {', '.join(ARMS)}")
@@ -95,8 +89,8 @@ def trial(
     brain = open_brain()
     brain.refresh()
     layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
-    folder = out or os.path.join(state_dir(layer.root), "trials", _stem(file))
-    folder = os.path.abspath(folder)
+    stem = os.path.splitext(os.path.basename(file))[0]
+    folder = os.path.abspath(out or os.path.join(state_dir(layer.root), "trials", stem))
     make_private(folder)
     _check_folder(folder, text, resume=resume)
     every = layer.read(lambda one: one.catalogue.all_cards())
@@ -106,14 +100,14 @@ def trial(
         repository=repository,
         brain=layer.root,
         cards=[name for name in names if os.path.isfile(os.path.join(layer.root, name))],
-        agent=agent,
+        agent=find_task_command(agent),
         folder=folder,
-        environment=os.environ,
+        environment=own_environment(),
         arms=chosen,
         runs=runs,
         jobs=jobs,
         seconds=seconds,
-        budget=parse_budget(budget) if budget else Budget(),
+        budget=parse_budget(budget),
     )
     dead = find_dead(folder, read_results(folder))
     for run in dead:
@@ -133,30 +127,27 @@ def trial(
         raise InputError(f"{end}; {counted(len(results), 'run')} kept, go on with {again}")
 
 
-def _stem(file: str) -> str:
-    return os.path.splitext(os.path.basename(file))[0]
-
-
 def _check_folder(folder: str, text: str, *, resume: bool) -> None:
     """Raise InputError where a folder holds another trial, or this one and is not to go on."""
     path = os.path.join(folder, "tasks")
-    if os.path.exists(path):
-        if not resume:
-            raise InputError(
-                f"{folder} holds a trial already; go on with --resume, or choose a folder by --out"
-            )
-        if read_file(path) != text:
-            raise InputError(f"the tasks differ from those in {folder}; choose a folder by --out")
-    else:
+    if not os.path.exists(path):
         write_private(path, text.encode())
+    elif not resume:
+        raise InputError(
+            f"{folder} holds a trial already; go on with --resume, or choose a folder by --out"
+        )
+    elif read_file(path) != text:
+        raise InputError(f"the tasks differ from those in {folder}; choose a folder by --out")
 
 
 def _write_tasks(file: str, repository: str, count: int, check: str, setup: str) -> None:
     if os.path.lexists(file):
         raise InputError(f"{file} is there already; name a new file for the tasks")
-    tasks, dropped = find_tasks(
-        repository, count, check=check or find_check(repository), setup=setup, say=say
-    )
+    learnt: dict[str, str] = {}
+    with contextlib.suppress(LessonsError):  # without a brain nothing was learnt
+        learnt = open_brain().drafts.learnt_from()
+    check = check or find_check(repository)
+    tasks, dropped = find_tasks(repository, count, check=check, setup=setup, learnt=learnt, say=say)
     if not tasks:
         raise InputError(
             f"no task: {counted(len(dropped), 'fix', 'fixes')} tried, none whose tests fail before "
@@ -167,5 +158,5 @@ def _write_tasks(file: str, repository: str, count: int, check: str, setup: str)
     print_answer(
         {"file": file, "tasks": [task.name for task in tasks], "dropped": as_data(dropped)},
         f"{file}: {counted(len(tasks), 'task')} from {tried}; read the prompts, then "
-        f"`lessons trial {shell_word(file)} --agent 'COMMAND {{prompt}}'`",
+        f"`lessons trial {shell_word(file)} --agent claude-code`",
     )

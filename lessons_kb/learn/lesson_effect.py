@@ -20,6 +20,7 @@ from lessons_kb.model import (
     Card,
     Occasion,
 )
+from lessons_kb.text.sanitize import counted
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
 PROPOSALS = ("", "edit", "archive", "promote")
@@ -320,8 +321,7 @@ def tell_pooled(pooled: Pooled) -> str:
     if not pooled.lessons:
         return ""
     value, low, high = (f"{100 * part:+.0f}" for part in (pooled.value, pooled.low, pooled.high))
-    cards = "1 card" if pooled.lessons == 1 else f"{pooled.lessons} cards"
-    return f"{value} points over {cards} (95 % interval {low} to {high})"
+    return f"{value} points over {counted(pooled.lessons, 'card')} (95 % interval {low} to {high})"
 
 
 def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:

@@ -7,6 +7,7 @@ counts, and that other tasks are like them is the reader's judgement.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -51,28 +52,13 @@ class Comparison:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the difference.
-
-        Newcombe's for paired shares (Statistics in Medicine 17, 1998, method 10).
-        """
-        n = self.pairs
-        if not n:
-            return -1.0, 1.0
+        """The 95 % interval of the difference, of shares that go together in pairs."""
         a, b, c, d = self.both_right, self.repaired, self.broken, self.both_wrong
-        first, second = (a + c) / n, (a + b) / n
-        low_1, high_1 = wilson(a + c, n)
-        low_2, high_2 = wilson(a + b, n)
         product = (a + b) * (c + d) * (a + c) * (b + d)
         excess = float(a * d - b * c)
-        excess = max(excess - n / 2, 0.0) if excess > 0 else excess
+        excess = max(excess - self.pairs / 2, 0.0) if excess > 0 else excess
         phi = excess / math.sqrt(product) if product else 0.0
-
-        def reach(up: float, down: float) -> float:
-            return math.sqrt(max(up * up - 2 * phi * up * down + down * down, 0.0))
-
-        low = self.difference - reach(second - low_2, high_1 - first)
-        high = self.difference + reach(high_2 - second, first - low_1)
-        return max(low, -1.0), min(high, 1.0)
+        return _newcombe((a + c, self.pairs), (a + b, self.pairs), phi)
 
     @property
     def settled(self) -> bool:
@@ -94,9 +80,7 @@ class Comparison:
 
 def compare(pairs: Iterable[tuple[bool, bool]]) -> Comparison:
     """Count pairs of (right in the first arm, right in the second)."""
-    counts = {(True, True): 0, (False, True): 0, (True, False): 0, (False, False): 0}
-    for pair in pairs:
-        counts[pair] += 1
+    counts = Counter(pairs)
     return Comparison(
         both_right=counts[True, True],
         repaired=counts[False, True],
@@ -113,6 +97,27 @@ def wilson(times: int, of: int) -> tuple[float, float]:
     middle = (share + square / (2 * of)) / (1 + square / of)
     reach = Z / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
     return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def _newcombe(
+    first: tuple[int, int], second: tuple[int, int], phi: float = 0.0
+) -> tuple[float, float]:
+    """Return the 95 % interval of the second share minus the first, each (times, of).
+
+    Newcombe's method 10 (Statistics in Medicine 17, 1998): for paired shares, with their
+    correlation ``phi``, and for others.
+    """
+    if not (first[1] and second[1]):
+        return -1.0, 1.0
+    share_1, share_2 = first[0] / first[1], second[0] / second[1]
+    (low_1, high_1), (low_2, high_2) = wilson(*first), wilson(*second)
+
+    def reach(up: float, down: float) -> float:
+        return math.sqrt(max(up * up - 2 * phi * up * down + down * down, 0.0))
+
+    low = share_2 - share_1 - reach(share_2 - low_2, high_1 - share_1)
+    high = share_2 - share_1 + reach(high_2 - share_2, share_1 - low_1)
+    return max(low, -1.0), min(high, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,16 +142,8 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the value: Newcombe's (Statistics in Medicine 17, 1998, 10)."""
-        if not self.known:
-            return -1.0, 1.0
-        low, high = wilson(self.made, self.of)
-        low_without, high_without = wilson(self.made_without, self.of_without)
-        share, without = self.made / self.of, self.made_without / self.of_without
-        return (
-            self.value - math.hypot(without - low_without, high - share),
-            self.value + math.hypot(high_without - without, share - low),
-        )
+        """The 95 % interval of the value."""
+        return _newcombe((self.made, self.of), (self.made_without, self.of_without))
 
     @cached_property
     def prevents(self) -> float:

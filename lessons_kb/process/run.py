@@ -408,18 +408,24 @@ MAX_OUTPUT = 1_000_000
 """Bytes; more is an error."""
 
 
-def run_filter(command: str, text: str, *, seconds: float) -> str:
-    """Return what a command line prints when it is given ``text`` on stdin.
-
-    No shell is asked. Raises InputError, one line, when it cannot be started, fails, prints too
-    much or is not done after ``seconds``: then all that it started is ended.
-    """
+def split_command(command: str) -> list[str]:
+    """Return the words of a command line as the user wrote it. Raises InputError."""
     try:
         words = shlex.split(command, posix=os.name != "nt")
     except ValueError as error:
         raise InputError(f"{command!r} is not a command line: {error}; fix its quotes") from None
     if not words:
         raise InputError("the command line is empty; name a program")
+    return words
+
+
+def run_filter(command: str, text: str, *, seconds: float) -> str:
+    """Return what a command line prints when it is given ``text`` on stdin.
+
+    No shell is asked. Raises InputError, one line, when it cannot be started, fails, prints too
+    much or is not done after ``seconds``: then all that it started is ended.
+    """
+    words = split_command(command)
     name = words[0]
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed:
         given.write(text.encode("utf-8", "replace"))

@@ -9,7 +9,7 @@ from lessons_kb.brain.detection import Detected, find_detected, find_in_files
 from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
-from lessons_kb.model import DONE, Card, Event, Signal
+from lessons_kb.model import ACT_TOLD, DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, as_seen, outcome_of, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
@@ -104,11 +104,11 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
-    found = find_detected(hook.brain, (), failures=[ended.output])
-    known = [one for one in found if not is_kept_back(hook, one.layer, one.card)]
-    if known and hook.brain.layers[0].settings.hooks.during_turn:
-        return [(known[0].layer, known[0].card)]
-    return find_for_error(hook, hook.brain, error_excerpt(ended.output))
+    detected = find_detected(hook.brain, (), failures=[ended.output])
+    found = [(one.layer, one.card) for one in detected[:1]]
+    if not (found and hook.brain.layers[0].settings.hooks.during_turn):
+        found = find_for_error(hook, error_excerpt(ended.output))
+    return [one for one in found if not is_kept_back(hook, *one)]
 
 
 def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:
@@ -131,4 +131,6 @@ def _take_made(
         if one.card.id not in known:
             text = tell_after(one, hook.event.directory)
             state.expect(call, one.layer.alias, one.card.id, text)
+            due = {"session": hook.event.context_id, "card": one.card.id, "at": hook.now}
+            one.layer.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)
     return state.take_matched(call, made=done) if state.matched else []

@@ -143,7 +143,6 @@ def answer(hook: Hook) -> Answer:
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
     brain, concerns = _find_concerns(hook, call)
-    concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
     late = find_for_change(hook, brain, call.changes)
     before = None
     if call.written and has_detectors(hook.brain):  # to know the mistakes that it adds
@@ -172,8 +171,9 @@ def _hold_or_tell(
     limits = read_limits(brain)
     known = find_known(limits.reinject_after, hook.event.context_id)
     concerns = _leave_reasons(concerns, known, hook.scope if call.place else "")
+    concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
     more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
-    late = [one for one in late if one not in more]
+    late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
     mistakes = [one.mistake for one in concerns if one.mistake]
     afters = [(one, tell_after(one, told_from)) for one in mistakes if call.changes]

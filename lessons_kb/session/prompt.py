@@ -28,7 +28,7 @@ from lessons_kb.session.state import (
     Hook,
     SessionMemory,
 )
-from lessons_kb.session.turn_lessons import find_titles
+from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
@@ -189,8 +189,9 @@ def _answer_alone(
     error: StorageError | ConfigError,
 ) -> Answer:
     """Answer with the server's lessons alone; raises ``error`` where there are none."""
-    settings = PreflightSettings()
-    hits = asking.collect() if asking is not None else ()
+    settings, layer = PreflightSettings(), hook.brain.layers[0]
+    told = asking.collect() if asking is not None else ()
+    hits = [hit for hit in told if not is_kept_back(hook, layer, hit.card)]
     block = hook.can.pack_known(hits[: settings.max_lessons], settings)
     with _new_turn(hook, prompt, missed) as state:
         if state is None:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 
+from lessons_kb.brain.injected import read_withholding
+from lessons_kb.brain.verdicts import find_withheld_before
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
 from lessons_kb.session.drafting import count_drafts
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
+from lessons_kb.store.user_state import is_first, state_home
+from lessons_kb.text.sanitize import clean_line
+
+_WEEK = 7 * 86_400
 
 
 def answer(hook: Hook) -> Answer:
@@ -23,14 +29,27 @@ def answer(hook: Hook) -> Answer:
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
     count = count_drafts(hook)
     titles = find_titles(hook) if event.takes_context else ""
+    withheld = _tell_withheld(hook)
     with hook.transaction() as state:
         record.note(state)
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles), hook.can)
         if count and not state.offered:
             state.drafted, state.offered = count, True
-        lines = state.tell_drafted(hook.can)
+        lines = withheld + state.tell_drafted(hook.can)
     layer = hook.brain.layers[0]
     with contextlib.suppress(ConfigError, StorageError):
         journal.prune_daily(lambda: layer.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines) if context or lines else NOTHING
+
+
+def _tell_withheld(hook: Hook) -> tuple[str, ...]:
+    """Return the line for the user that names, once, what an earlier session was not told."""
+    with contextlib.suppress(ConfigError, StorageError):
+        if hook.can.lines and read_withholding().withhold:
+            session, cards = find_withheld_before(hook.brain.layers, hook.now - _WEEK)
+            footer = hook.brain.layers[0].settings.hooks.footer
+            if footer and cards and is_first(state_home(), f"withheld {session}", unknown=False):
+                names = ", ".join(dict.fromkeys(map(clean_line, cards)))
+                return (f"Lessons withheld from your last session, to compare: {names}",)
+    return ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import time
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
@@ -25,7 +26,7 @@ from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
-from lessons_kb.errors import ConfigError, LessonsError, StorageError
+from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
@@ -81,17 +82,16 @@ def find_for_change(hook: Hook, brain: Layers, changes: Iterable[Change]) -> lis
         card, first = hit.card, place == 0
         if card.checklist != (card.title,) or card.why:
             nats = _weigh_names(layer, names & find_names(_read(layer, card)))
-            due = is_due(hit.confidence, nats, first=first, at_prompt=at_prompt)
-            if due and not is_kept_back(hook, layer, card):
+            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt):
                 found.append((layer, card))
     return found
 
 
-def find_for_error(hook: Hook, brain: Layers, text: str) -> list[Found]:
+def find_for_error(hook: Hook, text: str) -> list[Found]:
     """Return the lesson that an error brings, if any."""
-    for layer, hit, at_prompt in _search(brain, text, hook.state):
+    for layer, hit, at_prompt in _search(hook.brain, text, hook.state):
         if is_sure(hit.confidence, at_prompt=at_prompt):
-            return [] if is_kept_back(hook, layer, hit.card) else [(layer, hit.card)]
+            return [(layer, hit.card)]
     return []
 
 
@@ -308,7 +308,13 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         state.note_given([[layer.root, card.id]])
 
 
-def note_shown(brain: Layers, session: str, found: Found, *, at: float) -> None:
-    """Note that a command or tool of ours has shown a session a card."""
-    with lend_memory(brain.layers[0].hook_journal, session) as state:
-        note_opened(state, session, [found], at=at)
+def open_for(session: str, brain: Layers, found: Found, *, asked_by: str) -> None:
+    """Note that a command or tool of ours shows a session a card; "" is nobody's.
+
+    Raises InputError for a card that is withheld from the session that asks.
+    """
+    if is_withheld(*found, asked_by, occasion=OPENED):
+        raise InputError("this card is not available in this session")
+    if session:
+        with lend_memory(brain.layers[0].hook_journal, session) as state:
+            note_opened(state, session, [found], at=time.time())

@@ -11,20 +11,25 @@ import os
 import re
 import shlex
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.learn.mining import CommitFacts, choose, is_test, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.trial_record import read_output
+from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sentences import split_sentences
 from lessons_kb.trial.runs import (
     CHECK_SECONDS,
     SETUP_SECONDS,
     bring_check,
+    check_command,
     check_out,
     last_line,
     shell,
@@ -35,17 +40,9 @@ FILES = "{files}"
 TRIES = 3
 _FIRST = 8
 _AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
+_LEAST_SECONDS, _LONGER = 60.0, 10
+"""Deadline of a check, and times that it took when it passed."""
 _MOST_COMMITS = 2_000
-_RUNNERS = (
-    ("pytest.ini", f"python -m pytest -q {FILES}"),
-    ("conftest.py", f"python -m pytest -q {FILES}"),
-    ("pyproject.toml", f"python -m pytest -q {FILES}"),
-    ("setup.cfg", f"python -m pytest -q {FILES}"),
-    ("package.json", f"npm test -- {FILES}"),
-    ("go.mod", "go test ./..."),
-    ("Cargo.toml", "cargo test -q"),
-)
-"""File at a repository's top → how its tests are usually run, the first that is there."""
 _SOLUTION = re.compile(
     r"\b(?:by|instead|now|use[sd]?|using|replac\w+|switch\w*|mov\w+|add\w*|call\w*|chang\w+|"
     r"so that|thus|therefore|mak\w+|set\w*|pass\w*|return\w*|remov\w+|renam\w+|refactor\w*)\b",
@@ -53,15 +50,9 @@ _SOLUTION = re.compile(
 )
 _TRAILER = re.compile(r"[a-z]+(?:-[a-z]+)+: |(?:fixes|closes|refs?|see)\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^(?:\w+(?:\([^)]*\))?!?:\s+)?(?:fix(?:es|ed)?\b[:,]?\s+)?", re.IGNORECASE)
-_FIXES = re.compile(
-    r"\b(?:fix|bug|crash|regress|wrong|broken|incorrect|fail|error|leak|race|deadlock)",
-    re.IGNORECASE,
-)
-_ADDS = re.compile(
-    r"(?:\w+(?:\([^)]*\))?!?: )?(?:add|feat|implement|introduce|support|unify)", re.IGNORECASE
-)
 _NAMES = ("diff-tree", "-r", "-z", "--name-only", "--no-commit-id")
-_NUMBER = re.compile(r"\s*\(?(?:#|GH-?)\d+\)?")
+_NUMBER = re.compile(r"(?:,? (?:closes|fixes|refs?|see))?\s*\(?(?:#|GH-?)\d+\)?", re.IGNORECASE)
+_CODE = re.compile(r" {4}|\t|>")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +66,7 @@ class Dropped:
 
 def find_check(top: str) -> str:
     """Return how a repository's tests are run; InputError where nothing tells."""
-    for name, command in _RUNNERS:
+    for name, command in read_mapping("project_tests.txt")["commands"].items():
         if os.path.exists(os.path.join(top, name)):
             return command
     raise InputError("nothing here tells how the tests are run; give --check 'COMMAND {files}'")
@@ -90,11 +81,12 @@ def make_prompt(subject: str, body: str) -> str:
     parts = [f"Fix this: {title}."]
     for paragraph in re.split(r"\n\s*\n", body.strip()):
         lines = [line for line in paragraph.splitlines() if not _TRAILER.match(line.strip())]
-        if any(line.startswith((" ", "\t", ">")) for line in lines):  # code, or what was printed
+        if all(map(_CODE.match, lines)):  # or what was printed
             parts.append("\n".join(lines))
             continue
-        sentences = re.split(r"(?<=[.!?:])\s+", clean_line(" ".join(lines)))
-        parts.append(" ".join(_NUMBER.sub("", s) for s in sentences if not _SOLUTION.search(s)))
+        sentences = map(clean_line, split_sentences("\n".join(lines)))
+        told = (s for s in sentences if not _SOLUTION.search(s) and title not in s)
+        parts.append("\n".join(_NUMBER.sub("", sentence) for sentence in told))
     return "\n\n".join(filter(None, parts))
 
 
@@ -104,8 +96,7 @@ def find_tasks(
     *,
     check: str,
     setup: str = "",
-    learnt: Mapping[str, str] | None = None,
-    environment: Mapping[str, str] | None = None,
+    learnt: Mapping[str, str],
     say: Callable[[str], None] = lambda _line: None,
 ) -> tuple[list[Task], list[Dropped]]:
     """Return up to ``count`` tasks from a repository's history, and what was dropped on the way.
@@ -119,7 +110,7 @@ def find_tasks(
         if len(tasks) == count:
             break
         subject = clean_line(facts.subject)
-        card = (learnt or {}).get(facts.id, "")
+        card = learnt.get(facts.id, "")
         task = Task(
             name=make_name(subject, facts.id),
             prompt=make_prompt(facts.subject, facts.body),
@@ -133,7 +124,7 @@ def find_tasks(
             own=bool(card),
         )
         try:
-            reason = _find_fault(repository, task, environment)
+            reason = _find_fault(repository, task)
         except LessonsError as error:
             reason = str(error)
         say(f"{facts.id[:9]} {subject}: {reason or 'kept'}")
@@ -161,29 +152,37 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
     )
     ranked = sorted(zip(score(history), history, strict=True), key=lambda pair: -pair[0])
     for _points, facts in ranked:
-        fixes = _FIXES.search(f"{facts.subject}\n{facts.body}") and not _ADDS.match(facts.subject)
-        if fixes and facts.tests and facts.removed:
+        low, subject = f"{facts.subject}\n{facts.body}".lower(), facts.subject.lower()
+        if shows("repairs", low) and not shows("builds", subject) and facts.tests and facts.removed:
             names = ask_git(top, *_NAMES, facts.id).split(b"\0")
             yield facts, [path for path in map(decode, names) if path and is_test(path)]
 
 
-def _find_fault(repository: str, task: Task, environment: Mapping[str, str] | None) -> str:
-    """Return why a task tells nothing, "" if it does: its check three times before and after."""
-    for commit, wanted in ((task.commit, False), (task.check_from, True)):
+def _find_fault(repository: str, task: Task) -> str:
+    """Return why a task tells nothing, "" if it does: its check three times after and before.
+
+    What takes much longer before the fix than after it may hang, and would in a trial.
+    """
+    seconds = CHECK_SECONDS
+    for commit, wanted in ((task.check_from, True), (task.commit, False)):
         with tempfile.TemporaryDirectory(prefix="work-") as place:
             work = os.path.join(place, os.path.basename(repository))
             os.mkdir(work)
             check_out(repository, commit, work)
             bring_check(repository, task, work)
             output = os.path.join(place, "output")
-            run = partial(run_bounded, cwd=work, env=environment, output=output)
+            run = partial(run_bounded, cwd=work, output=output)
             if task.setup and run(shell(task.setup), seconds=SETUP_SECONDS):
                 return f"setup fails: {last_line(read_output(output))}"
             codes = []
             for _ in range(TRIES):
-                codes.append(run(shell(task.check), seconds=CHECK_SECONDS))
+                began = time.monotonic()
+                codes.append(run(check_command(task), seconds=seconds))
+                if codes[-1] is None:
+                    return f"its tests do not end at {'the fix' if wanted else 'its parent'}"
                 if (codes[-1] == 0) != wanted:
                     break
+                seconds = max(_LEAST_SECONDS, _LONGER * (time.monotonic() - began))
             passed = {code == 0 for code in codes}
             if len(passed) > 1:
                 return "its tests are flaky"

@@ -8,23 +8,9 @@ from __future__ import annotations
 import re
 from itertools import cycle
 
-_ADVICE = (
-    "Read the code around",
-    "Keep names clear",
-    "Look at similar code first",
-    "Think before you change something",
-    "Prefer simple solutions over clever ones",
-    "Leave the code cleaner than you found it",
-    "Understand what is asked before you begin to write",
-    "Follow the style that the rest of the project already has",
-    "Consider what another developer would expect to find in this place",
-    "Make each change as small as it can be, and no smaller than that",
-    "Check your work once more from the beginning before you call the task done",
-    "Good software is written in small steps, each of which can be understood by itself",
-    "It is easier to change code when every part of it has one purpose that its name tells",
-    "Mistakes are made most often where people are in a hurry, so take the time that work needs",
-    "Of several ways choose the one that the next reader understands without a question",
-)
+from lessons_kb.data import read_lines
+
+_ADVICE = read_lines("placebo_advice.txt")
 _LINE = re.compile(r"^([\s>#*+\-\d.]*(?:\[[ xX]\]\s*)?)(.*)$")
 _TITLE = re.compile(r"^title:.*$", re.MULTILINE)
 _HEADER = re.compile(r"\A(---\r?\n.*?^---\r?\n)(.*)\Z", re.MULTILINE | re.DOTALL)

@@ -12,7 +12,6 @@ import os
 import random
 import re
 import secrets
-import shlex
 import shutil
 import sys
 import tempfile
@@ -20,7 +19,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 from lessons_kb.brain.discovery import ENVIRONMENT
@@ -52,41 +52,27 @@ from lessons_kb.trial.tasks import Task
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 """Outcomes: the check passed, it did not, or the run says nothing of the lessons."""
 PROMPT = "{prompt}"
+"""Stands in the agent's words for what it is asked."""
 SETUP_SECONDS = CHECK_SECONDS = 1_200.0
 _NOT_STARTED = (126, 127)
-_OWN = (ENVIRONMENT, "LESSONS_SESSION")
 _ENDED = "the agent did nothing and ended with"
 _TAIL = 160
-_BUDGET = re.compile(r"(\$)?(\d+(?:\.\d+)?)([kKmM])?")
+_BUDGET = re.compile(r"(\$?)(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
+_USED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+"""Tokens that add up: Codex and Qwen Code name others besides, which are part of these."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Budget:
-    """The most that a trial may use; 0 is no limit."""
+def parse_budget(text: str) -> tuple[str, float]:
+    """Return what is limited to how much: ``$5`` dollars, ``300k`` or ``2M`` tokens; "" to none.
 
-    dollars: float = 0.0
-    tokens: float = 0.0
-
-
-def parse_budget(text: str) -> Budget:
-    """Return ``$5`` as dollars, ``300k`` or ``2M`` as tokens. Raises InputError."""
-    match = _BUDGET.fullmatch(text.strip())
-    if not match or (match[1] and match[3]):
+    Raises InputError.
+    """
+    match = _BUDGET.fullmatch(text.strip() or "0")
+    if not match:
         raise InputError(f"--budget must be dollars or tokens, such as $5 or 300k, not {text!r}")
-    amount = float(match[2]) * _TIMES[(match[3] or "").lower()]
-    return Budget(dollars=amount) if match[1] else Budget(tokens=amount)
-
-
-def split_command(command: str) -> list[str]:
-    """Return the words of a command line. Raises InputError."""
-    try:
-        words = shlex.split(command)
-    except ValueError as error:
-        raise InputError(f"{command!r} is not a command line: {error}; fix its quotes") from None
-    if not words:
-        raise InputError("the command line is empty; name a program")
-    return words
+    amount = float(match[2]) * _TIMES[match[3].lower()]
+    return "dollars" if match[1] else "tokens", amount
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,17 +114,18 @@ class TrialPlan:
     """Root of the brain that is tried."""
     cards: Sequence[str]
     """Files of the brain, relative to it; settings among them."""
-    agent: str
-    """Command line; {prompt} stands for the prompt, which else is given on stdin."""
+    agent: Sequence[str]
+    """The words of its command; without PROMPT among them it is given that on stdin."""
     folder: str
     environment: Mapping[str, str]
     """Of the agent and of what tasks run."""
+    budget: tuple[str, float]
+    """The most dollars or tokens; 0 is no limit."""
     arms: Sequence[str] = ARMS
     runs: int = 1
     jobs: int = 1
     seconds: float = 900.0
     """Deadline of the agent, for each run."""
-    budget: Budget = field(default_factory=Budget)
 
 
 def read_results(folder: str) -> list[Result]:
@@ -164,6 +151,8 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     or it never called a hook of ours.
     """
     make_private(plan.folder)
+    if not find_no_network():
+        say("this system lets nobody take the network away: checks run with it")
     plan = replace(plan, tasks=[_resolve(task, plan.repository) for task in plan.tasks])
     done = [one for one in read_results(plan.folder) if one.outcome != FAULT]
     used = {one.key for one in done}
@@ -179,7 +168,11 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     def work(task: Task, arm: str, number: int) -> None:
         if stop.is_set():
             return
-        result = run_once(plan, task, arm, number, stop=stop)
+        result = Result(task=task.name, arm=arm, run=number, outcome=FAULT)
+        try:
+            result = run_once(plan, task, result, stop=stop)
+        except LessonsError as error:
+            result = replace(result, note=str(error))
         if stop.is_set() and result.outcome == FAULT:
             return
         with lock:
@@ -224,13 +217,14 @@ def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
             "the agent called no hook of ours, so no arm differs; connect it with "
             "`lessons install AGENT --user`, or have the command load our hooks"
         )
-    for what, limit in (("dollars", plan.budget.dollars), ("tokens", plan.budget.tokens)):
-        spent = [getattr(one, what) for one in done]
-        if limit and None in spent:
-            return f"the agent does not print {what}, so the budget cannot be watched; leave it out"
-        if limit and sum(spent) >= limit:
-            amount = f"${limit:g}" if what == "dollars" else f"{limit:,.0f} tokens"
-            return f"the budget of {amount} is used up"
+    what, limit = plan.budget
+    known = [spent for one in done if (spent := getattr(one, what)) is not None]
+    if limit and not known:
+        return f"the agent does not print {what}, so the budget cannot be watched; leave it out"
+    # An agent that was ended told nothing: it counts as the dearest of the others.
+    if limit and sum(known) + max(known) * (len(done) - len(known)) >= limit:
+        amount = f"${limit:g}" if what == "dollars" else f"{limit:,.0f} tokens"
+        return f"the budget of {amount} is used up"
     return ""
 
 
@@ -246,78 +240,61 @@ def _name(task: str, arm: str, run: int) -> str:
     return f"{task}.{arm}.{run}"
 
 
-def run_once(
-    plan: TrialPlan, task: Task, arm: str, number: int, *, stop: threading.Event
-) -> Result:
-    """Do a task in one arm, check it, and keep what was printed and changed."""
-    kept = os.path.join(plan.folder, "runs", _name(task.name, arm, number))
+def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Event) -> Result:
+    """Do a task in the arm of ``result``, check it, and keep what was printed and changed."""
+    kept = os.path.join(plan.folder, "runs", _name(*result.key))
     make_private(kept)
-    result = Result(task=task.name, arm=arm, run=number, outcome=FAULT)
-    try:
-        with _make_place(plan, task, arm) as (work, environment):
-            return _run(plan, task, result, kept, work, environment, stop)
-    except LessonsError as error:
-        return replace(result, note=str(error))
+    with _make_place(plan, task, result.arm) as (work, environment):
 
+        def run(
+            what: str, command: Sequence[str], seconds: float, text: str = ""
+        ) -> tuple[int | None, str]:
+            output = os.path.join(kept, f"{what}.txt")
+            start = partial(run_bounded, cwd=work, env=environment, output=output, stop=stop)
+            code = start(command, text=text, seconds=seconds)
+            printed = redact(read_output(output))
+            write_unsynced(output, printed.encode("utf-8", "replace"))
+            return code, printed
 
-def _run(
-    plan: TrialPlan,
-    task: Task,
-    result: Result,
-    kept: str,
-    work: str,
-    environment: Mapping[str, str],
-    stop: threading.Event,
-) -> Result:
-    def run(
-        what: str, command: Sequence[str], seconds: float, text: str = ""
-    ) -> tuple[int | None, str, float]:
-        output = os.path.join(kept, f"{what}.txt")
+        if task.setup:
+            code, printed = run("setup", shell(task.setup), SETUP_SECONDS)
+            if code:
+                return replace(result, note=f"setup failed with {code}: {last_line(printed)}")
+        ask_git(work, "add", "-A", "-f")
+        ask_git(work, *_AS, "commit", "-q", "--allow-empty", "-m", "start")
+        given = "" if any(PROMPT in word for word in plan.agent) else task.prompt
+        command = [word.replace(PROMPT, task.prompt) for word in plan.agent]
         began = time.monotonic()
-        code = run_bounded(
-            command, cwd=work, env=environment, output=output, text=text, seconds=seconds, stop=stop
+        code, printed = run("agent", command, plan.seconds, given)
+        seconds = round(time.monotonic() - began, 1)
+        tokens, dollars, session = read_usage(printed)
+        state, cards = environment[STATE_HOME_VARIABLE], _place_cards(plan.cards, result.arm)
+        injected = read_injected(state)
+        result = replace(
+            result,
+            seconds=seconds,
+            tokens=tokens,
+            dollars=dollars,
+            session=session,
+            hooks=count_events(state),
+            lessons=tuple({**one, "id": cards.get(one["id"], one["id"])} for one in injected),
         )
-        printed = redact(read_output(output))
-        write_unsynced(output, printed.encode("utf-8", "replace"))
-        return code, printed, time.monotonic() - began
-
-    if task.setup:
-        code, printed, _seconds = run("setup", shell(task.setup), SETUP_SECONDS)
-        if code:
-            return replace(result, note=f"setup failed with {code}: {last_line(printed)}")
-    ask_git(work, "add", "-A", "-f")
-    ask_git(work, *_AS, "commit", "-q", "--allow-empty", "-m", "start")
-    words = split_command(plan.agent)
-    given = "" if any(PROMPT in word for word in words) else task.prompt
-    command = [word.replace(PROMPT, task.prompt) for word in words]
-    code, printed, seconds = run("agent", command, plan.seconds, given)
-    tokens, dollars, session = read_usage(printed)
-    state, cards = environment[STATE_HOME_VARIABLE], _place_cards(plan.cards, result.arm)
-    injected = read_injected(state)
-    result = replace(
-        result,
-        seconds=round(seconds, 1),
-        tokens=tokens,
-        dollars=dollars,
-        session=session,
-        hooks=count_events(state),
-        lessons=tuple({**one, "id": cards.get(one["id"], one["id"])} for one in injected),
-    )
-    diff = read_diff(work, "HEAD").text
-    write_unsynced(os.path.join(kept, "diff.patch"), redact(diff).encode("utf-8", "replace"))
-    if code is None:
-        return replace(result, note=f"ended after {plan.seconds:.0f} seconds without an end")
-    if code in _NOT_STARTED or (code and not diff):
-        return replace(result, note=f"{_ENDED} {code}: {last_line(printed)}")
-    bring_check(plan.repository, task, work)
-    code, printed, _seconds = run("check", [*_find_no_network(), *shell(task.check)], CHECK_SECONDS)
+        diff = read_diff(work, "HEAD").text
+        write_unsynced(os.path.join(kept, "diff.patch"), redact(diff).encode("utf-8", "replace"))
+        if code is None:
+            ended = f"the agent was ended after {plan.seconds:.0f} seconds; --seconds allows more"
+            return replace(result, note=ended)
+        if code in _NOT_STARTED or (code and not diff):
+            return replace(result, note=f"{_ENDED} {code}: {last_line(printed)}")
+        bring_check(plan.repository, task, work)
+        code, printed = run("check", check_command(task), CHECK_SECONDS)
     if code is None:
         return replace(result, note=f"the check did not end within {CHECK_SECONDS:.0f} seconds")
     if code in _NOT_STARTED:
         return replace(result, note=f"the check cannot run: {last_line(printed)}")
-    if code:
-        return replace(result, outcome=WRONG, note=last_line(printed))
-    return replace(result, outcome=RIGHT)
+    return replace(
+        result, outcome=WRONG if code else RIGHT, note=last_line(printed) if code else ""
+    )
 
 
 _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commit.gpgSign=false")
@@ -335,7 +312,7 @@ def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, di
         inside = os.path.relpath(plan.brain, plan.repository)
         token = secrets.token_hex(16)
         environment = {
-            **{name: v for name, v in plan.environment.items() if name not in _OWN},
+            **{name: v for name, v in plan.environment.items() if name != ENVIRONMENT},
             STATE_HOME_VARIABLE: state,
             TRIAL_VARIABLE: token,
             "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
@@ -417,19 +394,22 @@ def shell(command: str) -> list[str]:
     return ["cmd", "/c", command] if os.name == "nt" else ["sh", "-c", command]
 
 
-_NO_NETWORK: list[tuple[str, ...]] = []
 _UNSHARE = ("unshare", "--net", "--map-root-user")
 
 
-def _find_no_network() -> tuple[str, ...]:
-    """Return what starts a check without network, () where the platform cannot."""
-    if not _NO_NETWORK:
-        works = False
-        with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
-            output = os.path.join(folder, "output")
-            works = run_bounded([*_UNSHARE, "true"], cwd=folder, output=output, seconds=5.0) == 0
-        _NO_NETWORK.append(_UNSHARE if works else ())
-    return _NO_NETWORK[0]
+@cache
+def find_no_network() -> tuple[str, ...]:
+    """Return what starts a command without network, () where the platform cannot."""
+    with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "output")
+        if run_bounded([*_UNSHARE, "true"], cwd=folder, output=output, seconds=5.0) == 0:
+            return _UNSHARE
+    return ()
+
+
+def check_command(task: Task) -> list[str]:
+    """Return how a task's check is run: without network, where the platform can."""
+    return [*find_no_network(), *shell(task.check)]
 
 
 def last_line(printed: str) -> str:
@@ -441,32 +421,51 @@ def last_line(printed: str) -> str:
 def read_usage(printed: str) -> tuple[int | None, float | None, str]:
     """Return tokens, dollars and session id from the JSON that agents print; None where untold.
 
-    Shapes: Claude Code's result, Codex' events, Gemini's statistics.
+    Shapes: the result of Claude Code, Qwen Code and Cursor; events of Codex and of opencode, a
+    turn or step each; Gemini's statistics.
     """
-    tokens: int | None = None
-    dollars: float | None = None
+    tokens: list[int] = []
+    dollars: list[float] = []
     session = ""
     for found in _read_objects(printed):
-        usage = found.get("usage")
-        if isinstance(usage, dict):
-            numbers = [v for k, v in usage.items() if k.endswith("_tokens") and isinstance(v, int)]
-            tokens = sum(numbers) if found.get("type") == "result" else (tokens or 0) + sum(numbers)
-        models = (found.get("stats") or {}).get("models") if "stats" in found else None
-        if isinstance(models, dict):
-            totals = [(m.get("tokens") or {}).get("total", 0) for m in models.values()]
-            tokens = sum(totals)
-        cost = found.get("total_cost_usd")
-        dollars = float(cost) if isinstance(cost, (int, float)) else dollars
-        named = found.get("session_id") or found.get("thread_id")
+        usage, step = _find_object(found, "usage"), _find_object(found, "part")
+        if usage:
+            names = ("total_tokens",) if "total_tokens" in usage else _USED
+            used = _add_up({name: usage.get(name) for name in names})
+            tokens = [used] if found.get("type") == "result" else [*tokens, used]
+        elif "tokens" in step:
+            tokens.append(_add_up(step["tokens"]))
+        elif models := _find_object(found, "stats", "models"):
+            totals = (_find_object(models, name, "tokens").get("total") for name in models)
+            tokens = [_add_up(one) for one in totals]
+        cost = found.get("total_cost_usd", step.get("cost"))
+        dollars += [float(cost)] if isinstance(cost, (int, float)) else []
+        named = found.get("session_id") or found.get("thread_id") or found.get("sessionID")
         session = named if isinstance(named, str) else session
-    return tokens, dollars, session
+    return sum(tokens) if tokens else None, sum(dollars) if dollars else None, session
+
+
+def _find_object(found: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    """Return the object that keys lead to, an empty one where there is none."""
+    for key in keys:
+        inner = found.get(key)
+        found = inner if isinstance(inner, dict) else {}
+    return found
+
+
+def _add_up(tokens: object) -> int:
+    """Return the sum of the numbers in an object of tokens; its total says them once more."""
+    if isinstance(tokens, dict):
+        return sum(_add_up(one) for key, one in tokens.items() if key != "total")
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _read_objects(printed: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects that a text is, or is a list of, or those of its lines."""
     for text in (printed, *printed.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             found = json.loads(text)
-            if isinstance(found, dict):
-                yield found
-                if text is printed:
-                    return
+            listed = found if isinstance(found, list) else [found]
+            yield from (one for one in listed if isinstance(one, dict))
+            if text is printed:
+                return

@@ -67,9 +67,8 @@ def read_tasks(text: str, name: str) -> tuple[Task, ...]:
     tasks = [_read_task(table, place, number) for number, (place, table) in enumerate(tables, 1)]
     seen: dict[str, str] = {}
     for task, (place, _table) in zip(tasks, tables, strict=True):
-        if task.name in seen:
-            raise InputError(f"{place}: {task.name!r} is the name of {seen[task.name]} too; rename")
-        seen[task.name] = place
+        if (first := seen.setdefault(task.name, place)) != place:
+            raise InputError(f"{place}: {task.name!r} is the name of {first} too; rename")
     return tuple(tasks)
 
 
@@ -100,10 +99,8 @@ def write_tasks(tasks: Sequence[Task], *, heading: Sequence[str] = ()) -> str:
     lines = [f"# {line}".rstrip() for line in heading]
     for task in tasks:
         lines += ["", "[[task]]"]
-        for field in fields(Task):
-            value = getattr(task, field.name)
-            if value:
-                lines.append(f"{field.name} = {_dump(value)}")
+        values = {field.name: getattr(task, field.name) for field in fields(Task)}
+        lines += [f"{name} = {_dump(value)}" for name, value in values.items() if value]
     return "\n".join(lines) + "\n"
 
 

@@ -228,8 +228,14 @@ def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, monk
     claude.stop()
     with Brain.open(card, directory=card) as brain:
         assert find_why(brain, "s1").withheld == ()
+        assert "shell.md" not in str(Claude(card, "s0").say("SessionStart", source="startup"))
         later = time.time() + 2 * 3_600
         monkeypatch.setattr("lessons_kb.brain.verdicts.time.time", lambda: later)
+        line = f"Lessons withheld from your last session, to compare: {CARD}"
+        next_one = Claude(card, "s2")
+        assert line in next_one.say("SessionStart", source="startup").line
+        assert line not in next_one.say("SessionStart", source="startup").context
+        assert line not in Claude(card, "s3").say("SessionStart", source="startup").line
         assert find_why(brain, "s1").withheld == (CARD,)
         monkeypatch.setenv("LESSONS_SESSION", "s1")
         assert find_why(brain, "s1").withheld == ()
@@ -306,3 +312,96 @@ def test_the_file_of_all_titles_has_none_of_a_withheld_card(card):
     assert "shell.md" in read("one")
     withhold(1.0)
     assert "shell.md" not in read("two")
+
+
+def write_by_command(session):
+    """Let the agent write the mistake with a command, whose text does not show it."""
+    command = "./make.sh > src/made.py"
+    session.run(command, 7)
+    (session.project / "src" / "made.py").write_text(BAD)
+    return session.run(command, 7, "Post", tool_response={"stdout": ""})
+
+
+def fail(session):
+    session.run("./serve", 8)
+    return session.run("./serve", 8, "Failed", error="PermissionError: refused by the sandbox")
+
+
+def spawn(session):
+    session.call("Pre", "Agent", {"subagent_type": "Explore", "prompt": TASK, "description": "d"})
+    return session.say("SubagentStart", agent_id="a1", agent_type="Explore")
+
+
+WAYS = {
+    "start": lambda session: session.say("SessionStart", source="startup"),
+    "prompt": lambda session: session.prompt(TASK),
+    "offer": lambda session: session.prompt("Which programs run on our server?"),
+    "edit": lambda session: change(session, BAD),
+    "command": write_by_command,
+    "error": fail,
+    "subagent": spawn,
+    "titles after a compaction": lambda session: session.say("SessionStart", source="compact"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_that_tells_a_lesson_is_silent_where_it_is_withheld(card, way):
+    assert "stranger" in WAYS[way](Claude(card, "told")).context
+    (card / "src" / "run.py").write_text("def run(cmd):\n    pass\n")
+    (card / "src" / "made.py").unlink(missing_ok=True)
+    withhold(1.0)
+    assert "stranger" not in WAYS[way](Claude(card, "kept")).context
+    with Brain.open(card, directory=card) as brain:
+        occasions = brain.layers[0].journal.ledger.find(cards=[CARD])
+    rows = {one.session.partition("/")[0]: one.told for one in occasions}
+    titles = way in ("start", "titles after a compaction")  # no occasion
+    assert rows.get("kept") == (None if titles else "withheld")
+    assert rows.get("told") in ((None,) if titles else ("block", "act", "offer"))
+
+
+def test_a_broad_glob_that_tells_nothing_is_no_occasion_of_a_withheld_lesson(claude, card):
+    for name in "abcdefgh":
+        (card / "src" / f"{name}.py").write_text("pass\n")
+    broad = SHELL.partition("detect:")[0] + 'paths: ["**/*.py"]\n---\n\n- Pass a list\n'
+    (card / "lessons" / "shell.md").write_text(broad)
+    withhold(1.0)
+    change(claude, "    return 1")
+    with Brain.open(card, directory=card) as brain:
+        assert brain.layers[0].journal.ledger.find(cards=[CARD]) == []
+
+
+def test_a_note_that_a_withheld_lesson_was_imported_from_does_not_tell_it(card):
+    note = f"# Reports\n\nA stranger ran programs on our server. {TASK}.\n"
+    (card / "reports.md").write_text(note)
+
+    def find_notes(session):
+        with Brain.open(card, directory=card) as brain:
+            block = brain.preflight(TASK, session=session, context=True)
+            assert CARD not in [hit.card.id for hit in block.lessons]
+            return [hit.card.id for hit in block.notes]
+
+    withhold(1.0)
+    assert find_notes("s1") == ["reports.md"]
+    text = SHELL.replace("created:", "imported-from: [rules:reports.md#1]\ncreated:")
+    (card / "lessons" / "shell.md").write_text(text)
+    assert find_notes("s2") == []
+
+
+def test_a_command_in_a_session_neither_finds_nor_shows_what_is_withheld(
+    card, lessons, monkeypatch
+):
+    monkeypatch.chdir(card)
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
+
+    def ask():
+        commands = (("search", TASK), ("preflight", TASK), ("show", "shell"))
+        return [lessons(*command) for command in commands]
+
+    assert all("stranger" in one.out for one in ask())
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s2")
+    withhold(1.0)
+    said = ask()
+    assert not [one for one in said if "stranger" in one.out + one.err]
+    assert said[2].err == "lessons: this card is not available in this session\n"
+    monkeypatch.delenv("CLAUDE_CODE_SESSION_ID")
+    assert all("stranger" in one.out for one in ask())  # a person who asks is answered

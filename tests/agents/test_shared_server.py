@@ -381,3 +381,13 @@ def test_only_who_has_a_server_pays_for_it(project, settings):
     assert not loaded("s2") & net
     settings().unlink()
     assert not loaded("s3") & net
+
+
+@pytest.mark.parametrize("readable", [True, False], ids=["beside", "alone"])
+def test_what_the_user_withholds_comes_from_no_server(prompt, settings, project, readable):
+    path = settings()
+    if not readable:
+        (project / "lessons.toml").write_text("nonsense =\n")
+    assert "Never retry" in prompt()[0]
+    path.write_text(path.read_text() + "[effect]\nwithhold = 1.0\nwithhold_high = true\n")
+    assert "Never retry" not in prompt(session="s2")[0]

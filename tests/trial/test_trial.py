@@ -1,23 +1,29 @@
 """`lessons trial` with a scripted agent, which makes a mistake unless it is told of it."""
 
+import contextlib
 import html
 import json
+import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
 
+from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.trial.history import make_prompt
+from lessons_kb.trial.runs import find_no_network, read_usage
 from tests.kit import commit, git, write
 
 AGENT = """\
 import json, os, pathlib, subprocess, sys, time
 hook = {hook!r}
 prompt = sys.argv[1]
-pathlib.Path({log!r}).open("a").write(os.getcwd() + "\\n")
+pathlib.Path({log!r}).open("a").write(f"{{os.getpid()}} {{os.getcwd()}}\\n")
 event = {{
     "session_id": "one", "hook_event_name": "UserPromptSubmit", "cwd": os.getcwd(),
     "transcript_path": "", "prompt": prompt,
@@ -126,7 +132,7 @@ def test_rates_are_those_of_the_agent(trial, shop, tmp_path):
     assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
     assert rows["hopeless"]["lessons"] == []
     assert data["faults"] == data["died"] == []
-    places = (tmp_path / "seen").read_text().split()
+    places = (tmp_path / "seen").read_text().split()[1::2]
     assert len(set(places)) == 12
     assert not any(pathlib.Path(place).exists() for place in places)
     assert git(shop, "status", "--porcelain") == ""
@@ -203,12 +209,13 @@ def test_a_trial_goes_on_where_it_was_killed(shop, agent, tmp_path):
     command += ["--agent", agent, "--out", str(tmp_path / "out")]
     process = subprocess.Popen(command, cwd=shop, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     until = time.monotonic() + 60
-    runs = tmp_path / "out" / "runs"
-    while time.monotonic() < until and not list(runs.glob("retry.*/agent.txt")):
+    while time.monotonic() < until and not (tmp_path / "seen").exists():
         time.sleep(0.1)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    subprocess.run(["pkill", "-f", str(tmp_path / "agent.py")])
+    for pid in (tmp_path / "seen").read_text().split()[::2]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
     again = subprocess.run(
         [*command, "--resume", "--seconds", "2"], cwd=shop, capture_output=True, text=True
     )
@@ -338,3 +345,186 @@ def test_tasks_are_made_from_fixes_and_their_tests(shop, lessons, trial, tmp_pat
     assert "1 task from 2 fixes" in done.out
     data = json.loads(trial(text).out)
     assert data["tasks"][0]["arms"]["with"] == ["wrong"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("agent", "words"), [
+    ("claude-code", ["-p", "PROMPT", "--output-format", "json", "--permission-mode", "acceptEdits"]),
+    ("codex --model small", ["exec", "--json", "-s", "workspace-write", "PROMPT", "--model", "small"]),
+    ("gemini -p {prompt}", ["-p", "PROMPT"]),
+])  # fmt: skip
+def test_an_agent_that_we_install_for_is_named_alone(trial, tmp_path, monkeypatch, agent, words):
+    program = tmp_path / "bin" / agent.split()[0].removesuffix("-code")
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nfor one; do echo "$one"; done; exit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert trial(TASKS, agent=agent).code == 2
+    printed = next((tmp_path / "out" / "runs").glob("*/agent.txt")).read_text().splitlines()
+    asked = re.findall(r'^prompt = "(.*)"', TASKS, re.MULTILINE)
+    assert ["PROMPT" if line in asked else line for line in printed] == words
+
+
+CLAUDE = {
+    "input_tokens": 3, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 100,
+    "output_tokens": 7, "server_tool_use": {"web_search_requests": 1},
+}  # fmt: skip
+CODEX = {
+    "input_tokens": 90, "cached_input_tokens": 80, "output_tokens": 10, "reasoning_output_tokens": 5
+}  # fmt: skip
+GEMINI = {"prompt": 90, "candidates": 10, "total": 110}
+QWEN = {"input_tokens": 90, "cache_read_input_tokens": 80, "output_tokens": 10, "total_tokens": 100}
+OPENCODE = {
+    "total": 120,
+    "input": 90,
+    "output": 10,
+    "reasoning": 5,
+    "cache": {"read": 10, "write": 5},
+}
+USAGE = {
+    "claude": (
+        [{"type": "result", "session_id": "s", "total_cost_usd": 0.25, "usage": CLAUDE}],
+        (130, 0.25, "s"),
+    ),
+    "codex": (
+        [
+            {"type": "thread.started", "thread_id": "s"},
+            "Warning",
+            {"type": "turn.completed", "usage": CODEX},
+            {"type": "turn.completed", "usage": {"input_tokens": 45, "output_tokens": 5}},
+        ],
+        (150, None, "s"),
+    ),
+    "gemini": (
+        [{"session_id": "s", "stats": {"models": {"a": {"tokens": GEMINI}, "b": {"tokens": {"total": 9}}}}}],
+        (119, None, "s"),
+    ),
+    "qwen": (
+        [[{"session_id": "s"}, {"message": {"usage": {}}}, {"type": "result", "usage": QWEN}]],
+        (100, None, "s"),
+    ),
+    "opencode": (
+        [
+            {"sessionID": "s", "part": {"cost": 0.5, "tokens": OPENCODE}},
+            {"sessionID": "s", "part": {"cost": 0.25, "tokens": {"input": 30}}},
+        ],
+        (150, 0.75, "s"),
+    ),
+    "hostile": (
+        [
+            {"usage": [1], "stats": "x", "part": {"tokens": {"input": "many", "cache": None}}},
+            {"total_cost_usd": "free", "session_id": 7, "usage": {"input_tokens": "9"}},
+        ],
+        (0, None, ""),
+    ),
+    "nothing": (["done"], (None, None, "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", USAGE)
+def test_what_agents_print_of_tokens_and_price_is_read(agent):
+    printed, used = USAGE[agent]
+    assert read_usage("\n".join(map(json.dumps, printed))) == used
+
+
+@pytest.mark.slow
+def test_an_agent_that_was_ended_is_no_agent_without_a_price(trial):
+    tasks = TASKS.replace('"write the', '"hang: write the')
+    done = trial(tasks, "--seconds", "15", "--budget", "$100")
+    assert done.code == 0, done.err
+    faults = json.loads(done.out)["faults"]
+    assert {one["run"][0] for one in faults} == {"hopeless"}
+    assert faults[0]["why"] == "the agent was ended after 15 seconds; --seconds allows more"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("works", [True, False])
+def test_a_check_has_no_network_or_the_user_is_told(trial, tmp_path, monkeypatch, works):
+    fake = tmp_path / "bin" / "unshare"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\n" + ('shift 2; NETWORK=no exec "$@"\n' if works else "exit 1\n"))
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    find_no_network.cache_clear()
+    check = 'check = "echo network $NETWORK; exit 1"'
+    done = trial(re.sub("check = .*", check, TASKS))
+    find_no_network.cache_clear()
+    notes = {one["note"] for one in json.loads(done.out)["results"]}
+    assert notes == {"network no" if works else "network"}
+    assert ("checks run with it" in done.err) is not works
+
+
+@pytest.mark.slow
+def test_a_task_of_the_fix_that_a_lesson_was_learnt_from_is_reported_apart(
+    shop, lessons, trial, tmp_path
+):
+    commit(shop, "Add pay", **{"pay.py": "def pay():\n    return send()\n"})
+    test = "assert 'key' in open('pay.py').read()\n"
+    body = "\n\nA customer was charged twice because the retry of a payment had no key.\n"
+    commit(
+        shop,
+        "Fix retry a failed payment, which charged twice" + body,
+        **{"pay.py": "def pay():\n    return send(key=1)\n", "tests/test_pay.py": test},
+    )
+    assert lessons("mine", "--draft", "1").code == 0
+    (draft,) = json.loads(lessons("review", "--list", "--json").out)
+    git(shop, "rm", "-q", "lessons/idempotency.md")
+    commit(shop, "Start over")
+    draft_file = pathlib.Path(
+        json.loads(lessons("review", "--show", draft["id"], "--json").out)["path"]
+    )
+    draft_file.write_text(CARD)
+    done = lessons("review", "--accept", draft["id"])
+    assert done.code == 0, done.err
+    made = pathlib.Path(done.out.strip())
+    file = tmp_path / "made.toml"
+    lessons("trial", file, "--from-history", "1", "--check", "python3 {files}")
+    text = file.read_text()
+    assert f'lesson = "lessons/{made.name}"\n' in text
+    assert "\nown = true\n" in text
+    (compared,) = json.loads(trial(text).out)["comparisons"][1:]
+    assert compared["of"] == "on the fix that the lesson came from"
+    assert (compared["repaired"], compared["pairs"]) == (1, 1)
+
+
+def test_an_agent_without_a_command_for_tasks_is_named(trial, tmp_path, monkeypatch):
+    (tmp_path / "cursor").write_text("#!/bin/sh\n")
+    (tmp_path / "cursor").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    said = trial(TASKS, agent="cursor").err
+    assert "cursor has no command line for a task; give one with {prompt}" in said
+
+
+def test_the_page_names_the_command_of_each_agent():
+    page = pathlib.Path("docs/trial.md").read_text()
+    for agent in AGENTS.values():
+        command = f"| `{agent.name}` | `{agent.program} {agent.task}` |"
+        assert (command in page) is bool(agent.task), agent.name
+
+
+def test_a_prompt_made_of_a_commit_tells_the_mistake_and_not_the_solution():
+    body = """\
+        Two ways into the same endless loop:
+
+        - The reader never looked for the end of a file, which happens in
+          its last line. Stop there by seeking to the end.
+        - A negative place landed past the end. It is now counted from the end
+          (#12).
+
+        Fixes: #11
+        Reported-by: Ada
+
+            >>> read("a")
+            Killed
+
+        The loop on empty files is used by tests alone.
+    """
+    subject = "fix(reader): Endless loop at the end of a file, closes #10"
+    told = [
+        "Fix this: Endless loop at the end of a file.",
+        "Two ways into the same endless loop:",
+        "- The reader never looked for the end of a file, which happens in its last line.\n{}",
+        '    >>> read("a")\n    Killed',
+    ]
+    prompt = "\n\n".join(told).format("- A negative place landed past the end.")
+    assert make_prompt(subject, textwrap.dedent(body)) == prompt

@@ -26,9 +26,9 @@ from typing_extensions import TypedDict
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
-from lessons_kb.errors import BrainNotFound, CardNotFound, LessonsError, Untrusted
+from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
 from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit
-from lessons_kb.session.turn_lessons import note_shown
+from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
 
@@ -80,6 +80,7 @@ HISTORY_EVENTS = 50
 _MOST_MATCHES = 4
 """More than a prompt is ever given: some may be in the client's own brain too."""
 _LINE_CHARS = 300
+_HOUR = 3_600
 _SYSTEM_EVENTS = ("compaction", "stage", "preflight")
 """Kinds of events that neither the user nor the agent did."""
 _CARD_FIELDS = (
@@ -262,9 +263,10 @@ def _add_skipped(found: Answered, brain: Brain) -> Answered:
     return found
 
 
-def _read_card(brain: Brain, name: str) -> tuple[Card, str]:
+def _read_card(brain: Brain, name: str, session: str, asked_by: str) -> tuple[Card, str]:
     """Return a card and its Markdown, which is data: nothing in it can pose as somebody else."""
-    card = brain.cards.get(name)
+    layer, card = brain.cards.find(name)
+    open_for(session, brain, (layer, card), asked_by=asked_by)
     return card, defang(clean(brain.cards.read(name)[1].body)).strip()
 
 
@@ -335,6 +337,18 @@ class Tools:
         self._workspace = workspace
         self._answer_hook = answer_hook
 
+    def _asked_by(self, brain: Brain) -> str:
+        """Return the agent's session, whose withheld lessons are not told.
+
+        Few agents tell their MCP servers: then it is that of the newest prompt.
+        """
+        session = session_of()[0]
+        if session or self._answer_hook is None:  # or other people's sessions
+            return session
+        since = time.time() - _HOUR
+        newest = brain.layers[0].journal.events.find(kinds=("prompt",), since=since, limit=1)
+        return newest[0].session if newest else ""
+
     def register(self, server: MCPServer) -> None:
         """Add everything to a server."""
         for tool, title, hints in (
@@ -374,6 +388,7 @@ class Tools:
         except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
             return show_block({})
         how: Data = {"stage": stage, "session": session, "budget": budget, "context": context}
+        how["asked_by"] = session or self._asked_by(brain)
         found = brain.preflight(prompt, paths=paths or (), **how)
         data = render.preflight_data(found, brain.layers[0].settings.language)
         return _add_skipped(show_block(data), brain)
@@ -408,7 +423,8 @@ class Tools:
         """Search cards and notes, best first. ``passed`` says whether a hit is relevant."""
         brain = self._workspace.find(directory)
         chosen = tuple(kinds or (*KINDS, NOTE))
-        hits = brain.search(query, kinds=chosen, stage=stage, paths=paths or (), limit=limit)
+        how: Data = {"stage": stage, "paths": paths or (), "limit": limit}
+        hits = brain.search(query, kinds=chosen, asked_by=self._asked_by(brain), **how)
         return _add_skipped(Hits(hits=[_show_hit(render.hit_data(hit)) for hit in hits]), brain)
 
     @_tool_errors()
@@ -420,9 +436,8 @@ class Tools:
     ) -> Data:
         """Read one whole card."""
         brain = self._workspace.find(directory)
-        card, text = _read_card(brain, id)
         session = session_of_call(context, None)
-        note_shown(brain, session, brain.cards.find(id), at=time.time())
+        card, text = _read_card(brain, id, session, self._asked_by(brain))
         return {**_show_fields(card, *_CARD_FIELDS), "text": text}
 
     @_tool_errors()
@@ -570,8 +585,9 @@ class Tools:
     def lesson(self, id: str) -> str:  # noqa: A002
         """Return one card as Markdown."""
         try:
-            return _read_card(self._workspace.find(), id)[1]
-        except (CardNotFound, BrainNotFound, Untrusted) as error:
+            brain = self._workspace.find()
+            return _read_card(brain, id, "", self._asked_by(brain))[1]
+        except (CardNotFound, InputError, BrainNotFound, Untrusted) as error:
             raise ResourceNotFoundError(str(error)) from None
 
     def retrospective(

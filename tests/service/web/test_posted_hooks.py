@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.store.user_state import user_settings_path
 from tests.service.web.conftest import PROMPT, ask, be
 
 pytestmark = pytest.mark.slow  # a server with its brains
@@ -156,3 +157,17 @@ def test_the_sessions_of_two_tokens_are_two(connect, tokens):
     assert post(client, **asked, prompt_id="2") == ""
     be(client, "carol", "read")
     assert "Reject every" in post(client, **asked)
+
+
+def test_what_the_server_withholds_from_a_session_comes_by_no_address(client):
+    def look(session):
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
+        hook = post(client, session_id=session, **event)
+        return [hook, ask(client, "preflight", prompt=PROMPT, session=f"{session}x").text]
+
+    assert all("Reject every chat id" in one for one in look("s1"))
+    path = pathlib.Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[effect]\nwithhold = 1.0\nwithhold_high = true\n")
+    assert not [one for one in look("s2") if "Reject every chat id" in one]
+    assert "Telegram" in ask(client, "search", query=PROMPT).text  # who has no session is answered
