@@ -17,6 +17,7 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.user_state import make_private, state_home, write_private
 from lessons_kb.text.sanitize import counted
+from lessons_kb.version import __version__
 
 with contextlib.suppress(ImportError):  # not on Windows
     import pwd
@@ -141,6 +142,8 @@ def find_daemon() -> Health:
     fix = ""
     if (status := ask_daemon(b"?status")) is not None:
         detail = describe(status)
+        if status["version"] != __version__:
+            fix = f"the next hook replaces it by version {__version__}; `lessons upgrade` does now"
     elif os.environ.get("LESSONS_DAEMON") == "0":
         detail = "turned off by LESSONS_DAEMON=0"
     elif obstacle := find_obstacle():
@@ -155,6 +158,16 @@ def find_daemon() -> Health:
     else:
         detail = "not running; the next hook starts it"
     return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
+
+
+def stop_outdated_daemon(environment: Mapping[str, str]) -> list[Health]:
+    """Stop a daemon of another version; return the line that says so, none where there was none."""
+    status = ask_daemon(b"?status") if environment.get("LESSONS_DAEMON") != "0" else None
+    if status is None or status["version"] == __version__:
+        return []
+    ask_daemon(b"?stop")
+    detail = f"stopped that of version {status['version']}; the next hook starts {__version__}"
+    return [Health(level="fixed", what="daemon", detail=detail)]
 
 
 def _find_holder() -> int:
