@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -183,6 +184,15 @@ def test_the_bundle_starts_the_server(tmp_path):
 def test_the_extension_for_an_editor_is_of_this_version():
     manifest = json.loads((ROOT / "templates" / "vscode" / "package.json").read_text("utf-8"))
     assert manifest["version"] == __version__
+
+
+def test_the_formula_installs_files_that_exist_and_is_ruby():
+    text = FILES["Formula/lessons-kb.rb"]
+    for path in re.findall(r'install "([^"#]+)"', text):
+        assert (ROOT / path).is_file(), path
+    assert re.search(r'desc "(?!An? |The )[A-Z].{,78}[^."]"', text)
+    if ruby := shutil.which("ruby"):
+        subprocess.run([ruby, "-c"], input=text, text=True, check=True, capture_output=True)
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
