@@ -436,7 +436,7 @@ _ROWS = (
         server="config.toml mcp_servers",
         command_file=_SKILL,
         layout="silent",
-        notes=_LATE.format("Grok CLI"),
+        notes="Grok CLI accepts context with tool results alone: a prompt's lessons wait for one.",
         project_note="Grok CLI runs the hooks of a project only in folders that it trusts.",
     ),
     Agent(
