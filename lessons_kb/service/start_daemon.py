@@ -149,9 +149,6 @@ def find_daemon() -> Health:
     elif obstacle := find_obstacle():
         detail = f"cannot start: {obstacle}"
         fix = "hooks answer without it; the next one after that starts it"
-    elif pid := _find_holder():
-        detail = f"running as pid {pid}, but does not answer"
-        fix = f"if its socket was removed, it ends within seconds; else run `kill {pid}`"
     elif failures := (record := read_record()).get("failures", 0):
         detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
@@ -168,19 +165,6 @@ def stop_outdated_daemon(environment: Mapping[str, str]) -> list[Health]:
     ask_daemon(b"?stop")
     detail = f"stopped that of version {status['version']}; the next hook starts {__version__}"
     return [Health(level="fixed", what="daemon", detail=detail)]
-
-
-def _find_holder() -> int:
-    """Return the process that holds our daemon's lock, 0 without one: only Linux tells."""
-    try:
-        path = hook_client.socket_path(hook_client.identity(dict(os.environb)))
-        inode = os.stat(f"{path}.lock").st_ino
-        with open("/proc/locks", encoding="ascii") as file:
-            rows = [line.split() for line in file]
-    except OSError:
-        return 0
-    held = (row for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}"))
-    return next((int(row[4]) for row in held), 0)
 
 
 def describe(status: Mapping[str, Any]) -> str:

@@ -84,6 +84,7 @@ def test_a_damaged_record_and_other_events_are_silence(record, event, fire):
     assert fire("antigravity", event | {"toolCall": {"name": "run_command"}}) == {}
     assert fire("antigravity", call | {"transcriptPath": "/nowhere"}) == {}
     assert fire("antigravity", call | {"transcriptPath": 3}) == {}
+    assert fire("antigravity", call, posted_by="bob") == {}, "a path of another machine"
 
 
 def test_its_file_names_events_that_carry_handlers_alone():
