@@ -16,7 +16,7 @@ from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import upgrade_command
-from lessons_kb.service.start_daemon import check_daemon, stop_outdated_daemon
+from lessons_kb.service.start_daemon import check_daemon
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.version import __version__
@@ -41,16 +41,16 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
 
 
 def upgrade() -> None:
-    """Bring hooks and daemon to this version; say how to get a newer one.
+    """Bring hooks to this version after an upgrade.
 
-    After the package was upgraded: writes anew what another version wrote into agents' settings,
-    and stops its daemon. Fetches nothing: the last line is the command for this installation.
+    Writes anew what another version wrote into agents' settings, for all projects and for this
+    one. Fetches nothing: the last line is the command that gets a newer release here.
 
     Example: lessons upgrade
     """
     _here, project = _find_place()
-    lines = [*fix_agents(project), *stop_outdated_daemon(os.environ)]
-    lines += [line for line in check_agents(project) if line.level != "ok"]
+    found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
+    lines = [line for line in found if line.level != "ok"]
     if not lines:
         detail = f"hooks, plugins and daemon are those of version {__version__}"
         lines = [Health("ok", "agents", detail)]

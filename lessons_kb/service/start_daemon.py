@@ -143,12 +143,15 @@ def find_daemon() -> Health:
     if (status := ask_daemon(b"?status")) is not None:
         detail = describe(status)
         if status["version"] != __version__:
-            fix = f"the next hook replaces it by version {__version__}; `lessons upgrade` does now"
+            fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
         detail = "turned off by LESSONS_DAEMON=0"
     elif obstacle := find_obstacle():
         detail = f"cannot start: {obstacle}"
         fix = "hooks answer without it; the next one after that starts it"
+    elif pid := _find_holder():
+        detail = f"running as pid {pid}, but does not answer"
+        fix = f"if its socket was removed, it ends within seconds; else run `kill {pid}`"
     elif failures := (record := read_record()).get("failures", 0):
         detail = f"{counted(failures, 'start')} in a row failed: {record.get('error', '')}"
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
@@ -157,14 +160,17 @@ def find_daemon() -> Health:
     return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
 
 
-def stop_outdated_daemon(environment: Mapping[str, str]) -> list[Health]:
-    """Stop a daemon of another version; return the line that says so, none where there was none."""
-    status = ask_daemon(b"?status") if environment.get("LESSONS_DAEMON") != "0" else None
-    if status is None or status["version"] == __version__:
-        return []
-    ask_daemon(b"?stop")
-    detail = f"stopped that of version {status['version']}; the next hook starts {__version__}"
-    return [Health(level="fixed", what="daemon", detail=detail)]
+def _find_holder() -> int:
+    """Return the process that holds our daemon's lock, 0 without one: only Linux tells."""
+    try:
+        path = hook_client.socket_path(hook_client.identity(dict(os.environb)))
+        inode = os.stat(f"{path}.lock").st_ino
+        with open("/proc/locks", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return 0
+    held = (row for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}"))
+    return next((int(row[4]) for row in held), 0)
 
 
 def describe(status: Mapping[str, Any]) -> str:
