@@ -27,7 +27,7 @@ def read(payload: Payload, _name: str, event: HookEvent) -> None:
     row = {} if event.posted else _find_row(text_of(payload, "transcriptPath"), *_ROWS[event.what])
     text = text_of(row, "content")
     wrapped = _WRAPPED.search(text)
-    event.text, event.id = wrapped[1] if wrapped else text, str(row.get("step_index", ""))
+    event.text, event.id = wrapped[1] if wrapped else text, str(row.get("step_index", text))
     if event.what == "prompt" and not event.text:
         event.what = ""
 

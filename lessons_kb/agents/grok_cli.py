@@ -17,7 +17,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     event.part = text_of(payload, "subagentType")
     if name == "Stop":
         event.text = text_of(payload, "lastAssistantMessage")
-        event.what = event.what if payload.get("reason") == "end_turn" else ""
+        event.what = event.what if payload.get("reason", "end_turn") == "end_turn" else ""
     elif name == "PostToolUse":
         result = object_of(payload, "tool_response")
         texts = [text_of(result, "output_for_prompt"), *filter(_is_error, result.values())]
