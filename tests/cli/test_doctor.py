@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb.store.scan import trust
+from lessons_kb.store.user_state import state_home
 from lessons_kb.version import __version__
 
 
@@ -95,10 +96,11 @@ def test_hooks_of_another_version_are_named_and_brought_to_this_one(lessons, bra
 @pytest.mark.slow
 def test_fixes_are_data_too(lessons, brain):
     lessons("index")
-    ignore = brain / ".lessons" / ".gitignore"
-    ignore.unlink()
+    home = pathlib.Path(state_home())
+    home.chmod(0o755)
     data = json.loads(lessons("doctor", "--fix", "--json").out)
-    assert data[0] == {"level": "fixed", "what": "cache", "detail": f"wrote {ignore}", "fix": ""}
+    private = f"{home} is private again"
+    assert data[0] == {"level": "fixed", "what": "state", "detail": private, "fix": ""}
     assert {line["level"] for line in data[1:]} == {"ok"}
 
 
