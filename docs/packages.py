@@ -170,18 +170,15 @@ def build_packages() -> dict[str, str]:
             ],
         },
     }
-    # By its documents: no hooks, for what they send was not seen.
     antigravity = f"{PLUGINS}/antigravity"
+    data[f"{antigravity}/hooks.json"] = {NAME: plugin_hooks("antigravity")}
     data[f"{antigravity}/plugin.json"] = facts
     data[f"{antigravity}/mcp_config.json"] = servers
     files = {path: json.dumps(value, indent=2) + "\n" for path, value in data.items()}
-    for path, text in plugin_commands("copilot-cli"):
-        files[f"{antigravity}/{path}"] = text.replace(
-            "`lessons install copilot-cli` once more", "restart Antigravity"
-        )
-    for agent in (*COMMANDS, "copilot-cli"):
+    for agent in (*COMMANDS, "copilot-cli", "antigravity"):
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)
+    files["Formula/lessons-kb.rb"] = formula()
     return files | shell_files() | {f"{EDITOR}/snippets.json": editor_snippets()}
 
 
@@ -249,6 +246,41 @@ def plugin_readme(agent: str) -> str:
 
 It runs `lessons-hook` and `lessons` where they are on the PATH, else `uvx --from {PACKAGE}`.
 It works offline from then on: no model, no API key, no telemetry. See [{PACKAGE}]({REPOSITORY}).
+"""
+
+
+def formula() -> str:
+    """Return the formula for Homebrew, to which the repository itself is a tap.
+
+    Programs are called by the path without a version, so that hooks outlive an upgrade.
+    """
+    return f"""\
+class LessonsKb < Formula
+  desc "{ABOUT[2:].rstrip(".").capitalize()}"
+  homepage "{REPOSITORY}"
+  url "{REPOSITORY}.git",
+      tag: "v{__version__}"
+  license "{PROJECT["license"]}"
+
+  depends_on "python@3.13"
+
+  def install
+    system "python3.13", "-m", "venv", libexec
+    system libexec/"bin/pip", "install", "#{{buildpath}}[mcp]"
+    programs = Dir[libexec/"bin/lessons*"]
+    inreplace programs, libexec.to_s, opt_libexec.to_s
+    bin.install_symlink programs
+    man1.install "templates/shell/lessons.1"
+    bash_completion.install "templates/shell/lessons.bash" => "lessons"
+    zsh_completion.install "templates/shell/_lessons"
+    fish_completion.install "templates/shell/lessons.fish"
+  end
+
+  test do
+    assert_match version.to_s, shell_output("#{{bin}}/lessons --version")
+    system bin/"lessons", "init", "brain"
+  end
+end
 """
 
 

@@ -232,6 +232,7 @@ def _agents() -> list[str]:
         rows.append(
             (
                 f"`{name}`",
+                agent.seen or "by documents",
                 *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
                 "yes" if any(agent.events[e] == "stop" for e in agent.lines) else "–",
                 "yes" if agent.ask else "–",
@@ -242,7 +243,7 @@ def _agents() -> list[str]:
             )
         )
     head = (
-        *("agent", "lessons with the prompt", "before a call", "with a result"),
+        *("agent", "seen in version", "lessons with the prompt", "before a call", "with a result"),
         *(
             "post-check shown",
             "gate asks",

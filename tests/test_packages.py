@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -206,6 +207,15 @@ def test_a_snippet_begins_a_card(kind):
     begun, whole = (parse_card(one, path="new.md", folders={}) for one in (text, template))
     assert begun.body.rstrip() == whole.body.rstrip()
     assert begun.card == dataclasses.replace(whole.card, created="2026-11-11")
+
+
+def test_the_formula_installs_files_that_exist_and_is_ruby():
+    text = FILES["Formula/lessons-kb.rb"]
+    for path in re.findall(r'install "([^"#]+)"', text):
+        assert (ROOT / path).is_file(), path
+    assert re.search(r'desc "(?!An? |The )[A-Z].{,78}[^."]"', text)
+    if ruby := shutil.which("ruby"):
+        subprocess.run([ruby, "-c"], input=text, text=True, check=True, capture_output=True)
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

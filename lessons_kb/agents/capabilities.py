@@ -31,6 +31,8 @@ class Agent(AgentTraits):
     """Name of its event → our kind of event; an event that is not here is answered with silence."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Another name of an event → that in ``events``, whose first letter may be of either case."""
+    told_by: Mapping[str, str] = field(default_factory=dict)
+    """Key of a payload that names no event → the event that alone has it."""
     context: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines: tuple[str, ...] = ()
@@ -54,6 +56,8 @@ class Agent(AgentTraits):
     """Seconds within which the same without an id is one event that was fired twice."""
     call: str = "/{}"
     """How the user calls a command of ours in the chat."""
+    seen: str = ""
+    """The version that was driven; "" = by its documents."""
     begins: str = '"SessionStart"'
     """What the payload holds of the event that begins a session; "" where that shows no line."""
 
@@ -75,6 +79,8 @@ class Agent(AgentTraits):
     """Where its hooks stand, or the plugin that calls us, below its folder."""
     personal_file: str = ""
     """Where they stand in a project for this user alone."""
+    hooks_key: str = "hooks"
+    """Under which key they stand in the file."""
     marks: Mapping[str, Any] = field(default_factory=dict)
     """What its file of hooks has to say besides."""
     shares: str = ""
@@ -95,6 +101,8 @@ class Agent(AgentTraits):
     """Fields of single events that its payloads do not have: it would drop the call."""
     plugin: str = ""
     """Where the manifest of our plugin is once the agent has installed it, a glob in its folder."""
+    update: str = ""
+    """The command that updates it there."""
     server: str
     """The file that lists its MCP servers, and the keys that lead to them."""
     project_server: str = ""
@@ -175,6 +183,7 @@ _LATE = (
 _ROWS = (
     Agent(
         name="claude-code",
+        seen="2.1.328",
         # PreCompact takes no context: the session that starts from the summary does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
         context=("SubagentStart", *_CLAUDE_CONTEXT),
@@ -201,6 +210,7 @@ _ROWS = (
         hooks_file="settings.json",
         personal_file="settings.local.json",
         plugin="plugins/cache/*/lessons/*/.claude-plugin/plugin.json",
+        update="claude plugin update lessons@lessons-kb",
         matchers={
             "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
@@ -222,6 +232,7 @@ _ROWS = (
     ),
     Agent(
         name="codex",
+        seen="0.169.0",
         # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
         events=_CODEX_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
@@ -245,6 +256,7 @@ _ROWS = (
         folder="{CODEX_HOME:{home}/.codex}",
         project_folder=".codex",
         plugin="plugins/cache/*/lessons/*/.codex-plugin/plugin.json",
+        update="codex plugin marketplace upgrade && codex plugin add lessons@lessons-kb",
         hooks_file="hooks.json",
         matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
         handler=_CALL,
@@ -263,6 +275,7 @@ _ROWS = (
     ),
     Agent(
         name="gemini-cli",
+        seen="0.61.0",
         events=_pairs(
             "SessionStart=start BeforeAgent=prompt BeforeTool=before AfterTool=after "
             "AfterAgent=stop SessionEnd=end"
@@ -293,6 +306,7 @@ _ROWS = (
         folder="{home}/.gemini",
         project_folder=".gemini",
         plugin="extensions/lessons/gemini-extension.json",
+        update="gemini extensions update lessons",
         hooks_file="settings.json",
         matchers={"BeforeTool": "replace|write_file|run_shell_command"},
         handler=_pairs("name=EVENT_NAME type=command command=HARMLESS timeout=MILLISECONDS"),
@@ -306,6 +320,7 @@ _ROWS = (
     Agent(
         # As of 0.24: context of PreToolUse never arrives, a refusal does with its reason.
         name="qwen-code",
+        seen="0.24.4",
         events=_CLAUDE_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
         lines=("Stop",),
@@ -328,6 +343,7 @@ _ROWS = (
     ),
     Agent(
         name="opencode",
+        seen="1.18.33",
         # The names are those of the events our plugin sends; it adds what they carry.
         events=_pairs(
             "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
@@ -393,7 +409,71 @@ _ROWS = (
         project_note="Cursor reads project hooks only in trusted workspaces.",
     ),
     Agent(
+        # As of 1.0: context with a prompt is dropped, and so is that of a session's start.
+        name="grok-cli",
+        seen="1.0.41",
+        events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
+        context=("PreToolUse", "PostToolUse", "PostToolUseFailure"),
+        ask=("PreToolUse",),
+        refuse=("PreToolUse",),
+        project=("GROK_WORKSPACE_ROOT",),
+        within=0.3,
+        begins="",
+        program="grok",
+        folder="{GROK_HOME:{home}/.grok}",
+        project_folder=".grok",
+        hooks_file="hooks/lessons.json",
+        handler=_CALL,
+        server="config.toml mcp_servers",
+        command_file=_SKILL,
+        layout="silent",
+        notes="Grok CLI accepts context with tool results alone: a prompt's lessons wait for one.",
+        project_note="Grok CLI runs the hooks of a project only in folders that it trusts.",
+    ),
+    Agent(
+        name="crush",
+        events={"PreToolUse": "before"},
+        context=("PreToolUse",),
+        refuse=("PreToolUse",),
+        begins="",
+        program="crush",
+        folder="{config}/crush",
+        project_folder="",
+        hooks_file="crush.json",
+        matchers={"PreToolUse": "^(bash|edit|multiedit|write)$"},
+        handler=_pairs("command=LINE timeout=SECONDS"),
+        nested=False,
+        server="crush.json mcp",
+        server_entry={"type": "stdio"},
+        notes="Crush tells hooks of calls alone: lessons arrive with a change or a command.",
+    ),
+    Agent(
+        name="antigravity",
+        events=_pairs("PreInvocation=prompt Stop=stop"),
+        told_by=_pairs("invocationNum=PreInvocation executionNum=Stop"),
+        context=("PreInvocation",),
+        lasting=False,
+        begins="",
+        program="agy",
+        folder="{home}/.gemini/config",
+        project_folder=".agents",
+        plugin="../antigravity-cli/plugins/lessons/plugin.json",
+        update="agy plugin install PATH/templates/plugins/antigravity",
+        hooks_file="hooks.json",
+        hooks_key="lessons",
+        handler=_pairs("type=command command=HARMLESS timeout=SECONDS"),
+        nested=False,
+        server="mcp_config.json mcpServers",
+        command_file=_SKILL,
+        layout="silent",
+        notes=(
+            "Written by Antigravity's documents: it was not run. Lessons come with a prompt;"
+            " restart `agy`, then ask `lessons why`."
+        ),
+    ),
+    Agent(
         name="copilot-cli",
+        seen="1.0.102",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
         renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
         context=_CLAUDE_CONTEXT,
@@ -413,6 +493,7 @@ _ROWS = (
         program="copilot",
         folder="{COPILOT_HOME:{home}/.copilot}",
         plugin="installed-plugins/*/lessons/plugin.json",
+        update="copilot plugin update lessons",
         project_folder=".github",
         hooks_file="hooks/lessons.json",
         marks={"version": 1},
@@ -466,6 +547,7 @@ _COPILOTS = ("stop_reason", "custom_instructions")
 """Keys beside a transcript's path that VS Code does not send."""
 _COPILOTS_OWN = "COPILOT_HOOK_DIR"
 """Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
+_GROKS_OWN = "workspaceRoot"
 _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
 
 
@@ -474,6 +556,8 @@ def event_name(payload: Payload, agent: str = "") -> str:
     name = text_of(payload, "hook_event_name", "hookEventName", "event")
     if not agent or name in AGENTS[agent].events:
         return name
+    if not name:
+        return next((one for key, one in AGENTS[agent].told_by.items() if key in payload), "")
     other = name[:1].swapcase() + name[1:]
     return other if other in AGENTS[agent].events else AGENTS[agent].renamed.get(name, name)
 
@@ -484,6 +568,8 @@ def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> s
     What is in the payload decides: variables are inherited by an agent that another one starts.
     """
     name = event_name(payload)
+    if _GROKS_OWN in payload:  # it runs the hooks of Claude Code and Cursor, too
+        return "grok-cli"
     if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
         return "cursor"
     for other in ("gemini-cli", "cursor", "opencode"):

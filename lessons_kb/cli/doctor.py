@@ -1,22 +1,25 @@
-"""`lessons doctor`: what is in order, what is not, and the suggested fix."""
+"""`lessons doctor` and `lessons upgrade`: what is in order, what is not, and the fix."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 
 import typer
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
-from lessons_kb.brain.health import MARKS, apply_fixes, check_health
+from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health
 from lessons_kb.cli.options import FAIL_ON, FailOn, open_brain
 from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
+from lessons_kb.process.programs import upgrade_command
 from lessons_kb.service.start_daemon import check_daemon
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.version import __version__
 
 
 def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
@@ -29,10 +32,39 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
     brain = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
         brain = open_brain()
-    here = os.path.realpath(os.getcwd())
-    project = git_top(here) or here
+    here, project = _find_place()
     lines = [*apply_fixes(brain), *fix_agents(project)] if fix else []
     lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
+    _print_lines(lines)
+    if any(line.level in FAIL_ON[fail_on] for line in lines):
+        raise typer.Exit(1)
+
+
+def upgrade() -> None:
+    """Bring hooks to this version after an upgrade.
+
+    Writes anew what another version wrote into agents' settings, for all projects and for this
+    one. Fetches nothing: the last line is the command that gets a newer release here.
+
+    Example: lessons upgrade
+    """
+    _here, project = _find_place()
+    found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
+    lines = [line for line in found if line.level != "ok"]
+    if not lines:
+        detail = f"hooks, plugins and daemon are those of version {__version__}"
+        lines = [Health("ok", "agents", detail)]
+    fix = f"for a newer one, run `{upgrade_command()}`"
+    _print_lines([*lines, Health("ok", "package", f"lessons-kb {__version__}", fix)])
+
+
+def _find_place() -> tuple[str, str]:
+    """Return the working directory, and the top of the project there."""
+    here = os.path.realpath(os.getcwd())
+    return here, git_top(here) or here
+
+
+def _print_lines(lines: Sequence[Health]) -> None:
     if options().json:
         print_json([as_data(line) for line in lines])
     for line in lines if not options().json else ():
@@ -44,5 +76,3 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
                 print_wrapped(piece, hang=2)
         else:
             print(" ".join(filter(None, (text, remedy))))
-    if any(line.level in FAIL_ON[fail_on] for line in lines):
-        raise typer.Exit(1)

@@ -272,7 +272,7 @@ def install(
     Example: lessons install claude-code --dry-run
 
     AGENT              claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli,
-                       vscode; or git.
+                       vscode, grok-cli, crush, antigravity; or git.
     --scope            user: all projects; project: this one.
     --shared           Use the committed settings file of the project.
     --via              command: one process per event; mcp: the MCP server answers.
@@ -302,8 +302,8 @@ def uninstall(
 
     Example: lessons uninstall claude-code
 
-    AGENT      claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, vscode;
-               or git.
+    AGENT      claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, vscode,
+               grok-cli, crush, antigravity; or git.
     --scope    user: all projects; project: this one.
     --shared   Use the committed settings file of the project.
     --dry-run  Show the diff without writing.

@@ -49,6 +49,7 @@ GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "uninstall": ("install", "Remove hooks and the MCP server from a coding agent."),
         "config": ("init", "Print the settings in effect and the origin of each."),
         "doctor": ("doctor", "Check brain, index, agents and permissions; suggest fixes."),
+        "upgrade": ("doctor", "Bring hooks to this version after an upgrade."),
     },
     "Upkeep": {
         "rename": (

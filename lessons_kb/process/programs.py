@@ -86,22 +86,53 @@ def install_command(extra: str) -> str:
     installer that made the environment is called for this very interpreter. What was installed
     from a folder, an archive or a repository is installed from there again.
     """
-    editable, source = _find_source()
-    remote = "://" in source
-    requirement = shlex.quote(f"{_PACKAGE}[{extra}] @ {source}" if remote else f"{source}[{extra}]")
-    option = "-e " if editable else ""
+    editable, requirement = _find_requirement(extra)
+    if tool := _find_tool_installer():
+        force = " --force" if tool == "pipx" else ""
+        return f"{tool} install{force} {'--editable ' if editable else ''}{requirement}"
+    return f"{_find_installer()} {'-e ' if editable else ''}{requirement}"
+
+
+def upgrade_command() -> str:
+    """Return the command that brings a newer release here, and then hooks to it."""
+    editable, requirement = _find_requirement("")
+    if "archive-v0" in sys.prefix.split(os.sep):  # uvx ran it from its cache
+        return f"uvx --from {_PACKAGE}@latest lessons upgrade"
+    if sys.prefix.endswith(os.path.join(_PACKAGE, "libexec")):
+        command = f"brew upgrade {_PACKAGE}"
+    elif editable:
+        command = f"git -C {requirement} pull"
+    elif tool := _find_tool_installer():
+        command = f"{tool} upgrade {_PACKAGE}"
+    else:
+        command = f"{_find_installer()} --upgrade {requirement}"
+    return f"{command} && lessons upgrade"
+
+
+def _find_tool_installer() -> str:
+    """Return who keeps this tool in an environment of its own, "" for nobody."""
     holds = os.listdir(sys.prefix)
-    if "pipx_metadata.json" in holds:
-        return f"pipx install --force {'--editable ' if editable else ''}{requirement}"
-    if "uv-receipt.toml" in holds:
-        return f"uv tool install {'--editable ' if editable else ''}{requirement}"
+    marks = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool"}
+    return next((tool for mark, tool in marks.items() if mark in holds), "")
+
+
+def _find_installer() -> str:
+    """Return the command that installs into this environment."""
     python, by_uv = shlex.quote(sys.executable), False
     made = os.path.join(sys.prefix, "pyvenv.cfg")
     with contextlib.suppress(OSError, ValueError), open(made, encoding="utf-8") as file:
         by_uv = any(line.partition("=")[0].strip() == "uv" for line in file)
     if by_uv or find_spec("pip") is None:
-        return f"uv pip install --python {python} {option}{requirement}"
-    return f"{python} -m pip install {option}{requirement}"
+        return f"uv pip install --python {python}"
+    return f"{python} -m pip install"
+
+
+def _find_requirement(extra: str) -> tuple[bool, str]:
+    """Return whether this is an editable installation, and what it is from, with an extra."""
+    editable, source = _find_source()
+    with_extra = f"[{extra}]" if extra else ""
+    remote = f"{_PACKAGE}{with_extra} @ {source}"
+    return editable, shlex.quote(remote if "://" in source else f"{source}{with_extra}")
 
 
 def _find_source() -> tuple[bool, str]:

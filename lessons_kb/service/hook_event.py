@@ -135,7 +135,7 @@ def _read_event(
     if event.what == "after":
         event.before = replaced_by(event.arguments)
     here = text_of(payload, "cwd")
-    roots = payload.get("workspace_roots")
+    roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     named = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else here
     if user:  # another machine may have other paths, and its files are none of ours
         event.session, event.transcript = posted_session(user, event.session), ""

@@ -17,6 +17,7 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.user_state import state_home, write_private
 from lessons_kb.text.sanitize import counted
+from lessons_kb.version import __version__
 
 with contextlib.suppress(ImportError):  # not on Windows
     import pwd
@@ -141,6 +142,8 @@ def find_daemon() -> Health:
     fix = ""
     if (status := ask_daemon(b"?status")) is not None:
         detail = describe(status)
+        if status["version"] != __version__:
+            fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
         detail = "turned off by LESSONS_DAEMON=0"
     elif obstacle := find_obstacle():

@@ -41,9 +41,14 @@ _EVIDENCE = (
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the lessons for a prompt; the second report of one prompt gets nothing."""
+    """Return the lessons for a prompt; the second report of one prompt gets nothing.
+
+    Where the agent forgets them with the next call of the model, it gets the same again.
+    """
     event, can, session = hook.event, hook.can, hook.event.context_id
     brain = hook.brain  # opens the brains: nothing is noted before
+    if event.repeats and hook.state.told[:1] == [event.id]:
+        return Answer(context=hook.state.told[1])
     missed = read_missed(hook)
     prompt = redact_event(hook.as_event("prompt", text=event.text))
     _forget_unheard(hook, prompt)
@@ -94,6 +99,7 @@ def answer(hook: Hook) -> Answer:
         texts = [(BLOCK, block.text), *state.take_titles(titles), (DRAFT, evidence)]
         state.drafts = state.drafts if event.part else []
         context = state.deliver(texts, can)
+        state.told = [event.id, context] if event.repeats else []
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:

@@ -67,6 +67,8 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+    repeats: bool = False
+    """The agent forgets the answer with the model's next call, and asks for it again."""
     patience: float = 0.5
     """Seconds for which a server may be waited for."""
     posted: bool = False
@@ -316,6 +318,8 @@ class SessionMemory:
     """[root, card id] given in this turn."""
     near: list[list[str]] = field(default_factory=list)
     """[shown name, confidence] of the lessons that the prompt nearly drew."""
+    told: list[str] = field(default_factory=list)
+    """The id of a prompt that is repeated, and what the model was told with it."""
     late: int = 0
     """How many lessons a change or an error has brought in this turn."""
     stopping: list[str] = field(default_factory=list)

@@ -611,6 +611,13 @@ def end_silence(agent: str) -> None:
         os.unlink(_session_file(f"silenced {agent}"))
 
 
+def is_taken_out(agent: str) -> bool:
+    """Tell whether an agent's hooks were taken out of all projects, and not set up again."""
+    with contextlib.suppress(OSError):
+        return os.stat(_session_file(f"silenced {agent}")).st_size == 0
+    return False
+
+
 def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Tell whether an agent's hooks were taken out since the session's first event."""
     try:

@@ -35,6 +35,9 @@ KEYS = {
     },
     "vscode": CLAUDE_LIKE,
     "qwen-code": CLAUDE_LIKE,
+    "grok-cli": CLAUDE_LIKE,
+    "crush": {"context", "decision", "reason"},
+    "antigravity": {"injectSteps"},
 }
 SPECIFIC = {"hookEventName", "additionalContext"}
 ASKING = {"permissionDecision", "permissionDecisionReason"}

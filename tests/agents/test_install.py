@@ -99,7 +99,8 @@ def snapshot(*roots):
 
 
 def hooks_of(change):
-    return json.loads(pathlib.Path(change.path).read_text())["hooks"]
+    held = json.loads(pathlib.Path(change.path).read_text())
+    return held.get("hooks") or held["lessons"]
 
 
 SHAPES = [
@@ -425,12 +426,14 @@ FILES = {
     "copilot-cli": ".copilot/skills/{}/SKILL.md",
     "vscode": ".copilot/skills/{}/SKILL.md",
     "opencode": ".config/opencode/commands/{}.md",
+    "grok-cli": ".grok/skills/{}/SKILL.md",
+    "antigravity": ".gemini/config/skills/{}/SKILL.md",
 }
 OWN = "---\nname: lesson\ndescription: Teach me something\n---\n"
 POLICY = {"policy": {"allow_implicit_invocation": False}}
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", FILES)
 def test_each_agent_gets_two_commands_and_gives_them_back(agent, setup, home):
     setup.on(agent)
     for name in ("lesson", "lessons-review"):
@@ -447,7 +450,7 @@ def test_each_agent_gets_two_commands_and_gives_them_back(agent, setup, home):
         assert (f"'{ENTRIES.server}' review --accept ID" in body) == (name != "lesson")
         assert "{{" not in body.replace("{{args}}", "")
         # The model pays nothing until the user calls.
-        if agent in ("claude-code", "copilot-cli", "vscode"):
+        if agent in ("claude-code", "copilot-cli", "vscode", "grok-cli", "antigravity"):
             assert header["disable-model-invocation"] is True
         if agent == "codex":
             policy = path.parent / "agents" / "openai.yaml"

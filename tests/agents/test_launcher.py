@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
 from lessons_kb.agents.install.settings_files import build_hooks
 
@@ -73,6 +74,28 @@ def test_a_session_says_once_that_the_installation_is_gone(agent, environment):
         "text": text,
     }
     assert call(agent, prompt).strip() in ("", "{}")
+
+
+def test_it_says_nothing_of_what_was_taken_out(environment, tmp_path):
+    ask = {"agent": "claude-code", "project": str(tmp_path), "server": False}
+    request = Request(entries=Entries(hook=launcher_path(), server="lessons"), **ask)
+    install(request)
+    uninstall(request)
+    for path in (environment / "bin").iterdir():
+        path.unlink()
+    assert start("claude-code") == ""
+    assert "Lessons are off" in start("codex")
+    assert call("gemini-cli", {"hook_event_name": "BeforeAgent"}) == "{}\n"
+
+
+def test_set_up_again_it_speaks_again(environment, tmp_path):
+    ask = {"agent": "claude-code", "project": str(tmp_path), "server": False}
+    request = Request(entries=Entries(hook=launcher_path(), server="lessons"), **ask)
+    for work in (install, uninstall, install):
+        work(request)
+    for path in (environment / "bin").iterdir():
+        path.unlink()
+    assert "Lessons are off" in start("claude-code")
 
 
 @pytest.mark.slow

@@ -36,4 +36,4 @@ def test_a_plugin_of_another_version_is_named(plugin, tmp_path):
         True,
         True,
     )
-    assert "update the plugin" in line.fix
+    assert "updates it; `" in line.fix

@@ -56,6 +56,10 @@ def payload(project, agent, name, number=0):
         return event | named | {"command": f"rm bot/{number}.py"}
     if agent == "codex":
         return event | {"turn_id": "t"}
+    if agent == "antigravity":
+        row = {"type": "USER_INPUT", "source": "USER_EXPLICIT", "content": f"{PROMPT} {number}"}
+        (project / "record.jsonl").write_text(json.dumps(row) + "\n")
+        return event | {"transcriptPath": event["transcript_path"]}
     at = {"timestamp": f"2026-11-21T21:17:{number:02d}Z"}
     return event if agent == "claude-code" else event | at
 

@@ -57,7 +57,7 @@ def test_a_projects_committed_file_has_bare_names_and_a_personal_one_paths(lesso
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["install"], "--all"),
+        (["install"], "add --all"),
         (["install", "emacs"], "claude-code"),
         (["install", "codex", "--scope", "world"], "user, project"),
         (["install", "codex", "--via", "pigeon"], "command, mcp"),

@@ -10,6 +10,7 @@ import pytest
 
 from lessons_kb.store.scan import trust
 from lessons_kb.store.user_state import state_home
+from lessons_kb.version import __version__
 
 
 @pytest.fixture
@@ -66,6 +67,30 @@ def test_what_the_user_took_out_stays_out(lessons, brain, home):
     path.write_text("{}")
     assert "are missing" in lessons("doctor", "--fix").out
     assert path.read_text() == "{}"
+
+
+def test_hooks_of_another_version_are_named_and_brought_to_this_one(lessons, brain, home):
+    (home / ".gemini").mkdir()
+    path = home / ".gemini" / "settings.json"
+    module = "lessons_kb.agents.install.install_agent.__version__"
+    with pytest.MonkeyPatch.context() as former:
+        former.setattr(module, "0.0.9")
+        lessons("install", "gemini-cli")
+    now = path.read_text()
+    assert "0.0.9" not in lessons("doctor").out, "it would write the same"
+    path.write_text(now.replace("replace|write_file|run_shell_command", "replace"))
+    assert (
+        f"⚠ agent: gemini-cli: hooks by command, user: {path}, written by version 0.0.9 → run "
+        f"`lessons upgrade` to bring it to {__version__}" in lessons("doctor").out
+    )
+    assert "✓ agent: fixed: gemini-cli: " in lessons("upgrade").out
+    assert path.read_text() == now
+    done = lessons("upgrade").out.splitlines()
+    assert done[0] == f"✓ agents: hooks, plugins and daemon are those of version {__version__}"
+    assert done[1].endswith("&& lessons upgrade`")
+    path.write_text(now.replace("replace|write_file|run_shell_command", "replace"))
+    lessons("upgrade")
+    assert path.read_text() != now, "of this version the user has changed it"
 
 
 @pytest.mark.slow

@@ -87,6 +87,40 @@ BY_UV, INDEX = {"pyvenv.cfg": "home = /usr/bin\nuv = 0.9.1\n"}, "'lessons-kb[mcp
 def test_the_hint_how_to_add_an_extra_fits_the_installation(
     tmp_path, monkeypatch, source, files, command
 ):
+    pose(tmp_path, monkeypatch, source, files)
+    hint = programs.install_command.__wrapped__("mcp")
+    assert hint.replace(str(tmp_path), "VENV") == command
+
+
+@pytest.mark.parametrize(
+    ("source", "files", "command"),
+    [
+        (None, {}, f"{PIP} --upgrade lessons-kb"),
+        (GIT, {}, f"{PIP} --upgrade 'lessons-kb @ git+https://example.org/l.git'"),
+        (None, BY_UV, "uv pip install --python VENV/bin/python --upgrade lessons-kb"),
+        (None, {"pipx_metadata.json": ""}, "pipx upgrade lessons-kb"),
+        (FOLDER, {"uv-receipt.toml": ""}, "uv tool upgrade lessons-kb"),
+        (EDITABLE, {"uv-receipt.toml": ""}, "git -C '/home/me/lessons kb' pull"),
+    ],
+)
+def test_so_does_the_one_for_a_newer_release(tmp_path, monkeypatch, source, files, command):
+    pose(tmp_path, monkeypatch, source, files)
+    hint = programs.upgrade_command().replace(str(tmp_path), "VENV")
+    assert hint == f"{command} && lessons upgrade"
+
+
+def test_what_uvx_or_homebrew_keeps_is_upgraded_by_them(tmp_path, monkeypatch):
+    (folder := tmp_path / "archive-v0" / "MlZdLpcOMiow").mkdir(parents=True)
+    pose(folder, monkeypatch, None, BY_UV)
+    assert programs.upgrade_command() == "uvx --from lessons-kb@latest lessons upgrade"
+    (folder := tmp_path / "opt" / "lessons-kb" / "libexec").mkdir(parents=True)
+    pose(folder, monkeypatch, FOLDER, {})
+    assert programs.upgrade_command() == "brew upgrade lessons-kb && lessons upgrade"
+
+
+def pose(folder, monkeypatch, source, files):
+    """Let this process be an installation in a folder, from a source."""
+
     class Distribution:
         def read_text(self, name):
             assert name == "direct_url.json"
@@ -94,12 +128,10 @@ def test_the_hint_how_to_add_an_extra_fits_the_installation(
 
     monkeypatch.setattr(programs, "distribution", lambda _name: Distribution())
     monkeypatch.setattr(programs, "find_spec", lambda _name: object())
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(sys, "prefix", str(folder))
+    monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
     for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    hint = programs.install_command.__wrapped__("mcp")
-    assert hint.replace(str(tmp_path), "VENV") == command
+        (folder / name).write_text(text)
 
 
 WORKERS = """

@@ -168,6 +168,16 @@ def test_it_retires_when_the_package_changes(installation, how):
     installation.wait_until(lambda: pid not in installation.pids())
 
 
+def test_one_of_another_version_is_named_and_ends(installation):
+    pid = installation.start()["pid"]
+    (installation.package / "version.py").write_text('__version__ = "9.9.9"\n')
+    told = installation.lessons("upgrade")
+    assert f"pid {pid}" in told
+    assert "it ends by itself, and the next hook starts version 9.9.9" in told
+    installation.wait_until(lambda: installation.pids() == [])
+    assert "are those of version 9.9.9" in installation.lessons("upgrade")
+
+
 @pytest.mark.parametrize("taken", [".lessons", "all that git does not track"])
 def test_it_speaks_after_its_cache_was_taken_away(installation, taken):
     commit(installation.brain)

@@ -17,7 +17,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.launcher import launcher_path, write_launcher
+from lessons_kb.agents.install.launcher import (
+    launcher_path,
+    refresh_launcher,
+    write_launcher,
+)
 from lessons_kb.agents.install.settings_files import (
     HOOK,
     TOOL,
@@ -37,7 +41,7 @@ from lessons_kb.agents.install.settings_files import (
 )
 from lessons_kb.brain.health import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
-from lessons_kb.process.programs import find_program, install_command
+from lessons_kb.process.programs import find_program, install_command, upgrade_command
 from lessons_kb.store import settings as agent_settings
 from lessons_kb.store.files import shown
 from lessons_kb.store.settings import FileChange
@@ -100,6 +104,7 @@ def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     changes = _carry_out(steps, dry_run=dry_run)
     if not dry_run:
         end_silence(request.agent)
+        refresh_launcher()
     return changes
 
 
@@ -113,6 +118,7 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     changes = _carry_out(steps, dry_run=dry_run)
     if not dry_run and any(step.before != step.after for step in steps):
         silence_sessions(request.agent, "" if request.scope == "user" else request.project)
+        refresh_launcher()
     return changes
 
 
@@ -132,7 +138,8 @@ def _plan_install(target: Target, holder: str) -> _Step:
         # Others have edited the file since: what they left is what will be given back.
         original = _strip(before, target, original)
     holders = {**record.get("holders", {}), holder: list(map(_name, target.pieces))}
-    record = {**record, "holders": holders, "after": _hash(after)}
+    facts = {"holders": holders, "after": _hash(after), "version": __version__}
+    record = {**record, **facts}
     return _Step(target=target, before=before, after=after, record=record, original=original)
 
 
@@ -262,7 +269,7 @@ def _check_plugin(agent: str, *, connected: bool) -> Iterator[Health]:
         version = "unknown"
     level, detail, fix = "ok", f"plugin {visible(str(version))}", ""
     if version != __version__:
-        level, fix = "warning", f"update the plugin in {agent}, or this package"
+        level, fix = "warning", f"`{row.update}` updates it; `{upgrade_command()}` this package"
         detail += f" beside lessons-kb {__version__}"
     elif connected:
         level, fix = "warning", f"run `lessons uninstall {agent}`, or remove the plugin"
@@ -307,6 +314,9 @@ def _check(request: Request, paths: Sequence[str]) -> Iterator[Health]:
     agent = request.agent
     options = "" if request.scope == "user" else " --scope project"
     options += " --shared" if request.shared else ""
+    outdated = False
+    with contextlib.suppress(LessonsError):  # told below
+        outdated = _plan_renewal(request, paths) is not None
     for path in paths:
         level, fix = "warning", f"run `lessons install {agent}{options}` again"
         try:
@@ -325,8 +335,13 @@ def _check(request: Request, paths: Sequence[str]) -> Iterator[Health]:
         elif WRITTEN in text and not route:
             continue
         else:
-            level, fix, what = "ok", "", f"hooks by {route}" if route else "MCP server"
+            what = f"hooks by {route}" if route else "MCP server"
             detail = f"{what}, {'shared' if request.shared else request.scope}: {path}"
+            if outdated and (writer := _find_writer(path)):
+                detail += f", written by version {writer}"
+                fix = f"run `lessons upgrade` to bring it to {__version__}"
+            else:
+                level, fix = "ok", ""
         yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
@@ -371,30 +386,47 @@ def find_notes(request: Request) -> Iterator[str]:
 
 
 def fix_agents(project: str) -> list[Health]:
-    """Write this installation's paths where ours have vanished; nothing is raised.
+    """Write anew what calls a program that has vanished, or what another version has written.
 
     Only what `install` remembers to have written, in the same scope and by the same route. What
-    the user took out stays out.
+    the user took out stays out. Nothing is raised.
     """
     lines = []
     for agent in AGENTS:
         for request, paths in _find_requests(agent, project):
             try:
-                texts = list(map(_read, paths))
-                if not any(map(_find_gone, texts)):
-                    continue
-                again = replace(
-                    request,
-                    via=next(filter(None, map(_find_route, texts)), "command"),
-                    entries=find_entries(bare=False),
-                    # Its argument is ``mcp``.
-                    server=has_sdk() and any('"mcp"' in text for text in texts),
-                )
-                changes = [one for one in install(again) if one.action != "unchanged"]
+                again = _plan_renewal(request, paths)
+                changes = install(again) if again else []
             except LessonsError as error:
                 lines.append(_tell_error(agent, error))
                 continue
-            calls = f"calls {again.entries.hook}"
-            details = [f"{agent}: {change.path} {calls}" for change in changes]
+            details = [
+                f"{agent}: {one.path} calls {again.entries.hook}, as version {__version__} does"
+                for one in changes
+                if again and one.diff
+            ]
             lines += [Health(level="fixed", what="agent", detail=detail) for detail in details]
     return lines
+
+
+def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
+    """Return how an installation is written anew, None where that would change nothing."""
+    texts = list(map(_read, paths))
+    again = replace(
+        request,
+        via=next(filter(None, map(_find_route, texts)), "command"),
+        entries=find_entries(bare=is_committed(request)),
+        server=has_sdk() and any('"mcp"' in text for text in texts),  # its argument
+    )
+    if any(map(_find_gone, texts)):
+        return again
+    # Of the same version it may call another installation, or lack what the user took out.
+    outdated = any(map(_find_writer, paths)) and all("lessons" in text for text in texts)
+    differs = outdated and any(one.diff for one in install(again, dry_run=True))
+    return again if differs else None
+
+
+def _find_writer(path: str) -> str:
+    """Return the version that wrote our part of a file, "" where it is this one."""
+    version = str(agent_settings.read_change(path)[0].get("version", "0.1.0 or before"))
+    return "" if version == __version__ else version

@@ -14,7 +14,7 @@ import lessons_kb
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import read_regular, storage_error
-from lessons_kb.store.user_state import state_home, write_private
+from lessons_kb.store.user_state import is_taken_out, state_home, write_private
 
 NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120
@@ -76,10 +76,10 @@ def _launcher_text() -> bytes:
     body = read_regular(source, limit=_MAX_BYTES, name=source)
     told = {}  # by agent: what begins a session, what says nothing, the line in the agent's form
     for agent, row in AGENTS.items():
-        if row.begins:
-            line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
-            silence = f"{row.silence}\n" if row.silence else ""
-            told[agent] = (row.begins, silence, f"{row.show_line(line)}\n")
+        begins = "" if is_taken_out(agent) else row.begins
+        line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
+        silence = f"{row.silence}\n" if row.silence else ""
+        told[agent] = (begins, silence, f"{row.show_line(line)}\n" if begins else "")
     head = _HEAD.format(
         interpreter=_interpreter(), python=sys.executable, package=package, told=told
     )

@@ -246,7 +246,7 @@ def find_targets(request: Request) -> list[Target]:
     if owner.handler:
         hooks = build_hooks(owner.name, request.entries.hook, via=request.via)
         marks = (Piece(form="mark", path=(key,), value=one) for key, one in owner.marks.items())
-        pieces = (*marks, Piece(form="hooks", path=("hooks",), value=hooks))
+        pieces = (*marks, Piece(form="hooks", path=(owner.hooks_key,), value=hooks))
         targets = [Target(path=path, pieces=pieces)]
     else:
         text = Piece(form="text", value=build_plugin(request.entries.hook))
@@ -258,7 +258,8 @@ def find_targets(request: Request) -> list[Target]:
         else:
             targets.append(server)
     # None in a project for this user alone: they would lie among its files for git to find.
-    commands = build_commands(owner.name, request.entries.server) if for_all else {}
+    has_commands = for_all and owner.command_file
+    commands = build_commands(owner.name, request.entries.server) if has_commands else {}
     for path, body in commands.items():
         skill = owner.command_file.format(path.split("/")[1]) if path.endswith("yaml") else ""
         targets.append(

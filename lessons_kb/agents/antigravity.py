@@ -1,0 +1,52 @@
+"""Antigravity: an event for each call of the model; the prompt stands in the session's record.
+
+By its documents and by what others saw of versions 1.1 to 1.5: it was not run. Hooks of its tools
+are not used: a call is refused unless they allow it, and they can put nothing before the model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from lessons_kb.agents.payloads import Payload, text_of
+from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.store.files import read_tail
+
+_MAX_BYTES = 2_000_000
+"""Of a longer record the end is looked at."""
+_ROWS = {"prompt": ("USER_INPUT", "USER_EXPLICIT"), "stop": ("PLANNER_RESPONSE", "MODEL")}
+"""Kind of event → type and source of the row that tells its text."""
+_WRAPPED = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
+
+
+def read(payload: Payload, _name: str, event: HookEvent) -> None:
+    """Read the newest prompt, or the answer, from the record that the payload names."""
+    event.repeats = True
+    row = {} if event.posted else _find_row(text_of(payload, "transcriptPath"), *_ROWS[event.what])
+    text = text_of(row, "content")
+    wrapped = _WRAPPED.search(text)
+    event.text, event.id = wrapped[1] if wrapped else text, str(row.get("step_index", text))
+    if event.what == "prompt" and not event.text:
+        event.what = ""
+
+
+def _find_row(path: str, kind: str, source: str) -> Payload:
+    """Return the last row of a kind in a record, {} where there is none."""
+    data, _start = read_tail(path, 0, limit=_MAX_BYTES) if path else (b"", 0)
+    for line in reversed(data.splitlines()):
+        if kind.encode() not in line:
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):  # cut, or not written to its end yet
+            continue
+        if isinstance(row, dict) and (row.get("type"), row.get("source")) == (kind, source):
+            return row
+    return {}
+
+
+def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:
+    """Return what Antigravity takes for an answer: it drops one with any other key."""
+    return {"injectSteps": [{"ephemeralMessage": answer.context}]} if answer.context else {}
