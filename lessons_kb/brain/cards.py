@@ -227,7 +227,7 @@ class Cards:
                 raise InputError(f"{inside} is a card; choose another file")
 
     def find(self, name: str, *, notes: bool = True) -> tuple[Layer, Card]:
-        """Return the card that ``name`` means and its brain; without ``notes`` it means none.
+        """Return the card that ``name`` means and its brain; without ``notes`` no note counts.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
         card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
@@ -235,7 +235,7 @@ class Cards:
         """
         self._brain.refresh()
         everything: list[str] = []
-        broken = ""
+        broken = note = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
             raise CardNotFound(_not_found(name, everything))
         for layer in self._brain.layers:
@@ -244,17 +244,17 @@ class Cards:
             # leads to: what was scanned, and nothing else.
             target = disk.relative(layer.root, os.path.realpath(os.path.join(layer.root, wanted)))
             for path in (wanted, target):
-                if (exact := layer.read(partial(_card_at, path=path))) is not None:
+                exact = layer.read(partial(_card_at, path=path))
+                if exact is not None and (notes or exact.kind != NOTE):
                     return layer, exact
-            cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
+            known = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
+            cards = {path: card for path, card in known.items() if notes or card.kind != NOTE}
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
-            others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
+            others = layer.read(lambda one: one.catalogue.numbers()).keys() - known.keys()
             # The own name of a file that cannot be read is not the beginning of another's.
             exact_only = bool(_fitting(wanted, others, exact=True))
-            lessons = [path for path, card in cards.items() if card.kind != NOTE]
-            fitting = [] if notes else _fitting(wanted, lessons, exact=exact_only)
-            fitting = fitting or _fitting(wanted, cards, exact=exact_only)
+            fitting = _fitting(wanted, cards, exact=exact_only)
             if len(fitting) == 1:
                 return layer, cards[fitting[0]]
             if fitting:
@@ -265,6 +265,9 @@ class Cards:
                     f"{name!r} matches {len(fitting)} {what}: {shown}; write more of the name"
                 )
             broken = broken or next(iter(_fitting(wanted, others)), "")
+            note = note or next(iter(_fitting(wanted, known.keys() - cards.keys())), "")
+        if note:
+            raise CardNotFound(f"{disk.shown(note)} is a note; this changes cards, edit the file")
         if broken:
             raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
         # Exactly: who reads over a server is not to learn by prefixes what was deleted.
@@ -442,7 +445,7 @@ class Cards:
         told = tell_prompt(prompt)
         if not told:
             raise InputError("the prompt is empty; name it")
-        layer, card = self.find(name)
+        layer, card = self.find(name, notes=False)
 
         def teach(card: Card, text: str) -> str:
             known = card.symptoms if key == "symptoms" else card.not_for

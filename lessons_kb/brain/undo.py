@@ -162,7 +162,7 @@ class Undoing:
         """Count a draft on a card; see ``Drafts.merge``."""
         drafts = Drafts(self._brain)
         draft, reopen = self._reopener(drafts.get(name))
-        layer, card = self._brain.cards.find(card_name)
+        layer, card = self._brain.cards.find(card_name, notes=False)
         before, at = _read(layer, card.id), time.time()
         merged = drafts.merge(draft.id, card_name, at=at)
         back = _putting_back(layer, card.id, before, at)

@@ -76,6 +76,18 @@ def find_failing(output: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match[1].strip() for match in matches if match))[:MAX_FAILING]
 
 
+def read_result(output: str) -> str:
+    """Return how tests ended by what they print, ``exec_error`` or ``ok``; "" if it is not told."""
+    lines = [line for line in clean(output).splitlines() if len(line) <= _LONGEST_LINE]
+
+    def tells(section: str) -> bool:
+        return any(re.search(one, line) for line in lines for one in _OUTPUT[section])
+
+    if find_failing(output) or tells("tests failed"):
+        return "exec_error"
+    return "ok" if tells("tests passed") else ""
+
+
 def error_excerpt(output: str, *, limit: int = 2_000) -> str:
     """Return the lines of an output that tell the error, at most ``limit`` characters.
 
