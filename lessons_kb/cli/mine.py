@@ -92,8 +92,7 @@ def run_mine(
     if not options().json:
         for line in found.trouble:
             say(line)
-        if not drafts or not found.candidates:
-            _print_found(found, limit)
+        _print_found(found, min(limit, drafts or limit))
     made = mining.draft(brain, found.candidates, drafts) if drafts else []
     if options().json:
         told = pick(found, "sessions", "commits", "comments", "read", "trouble")
@@ -101,7 +100,6 @@ def run_mine(
         written = [pick(one, "id", "title", "path") for one in made]
         print_json({**told, "candidates": candidates, "drafts": written})
     elif made:
-        print("\n".join(clean_line(one.title) for one in made))
         print(f"{counted(len(made), 'draft')} written; next: lessons review")
     elif drafts and found.candidates:
         say("no new drafts: each candidate has one already; see `lessons review --list`")
