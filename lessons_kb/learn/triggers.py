@@ -309,9 +309,10 @@ class _Watched:
             return True
         names = _QUOTED_NAME.findall(said) if shows("unknown name", said) else []
         return any(
-            name in str(edit.record.get("before", "")).lower() and name not in edit.output.lower()
+            re.search(word, str(edit.record.get("before", "")).lower())
+            and not re.search(word, edit.output.lower())
             for edit in before
-            for name in {*names}
+            for word in (rf"\b{re.escape(name)}\b" for name in names)
         )
 
     def _add(
@@ -385,11 +386,15 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
 
 
 def _why_refused(output: str) -> str:
-    """Return what the user said of a call, without the agent's own words around it."""
-    reason = re.split(r"the user said:", output, maxsplit=1, flags=re.IGNORECASE)
+    """Return what the user said of a call, without the agent's own words around it.
+
+    A rule of the user's settings says nothing.
+    """
+    reason = re.split(r"(?i)the user said:|with the following feedback:", output, maxsplit=1)
     if len(reason) > 1:
         return reason[1].strip()
-    return "" if "doesn't want to proceed with this tool use" in output else output
+    is_frame = re.search(r"doesn't want to proceed with|has been denied|specified a rule", output)
+    return "" if is_frame else output
 
 
 def _escalated(record: object) -> bool:

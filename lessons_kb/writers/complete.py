@@ -96,10 +96,7 @@ def complete(
         return {one.id: cards[one.id].problems for one in answered}
 
     prompts = {one.id: build_prompt(brain, one) for one in drafts}
-    try:
-        answers, failed = put_all(prompts, ask, check, progress=progress)
-    except InputError as error:
-        raise InputError(f"{error}; the drafts are unchanged") from None
+    answers, failed = put_all(prompts, ask, check, progress=progress)
     return [
         _write(brain, draft, answers[draft.id], cards[draft.id])
         if draft.id in answers
@@ -136,7 +133,7 @@ def put_all(
     first, *others = prompts
     put(first)
     if first in failed:
-        raise InputError(failed[first])
+        raise InputError(f"{failed[first]}; nothing was changed")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             list(pool.map(put, others))
@@ -171,12 +168,8 @@ def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -
 def _check(brain: Brain, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
     """Return the answers as cards; those that say that there is no lesson have no problems."""
     files = list_tree(brain.directory)
-    cards = {
-        one.id: _read(brain, one, answers[one.id], files) for one in drafts if one.id in answers
-    }
-    texts = {
-        one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts if one.id in cards
-    }
+    cards = {one.id: _read(brain, one, answers[one.id], files) for one in drafts}
+    texts = {one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts}
     foreign = read_lines("background_prompts.txt")[:_FOREIGN]
     reached = _find_reached(brain, texts, foreign)
     for name, card in cards.items():

@@ -122,7 +122,7 @@ def test_a_writer_without_an_answer_is_one_line(lessons, draft, writer, body, sa
     assert done.code == 2
     assert said in done.err
     assert done.err.strip().count("\n") == 0
-    assert "the drafts are unchanged" in done.err
+    assert "nothing was changed" in done.err
     assert read(lessons, draft) == before
 
 

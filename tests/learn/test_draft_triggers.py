@@ -153,6 +153,7 @@ DENIED = replace(CALL, outcome="permission_denied")
     ([replace(DENIED, output=f"{FRAME} The user said:\nuse make clean")], "use make clean"),
     ([replace(DENIED, output=FRAME), say("Never delete build by hand")],
      "Never delete build by hand"),
+    ([replace(DENIED, output="Permission to use Bash with rm has been denied.")], None),
     ([DENIED], None), ([replace(DENIED, output=FRAME), say("Now the docs")], None),
 ])  # fmt: skip
 def test_a_rejection_counts_with_its_reason(events, quote):
@@ -163,7 +164,7 @@ ABSENT = "E   ModuleNotFoundError: No module named 'requests'"
 RENAMED = "E   NameError: name 'total' is not defined"
 TOLD = "-def test_total():\n+def test_total():\n+    assert total([-1]) is None"
 OLD = event(
-    "edit", targets=("a.py",), output="def summed(): ...", record={"before": "def total():"}
+    "edit", targets=("a.py",), output="def total_cents(): ...", record={"before": "def total():"}
 )
 
 
