@@ -272,11 +272,13 @@ class _Watched:
         That is the same command, one that runs more, or one that is told to run what had failed.
         """
         found = list[Event]()
+        program = re.match(_PROGRAM, test)
         for known, runs in [*self._red.items()]:
             failing = find_failing("\n".join(run.output for run in runs))
-            chosen = test.removeprefix(known).split() if test.startswith(f"{known} ") else ()
-            narrowed = chosen and failing and all(any(c in f for c in chosen) for f in failing)
-            if known == test or known.startswith(f"{test} ") or narrowed:
+            chosen = {*test.split()} - {*known.split()}
+            narrowed = failing and all(any(word in name for word in chosen) for name in failing)
+            same = program and known.startswith(program[0]) and (narrowed or not chosen)
+            if known == test or same:
                 found += self._red.pop(known)
         return sorted(found, key=lambda run: run.at)
 
@@ -448,6 +450,7 @@ _OUTPUT_CHARS = 8_000
 _COMMAND_CHARS = 2_000
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
+_PROGRAM = r"(?:cd \S+ && )?\S+"
 _FUNCTION = re.compile(r"^.*::|\[.*$")
 """Around the name of a test function."""
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
