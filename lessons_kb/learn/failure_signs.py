@@ -39,6 +39,10 @@ _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILIN
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
 
 
+_ASKS_WHETHER = r"\W*(?:is|are|was|were|does|do|has|have)\b.*\?\W*$"
+"""Who asks whether something is still broken does not say so."""
+
+
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
 
@@ -54,6 +58,8 @@ def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
         further = tuple(extra) if kind == FEEDBACK else ()
         for sentence in sentences:
             low = sentence.lower()
+            if kind == FEEDBACK and re.match(_ASKS_WHETHER, low):
+                continue
             ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in PHRASES[kind])
             if ours or search_any(further, low):
                 return kind, sentence

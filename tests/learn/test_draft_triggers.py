@@ -68,7 +68,7 @@ LOUD = {"signals": [{"guard": "mistakes", "record": {**MISTAKE, "escalated": Tru
     [RED_RUN, run("pytest", "unknown")], [RED_RUN, run("pytest", "cancelled")],
     [run("pytest", "cancelled"), run("pytest")], [run("ls x", "exec_error"), run("ls x")],
     [RED_RUN, replace(run("pytest"), session="t")], [RED_RUN, replace(run("pytest"), scope="/x")],
-    [say("works great, thanks")], [say("잘 됩니다. 감사합니다")], [say("schon wieder kaputt")], [],
+    [say("Is it still broken, or was that fixed?")], [say("works great, thanks")], [say("잘 됩니다. 감사합니다")], [say("schon wieder kaputt")], [],
     [STOP, say("continue")], [STOP, say("계속")], [STOP], [STOP, edit("a.py"), say("Now the docs")],
     [STOPPED, say("go on")], [STOPPED, run("ls"), say("Now the docs")],
     [STOPPED, event("answer", "Done."), say("Now the docs")], [STAGE],
