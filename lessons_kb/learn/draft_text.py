@@ -229,8 +229,8 @@ def sketch_candidate(
     named = name_mistake(candidate.title)
     hint = f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})"
     why = [one for one in written if shows("explains", one.lower())][:2]
-    said = (one for one in written if not (one[0].islower() or one in why))  # no end of a sentence
-    items = [one for one in said if shows("advises", one.lower())][:3]
+    whole = (one for one in written if not (one[0].islower() or one in why))  # no end of a sentence
+    items = [one for one in whole if shows("advises", one.lower())][:3]
     sections |= {"Root Cause": " ".join(map(clean_line, why))} if why else {}
     checklist = "\n".join(f"- [ ] {clean_line(one).lstrip('-* ')}" for one in items)
     sections |= {"Prevention Checklist": checklist} if items else {}
