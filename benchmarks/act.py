@@ -332,9 +332,10 @@ def _write(folder: Path, drawn: Sequence[dict[str, str]], seed: int) -> None:
 
 
 def _collect(folder: Path) -> None:
-    """Keep the answers of all readers."""
+    """Keep the answers of all readers, beside those that are kept of other repositories."""
     keys = {(row.pop("file"), row.pop("item")): row for row in _read(folder / "key.jsonl")}
-    kept = []
+    asked = {row["brain"] for row in keys.values()}
+    kept = [row for row in _read(_JUDGED) if row["brain"] not in asked]
     for file in sorted(folder.glob("answers-*-*.jsonl")):
         _answers, reader, number = file.stem.split("-")
         for row in _read(file):
