@@ -291,11 +291,16 @@ class _Watched:
     def _is_no_mistake(self, red: Sequence[Event], failing: Sequence[str]) -> bool:
         """Tell whether an agent's test failed for another reason than that something was wrong.
 
-        It was there before what it tests, it lacked a package, a name was not changed everywhere
-        yet, or it expected what was no longer wanted: code was changed before, tests alone after.
+        There was none yet, it was there before what it tests, it lacked a package, a name was not
+        changed everywhere yet, or it expected what was no longer wanted: code was changed before,
+        tests alone after.
         """
         said = "\n".join(error_excerpt(run.output) for run in red).lower()
         commands = [one.text.lower() for one in self._commands if one.at >= red[0].at]
+        if not failing and re.search(
+            r"\bno tests (?:ran|found|were found)|collected 0 items", said
+        ):
+            return True
         if shows("absent", said) and any(shows("install", one) for one in commands):
             return True
         before = [edit for edit in self._edits if edit.at <= red[-1].at]

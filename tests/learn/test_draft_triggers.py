@@ -174,6 +174,7 @@ OLD = event(
     [OLD, run("pytest", "exec_error", RENAMED), edit("b.py"), run("pytest")],
     [edit("tests/test_cart.py", TOLD), RED_RUN, edit("cart.py"), run("pytest")],
     [edit("cart.py"), RED_RUN, edit("tests/test_cart.py"), run("pytest")],
+    [run("pytest", "exec_error", "no tests ran in 0.01s"), edit("test_a.py"), run("pytest")],
 ])  # fmt: skip
 def test_a_test_that_fails_for_no_mistake_calls_for_nothing(events):
     """It came before its feature, lacked a package, a name was being changed, or it was old."""
