@@ -9,12 +9,13 @@ where nothing is taken out, the commits among the first ten that led to a lesson
 
 A clone without ``docs/solutions`` is measured by what its maintainers wrote into the changelog: a
 commit is a fix if its subject names, last, a pull request that stands below a heading such as
-*Fixed* or *Bug fixes*. ``--judged FILE`` is then a file of verdicts of a reader who saw neither
-ranks nor scores: JSON lines of repository, commit and ``mistake``.
+*Fixed* or *Bug fixes*. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
+said of the first ten commits of such histories, by the commits' hashes.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
@@ -27,7 +28,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import DataError
+from benchmarks.data import HERE, DataError
 from lessons_kb.brain.mine_project import SPECSTORY, Source, extract, restore
 from lessons_kb.learn.mining import (
     CommitFacts,
@@ -53,6 +54,8 @@ LEAST = 6.0
 TOGETHER = 3
 """Lessons that one commit adds; more of them were collected, and their fixes lie elsewhere."""
 SOLUTIONS = "docs/solutions"
+JUDGED = HERE / "judged" / "mine.jsonl"
+FIRST = 10
 _CHANGELOG = re.compile(
     r"(?i)(?:^|/)(?:changelog|changes|history|release-notes)[\w.-]*\.(?:md|rst)$"
 )
@@ -274,6 +277,12 @@ def _measure(
         for label, scorer in scorers.items()
     }
     figures = measure(code, set(linked), scores, seed=options.seed, quick=options.quick)
+    rows = map(json.loads, JUDGED.read_text(encoding="utf-8").splitlines())
+    judged = {row["commit"]: row["mistake"] for row in rows}
+    for label in ("mine", "tests"):
+        first = sorted(scores[label], key=lambda one, known=scores[label]: -known[one])[:FIRST]
+        said = [judged[one] for one in first if one in judged]
+        figures[f"{label} by a reader"] = f"{sum(said)} of {len(said)}"
     return {
         "repository": name,
         "commits": len(history),
