@@ -180,7 +180,7 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
         read = parse_card(card.text, path="lessons/new.md", folders={}).card
         for key in ("paths", "symptoms", "topics"):
             if values := getattr(read, key, ()):
-                print(clean_line(f"  {key}: {'; '.join(values)}"))
+                print(f"  {key}: {clean_line('; '.join(values))}")
     if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = Diets(brain).apply(found, cards, texts)
