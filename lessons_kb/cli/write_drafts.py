@@ -10,7 +10,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.cli.output import confirm, draw_progress, say
 from lessons_kb.errors import InputError
-from lessons_kb.store.settings import read_writer_settings
+from lessons_kb.store.settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import Ask, Completed, complete, tell
@@ -35,7 +35,7 @@ def open_ask(
 
     ``command`` "" is that of the user's settings.
     """
-    settings = read_writer_settings()
+    settings = read_user_settings(WriterSettings)
     writer = open_writer(command or settings.command, seconds=settings.seconds)
     tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
     sent = f"{counted(len(prompts), what)}, about {tokens:,} tokens to {writer.name}"
