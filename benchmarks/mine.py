@@ -6,10 +6,16 @@ after that shares most pull requests, files and identifiers with the text, rare 
 is put at a random place among 200 commits with code, other lessons' fixes are taken out, and the
 commits are ranked; messages lose the lines that speak of lessons. Precision counts, in windows
 where nothing is taken out, the commits among the first ten that led to a lesson.
+
+A clone without ``docs/solutions`` is measured by what its maintainers wrote into the changelog: a
+commit is a fix if its subject names, last, a pull request that stands below a heading such as
+*Fixed* or *Bug fixes*. ``judged/mine.jsonl`` holds what a reader who saw neither ranks nor scores
+said of the first ten commits of such histories, by the commits' hashes.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import subprocess
@@ -22,7 +28,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import DataError
+from benchmarks.data import HERE, DataError
 from lessons_kb.brain.mine_project import SPECSTORY, Source, extract, restore
 from lessons_kb.learn.mining import (
     CommitFacts,
@@ -48,6 +54,13 @@ LEAST = 6.0
 TOGETHER = 3
 """Lessons that one commit adds; more of them were collected, and their fixes lie elsewhere."""
 SOLUTIONS = "docs/solutions"
+JUDGED = HERE / "judged" / "mine.jsonl"
+FIRST = 10
+_CHANGELOG = re.compile(
+    r"(?i)(?:^|/)(?:changelog|changes|history|release-notes)[\w.-]*\.(?:md|rst)$"
+)
+_FIXED = re.compile(r"(?im)^#+ .*\b(?:bug ?)?fix(?:e[sd])?\b.*\n((?:(?!#).*\n)*)")
+_LAST_REQUEST = re.compile(r"\(#(\d+)\)\s*$")
 _TOLD = re.compile(r"(?i)solutions?\b|lessons?\b|learnings?\b|compound")
 _IDENTIFIER = re.compile(r"[A-Za-z_$][\w$]*(?:[._-]\w+)*")
 _FENCED = re.compile(r"```.*?```", re.DOTALL)
@@ -78,8 +91,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         for patch in read_patches(folder, list_commits(folder)):
             read_facts(patch.id, patch.at, patch.message, patch.patch)
         taken = time.perf_counter() - started
-        linked = link(read_lessons(folder), history, terms)
-        rows.append(_measure(Path(folder).name, history, linked, options, taken, _bare(folder)))
+        lessons = read_lessons(folder)
+        linked = link(lessons, history, terms) if lessons else read_fixed(folder, history)
+        name = Path(folder).name.replace("+", "/")
+        rows.append(_measure(name, history, linked, options, taken, _bare(folder)))
     if rows:
         columns = list(rows[0])
         report.tell(" | ".join(columns))
@@ -211,6 +226,23 @@ def link(
     return dict(linked)
 
 
+def read_fixed(folder: str, history: Sequence[CommitFacts]) -> dict[str, list[Lesson]]:
+    """Return the commits whose pull request the changelog lists among the fixes."""
+    names = _git(folder, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    texts = [_git(folder, "show", f"HEAD:{name}") for name in filter(_CHANGELOG.search, names)]
+    parts = [part for text in texts for part in _FIXED.findall(text)]
+    fixed = {number for part in parts for number in re.findall(r"(?:#|/pull/)(\d+)", part)}
+    return {
+        facts.id: []
+        for facts in choose(history)
+        if (asked := _LAST_REQUEST.search(facts.subject)) and asked[1] in fixed
+    }
+
+
+def _test_lines(history: Sequence[CommitFacts]) -> list[float]:
+    return [float(facts.test_lines) for facts in history]
+
+
 def _latest_fix(history: Sequence[CommitFacts]) -> list[float]:
     is_fix = re.compile(r"\bfix", re.IGNORECASE)
     return [n + len(history) * bool(is_fix.search(f.subject)) for n, f in enumerate(history)]
@@ -236,6 +268,7 @@ def _measure(
     code = choose(history)
     scorers: dict[str, Callable[[Sequence[CommitFacts]], list[float]]] = {
         "mine": score,
+        "tests": _test_lines,
         "fix": _latest_fix,
         "churn": _churn,
     }
@@ -244,6 +277,12 @@ def _measure(
         for label, scorer in scorers.items()
     }
     figures = measure(code, set(linked), scores, seed=options.seed, quick=options.quick)
+    rows = map(json.loads, JUDGED.read_text(encoding="utf-8").splitlines())
+    judged = {row["commit"]: row["mistake"] for row in rows}
+    for label in ("mine", "tests"):
+        first = sorted(scores[label], key=lambda one, known=scores[label]: -known[one])[:FIRST]
+        said = [judged[one] for one in first if one in judged]
+        figures[f"{label} by a reader"] = f"{sum(said)} of {len(said)}"
     return {
         "repository": name,
         "commits": len(history),

@@ -215,7 +215,7 @@ class Cards:
                 raise InputError(f"{inside} is a card; choose another file")
 
     def find(self, name: str, *, notes: bool = True) -> tuple[Layer, Card]:
-        """Return the card that ``name`` means and its brain; without ``notes`` it means none.
+        """Return the card that ``name`` means and its brain; without ``notes`` no note counts.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
         card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
@@ -223,6 +223,7 @@ class Cards:
         """
         self._brain.refresh()
         everything: list[str] = []
+        note = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
             raise CardNotFound(_not_found(name, everything))
         for layer in self._brain.layers:
@@ -231,15 +232,15 @@ class Cards:
             # leads to: what was scanned, and nothing else.
             target = disk.relative(layer.root, os.path.realpath(os.path.join(layer.root, wanted)))
             for path in (wanted, target):
-                if (exact := layer.read(partial(_card_at, path=path))) is not None:
+                exact = layer.read(partial(_card_at, path=path))
+                if exact is not None and (notes or exact.kind != NOTE):
                     return layer, exact
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
             files = layer.read(lambda one: one.catalogue.numbers())
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
             lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
-            fitting = [] if notes else _fitting(wanted, lessons)
-            fitting = fitting or _fitting(wanted, files)
+            fitting = _fitting(wanted, files if notes else lessons)
             if len(fitting) == 1 and fitting[0] in cards:
                 return layer, cards[fitting[0]]
             if len(fitting) == 1:
@@ -252,6 +253,9 @@ class Cards:
                 raise AmbiguousCard(
                     f"{name!r} matches {len(fitting)} {what}: {shown}; write more of the name"
                 )
+            note = note or next(iter(_fitting(wanted, files)), "")
+        if note:
+            raise CardNotFound(f"{disk.shown(note)} is a note; this changes cards, edit the file")
         # Exactly: who reads over a server is not to learn by prefixes what was deleted.
         if gone := self._in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"
@@ -423,7 +427,7 @@ class Cards:
         told = tell_prompt(prompt)
         if not told:
             raise InputError("the prompt is empty; name it")
-        layer, card = self.find(name)
+        layer, card = self.find(name, notes=False)
 
         def teach(card: Card, text: str) -> str:
             known = card.symptoms if key == "symptoms" else card.not_for

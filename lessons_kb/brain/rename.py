@@ -135,7 +135,7 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     card. Raises DuplicateCard where another card has the title, CardNotFound, EditRefused.
     """
     cards = Cards(brain)
-    layer, card = cards.find(name)
+    layer, card = cards.find(name, notes=False)
     wanted = one_line(redact(title))
     stem, new = slug(wanted), card.id
     folder, suffix = posixpath.dirname(card.id), posixpath.splitext(card.id)[1]

@@ -138,7 +138,7 @@ class Undoing:
         """Count a draft on a card; see ``Drafts.merge``."""
         drafts = Drafts(self._brain)
         draft, reopen = self._reopener(drafts.get(name))
-        layer, card = self._brain.cards.find(card_name)
+        layer, card = self._brain.cards.find(card_name, notes=False)
         at, what = time.time(), f"merging of {draft.id} into {card.id}"
         with self._changing(what, layer, card.id, at=at, then=reopen):
             return drafts.merge(draft.id, card_name, at=at)

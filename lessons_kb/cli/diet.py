@@ -21,13 +21,25 @@ from lessons_kb.brain.diet import (
     plan_cards,
     read_diet,
 )
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cli.options import open_brain
-from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
+from lessons_kb.cli.output import (
+    confirm,
+    draw_progress,
+    options,
+    pick,
+    print_json,
+    print_table,
+    say,
+)
+from lessons_kb.cli.write_drafts import open_ask, print_prompts
 from lessons_kb.errors import InputError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.writers.complete import improve
+from lessons_kb.writers.prompt import DIET_SCHEMA, build_diet_prompt
 
 _SHOWN = 70
 
@@ -38,16 +50,21 @@ def diet(
     yes: bool = False,
     undo: bool = False,
     check: Annotated[int | None, Option(min=0)] = None,
+    with_: str | None = None,
+    show_prompt: bool = False,
 ) -> None:
     """Move rules that apply now and then from rules files to cards.
 
     Each rule holds always, or when something is the case. Example: lessons diet CLAUDE.md
 
-    FILE…      Rules files; default: those of the project, with what they import.
-    --apply    Show the diff, ask, and move the rules.
-    --yes, -y  Do not ask.
-    --undo     Take the last diet back, byte for byte.
-    --check N  Exit 1 if every session reads more than N tokens of rules.
+    FILE…           Rules files; default: those of the project, with what they import.
+    --apply         Show the diff, ask, and move the rules.
+    --yes, -y       Do not ask.
+    --undo          Take the last diet back, byte for byte.
+    --check N       Exit 1 if every session reads more than N tokens of rules.
+    --with [AGENT]  With --apply: have an agent add paths, symptoms and tags to the cards; see
+                    `lessons mine`.
+    --show-prompt   Print what would be sent, send nothing.
     """
     if undo:
         files, gone = Diets(open_brain()).undo()
@@ -61,6 +78,17 @@ def diet(
         say(f"{total:,} tokens of rules in every session; {check:,} allowed")
         raise typer.Exit(int(total > check))
     cards, texts = plan_cards(found)
+    named = {f"diet-{number}": card for number, card in enumerate(cards, 1)}
+    prompts = {name: build_diet_prompt(card.text, found.tracked) for name, card in named.items()}
+    if show_prompt:
+        print_prompts(prompts)
+        return
+    if with_ is not None and cards:
+        if not apply:
+            raise InputError("--with writes into cards: add --apply, or --show-prompt")
+        ask = open_ask(with_, prompts, "card", schema=DIET_SCHEMA, yes=yes)
+        with draw_progress("writing") as show:
+            cards = improve(open_brain(), named, prompts, ask, files=found.tracked, progress=show)
     if apply:
         _apply(found, cards, texts, yes=yes)
         return
@@ -149,6 +177,10 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
             print(visible(line))
     for card in cards:
         print(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
+        read = parse_card(card.text, path="lessons/new.md", folders={}).card
+        for key in ("paths", "symptoms", "topics"):
+            if values := getattr(read, key, ()):
+                print(f"  {key}: {clean_line('; '.join(values))}")
     if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = Diets(brain).apply(found, cards, texts)

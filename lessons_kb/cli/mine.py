@@ -22,7 +22,7 @@ from lessons_kb.cli.output import (
     say,
     terminal_width,
 )
-from lessons_kb.cli.write_drafts import print_prompts, write_drafts
+from lessons_kb.cli.write_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.learn.mining import Candidate, typed_before
 from lessons_kb.store.user_state import is_brain, user_brain
@@ -67,7 +67,7 @@ def mine(
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
     made = run_mine(brain, all_projects, draft, first, limit, reviews or ())
     if show_prompt:
-        print_prompts(brain, made)
+        print_prompts(build_prompts(brain, made))
     elif with_ is not None:
         write_drafts(brain, made, with_, yes=yes)
 
@@ -92,7 +92,7 @@ def run_mine(
     if not options().json:
         for line in found.trouble:
             say(line)
-        _print_found(found, limit)
+        _print_found(found, min(limit, drafts or limit))
     made = mining.draft(brain, found.candidates, drafts) if drafts else []
     if options().json:
         told = pick(found, "sessions", "commits", "comments", "read", "trouble")

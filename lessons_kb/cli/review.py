@@ -18,7 +18,7 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.cli.write_drafts import print_prompts, write_drafts
+from lessons_kb.cli.write_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.errors import InputError
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
@@ -62,7 +62,7 @@ def review(
         drafts.collect()
         open_ones = [one for one in drafts.all() if one.missing]
         if show_prompt:
-            print_prompts(brain, open_ones)
+            print_prompts(build_prompts(brain, open_ones))
             return
         write_drafts(brain, open_ones, with_ or "", yes=yes)
     if show is not None:

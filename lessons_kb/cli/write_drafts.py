@@ -1,8 +1,9 @@
-"""`--with AGENT` of `mine` and `review`: what will be sent is shown or counted, then sent."""
+"""`--with AGENT` of `mine`, `review` and `diet`: what will be sent is counted or shown first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lessons_kb.agents.headless import open_writer
 from lessons_kb.brain.brain import Brain
@@ -12,39 +13,47 @@ from lessons_kb.errors import InputError
 from lessons_kb.store.settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
-from lessons_kb.writers.complete import Completed, complete, tell
+from lessons_kb.writers.complete import Ask, Completed, complete, tell
 from lessons_kb.writers.prompt import SCHEMA, SYSTEM, build_prompt
 
 
-def print_prompts(brain: Brain, drafts: Sequence[Draft]) -> None:
-    """Print all that would be sent, one prompt a draft."""
-    for draft in drafts:
-        print(f"##### {draft.id}\n\n{SYSTEM}\n\n{visible(build_prompt(brain, draft))}")
+def print_prompts(prompts: Mapping[str, str]) -> None:
+    """Print all that would be sent, by what each prompt is about."""
+    for name, prompt in prompts.items():
+        print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
 
 
-def write_drafts(
-    brain: Brain, drafts: Sequence[Draft], command: str, *, yes: bool
-) -> list[Completed]:
-    """Have an agent complete drafts after a yes, and say what became of each.
+def build_prompts(brain: Brain, drafts: Sequence[Draft]) -> dict[str, str]:
+    """Return the prompt for each draft by its id."""
+    return {draft.id: build_prompt(brain, draft) for draft in drafts}
+
+
+def open_ask(
+    command: str, prompts: Mapping[str, str], what: str, *, schema: Mapping[str, Any], yes: bool
+) -> Ask:
+    """Return how to ask an agent, after a yes to how much is sent of how many ``what``.
 
     ``command`` "" is that of the user's settings.
     """
     settings = read_user_settings(WriterSettings)
     writer = open_writer(command or settings.command, seconds=settings.seconds)
+    tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
+    sent = f"{counted(len(prompts), what)}, about {tokens:,} tokens to {writer.name}"
+    if prompts and not yes and not confirm(f"{sent}: go?"):
+        raise InputError(f"{sent}: nothing was sent; add --yes, or --show-prompt to read it first")
+    return lambda prompt, stop: writer.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
+
+
+def write_drafts(
+    brain: Brain, drafts: Sequence[Draft], command: str, *, yes: bool
+) -> list[Completed]:
+    """Have an agent complete drafts after a yes, and say what became of each."""
+    ask = open_ask(command, build_prompts(brain, drafts), "draft", schema=SCHEMA, yes=yes)
     if not drafts:
         say("no drafts to complete")
         return []
-    tokens = sum(estimate_tokens(f"{SYSTEM}{build_prompt(brain, one)}") for one in drafts)
-    what = f"{counted(len(drafts), 'draft')}, about {tokens:,} tokens to {writer.name}"
-    if not yes and not confirm(f"{what}: go?"):
-        raise InputError(f"{what}: nothing was sent; add --yes, or --show-prompt to read it first")
     with draw_progress("writing") as show:
-        done = complete(
-            brain,
-            drafts,
-            lambda prompt, stop: writer.ask(prompt, system=SYSTEM, schema=SCHEMA, stop=stop),
-            progress=show,
-        )
+        done = complete(brain, drafts, ask, progress=show)
     for line in tell(done):
         say(clean_line(line))
     return done

@@ -224,12 +224,13 @@ def sketch_candidate(
         for text in (body, *causes, *(one.quote for one in candidate.sightings))
         for line in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text)
         for sentence in split_sentences(" ".join(line.split()))
-        if len(sentence) <= _MAX_SENTENCE and "|" not in sentence
+        if 0 < len(sentence) <= _MAX_SENTENCE and "|" not in sentence
     ]
     named = name_mistake(candidate.title)
     hint = f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})"
     why = [one for one in written if shows("explains", one.lower())][:2]
-    items = [one for one in written if shows("advises", one.lower()) and one not in why][:3]
+    whole = (one for one in written if not (one[0].islower() or one in why))  # no end of a sentence
+    items = [one for one in whole if shows("advises", one.lower())][:3]
     sections |= {"Root Cause": " ".join(map(clean_line, why))} if why else {}
     checklist = "\n".join(f"- [ ] {clean_line(one).lstrip('-* ')}" for one in items)
     sections |= {"Prevention Checklist": checklist} if items else {}

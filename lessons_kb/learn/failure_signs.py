@@ -39,6 +39,10 @@ _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILIN
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
 
 
+_ASKS_WHETHER = r"\W*(?:is|are|was|were|does|do|has|have)\b.*\?\W*$"
+"""Who asks whether something is still broken does not say so."""
+
+
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
     """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
 
@@ -54,6 +58,8 @@ def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
         further = tuple(extra) if kind == FEEDBACK else ()
         for sentence in sentences:
             low = sentence.lower()
+            if kind == FEEDBACK and re.match(_ASKS_WHETHER, low):
+                continue
             ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in PHRASES[kind])
             if ours or search_any(further, low):
                 return kind, sentence
@@ -74,6 +80,18 @@ def find_failing(output: str) -> tuple[str, ...]:
         for line in lines
     )
     return tuple(dict.fromkeys(match[1].strip() for match in matches if match))[:MAX_FAILING]
+
+
+def read_result(output: str) -> str:
+    """Return how tests ended by what they print, ``exec_error`` or ``ok``; "" if it is not told."""
+    lines = [line for line in clean(output).splitlines() if len(line) <= _LONGEST_LINE]
+
+    def tells(section: str) -> bool:
+        return any(re.search(one, line) for line in lines for one in _OUTPUT[section])
+
+    if find_failing(output) or tells("tests failed"):
+        return "exec_error"
+    return "ok" if tells("tests passed") else ""
 
 
 def error_excerpt(output: str, *, limit: int = 2_000) -> str:

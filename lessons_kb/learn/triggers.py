@@ -8,6 +8,7 @@ differs each time; what users say is searched for complaints as they open a turn
 from __future__ import annotations
 
 import difflib
+import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from lessons_kb.learn.failure_signs import (
     find_phrase,
     find_test_command,
     one_line,
+    read_result,
     rolls_back,
     shows_outcome,
 )
@@ -162,9 +164,12 @@ class _Watched:
         self._phrases = phrases
         self.turns: list[list[Trigger]] = [[]]
         self._request = ""
+        self._asked_at = 0.0
         self._before = ""
         """The request of the turn before: what a complaint is about."""
         self._red: dict[str, list[Event]] = {}
+        self._broken: dict[str, Event] = {}
+        """Other commands that failed with an error, by their text."""
         self._failed: Event | None = None
         self._edits: list[Event] = []
         self._commands: list[Event] = []
@@ -181,6 +186,8 @@ class _Watched:
         if event.kind == "prompt":
             self._before, self._request = self._request, event.text
         self._listen(event)
+        if event.kind == "prompt":
+            self._asked_at = event.at
         if event.kind in RUNS:
             self._ran(event)
         if event.kind == "rollback" and event.outcome in DONE:
@@ -210,6 +217,8 @@ class _Watched:
         if event.kind in SPOKEN:
             if found := find_phrase(event.text, self._phrases):
                 self._add(found[0], event, quote=found[1])
+            elif said := self._find_correction(typed):
+                self._add(FEEDBACK, event, quote=said)
             elif self._interrupted and typed and not shows("go on", typed.lower()):
                 self._add(INTERRUPT, event, quote=event.text)
             elif self._refused and any(shows(one, typed.lower()) for one in ("opener", "advises")):
@@ -222,41 +231,92 @@ class _Watched:
         elif event.kind in CALLS or (event.kind == "answer" and event.text):
             self._interrupted = False  # the work went on, nobody said why
 
+    def _find_correction(self, typed: str) -> str:
+        """Return the sentence that says what was wrong with the changes of the turn before."""
+        sentences = _sentences(typed)
+        changed = any(edit.at >= self._asked_at for edit in self._edits)
+        if not (changed and sentences and shows("opener", sentences[0].lower())):
+            return ""
+        told = [one for one in sentences if not one.endswith("?")]
+        return _find_said("complaint", told) or _find_said("advises", told)
+
     def _ran(self, event: Event) -> None:
         test = find_test_command(event.text) or (event.text if event.kind == "test" else "")
-        test = test if shows_outcome(event.text) else ""
-        if test and event.outcome in FAILURES and event.outcome != "permission_denied":
+        outcome = event.outcome
+        if test and not shows_outcome(event.text):
+            outcome = read_result(event.output) if outcome in (*DONE, *FAILURES) else ""
+        if test and outcome in FAILURES and outcome != "permission_denied":
             self._red.setdefault(test, []).append(event)
-        elif test and event.outcome == "ok" and (red := self._red.pop(test, None)):
+        elif test and outcome == "ok" and (red := self._pop_red(test)):
             failing = find_failing("\n".join(run.output for run in red))
             if self._request and self._is_no_mistake(red, failing):
                 return
             key = f"{test}\n{' '.join(failing)}"
             self._add(RED_GREEN, event, key=key, failure=red[-1], since=red[0].at)
-        elif event.outcome in DONE:
+        elif outcome == "exec_error" and find_errors(event.output):
+            self._broken.setdefault(event.text, event)
+        elif outcome in DONE:
             self._commands.append(event)
             edited = [path for edit in self._edits for path in edit.targets]
             if rolls_back(event.text, edited):
                 self._add(ROLLBACK, event, quote=event.text)
+            elif (failed := self._broken.pop(event.text, None)) and self._is_fixed(failed):
+                self._add(RED_GREEN, event, key=event.text, failure=failed, since=failed.at)
+
+    def _pop_red(self, test: str) -> list[Event]:
+        """Return the failed runs of the tests that have passed now, of all or of these alone.
+
+        That is the same command, one that runs more, or one that is told to run what had failed.
+        """
+        found = list[Event]()
+        program = re.match(_PROGRAM, test)
+        for known, runs in [*self._red.items()]:
+            failing = find_failing("\n".join(run.output for run in runs))
+            chosen = {*test.split()} - {*known.split()}
+            narrowed = failing and all(any(word in name for word in chosen) for name in failing)
+            same = program and known.startswith(program[0]) and (narrowed or not chosen)
+            if known == test or same:
+                found += self._red.pop(known)
+        return sorted(found, key=lambda run: run.at)
+
+    def _is_fixed(self, failed: Event) -> bool:
+        """Tell whether a file that an error names was changed since, and not written before."""
+        edited = {path for one in self._edits if one.at >= failed.at for path in one.targets}
+        own = {path for one in self._edits if one.kind == "create" for path in one.targets}
+        return any(posixpath.basename(path) in failed.output for path in edited - own)
 
     def _is_no_mistake(self, red: Sequence[Event], failing: Sequence[str]) -> bool:
         """Tell whether an agent's test failed for another reason than that something was wrong.
 
-        It was there before what it tests, it lacked a package, or a name was not changed
-        everywhere yet.
+        There was none yet, it was there before what it tests, it lacked a package, a name was not
+        changed everywhere yet, or it expected what was no longer wanted: code was changed before,
+        tests alone after.
         """
         said = "\n".join(error_excerpt(run.output) for run in red).lower()
         commands = [one.text.lower() for one in self._commands if one.at >= red[0].at]
+        if not failing and re.search(
+            r"\bno tests (?:ran|found|were found)|collected 0 items", said
+        ):
+            return True
         if shows("absent", said) and any(shows("install", one) for one in commands):
             return True
         before = [edit for edit in self._edits if edit.at <= red[-1].at]
-        if are_new(failing, {p for one in before if one.kind == "create" for p in one.targets}):
+        after = [path for one in self._edits if one.at > red[-1].at for path in one.targets]
+        asked = [p for one in before if one.at >= self._asked_at for p in one.targets]
+        if after and all(map(_is_test, after)) and not all(map(_is_test, asked)):
             return True
-        names = set(_QUOTED_NAME.findall(said)) if shows("unknown name", said) else set()
+        shown = "\n".join(_show_edit(one) for one in before if any(map(_is_test, one.targets)))
+        added = "\n".join(line for line in shown.splitlines() if line.startswith("+"))
+        created = {p for one in before if one.kind == "create" for p in one.targets}
+        created |= {name for name in failing if _FUNCTION.sub("", name) in added}
+        if are_new(failing, created):
+            return True
+        names = _QUOTED_NAME.findall(said) if shows("unknown name", said) else []
         return any(
-            name in str(edit.record.get("before", "")).lower() and name not in edit.output.lower()
+            re.search(word, str(edit.record.get("before", "")).lower())
+            and not re.search(word, edit.output.lower())
             for edit in before
-            for name in names
+            for word in (rf"\b{re.escape(name)}\b" for name in names)
         )
 
     def _add(
@@ -290,6 +350,10 @@ class _Watched:
 def are_new(failing: Sequence[str], created: Collection[str]) -> bool:
     """Tell whether all the tests that fail are in files that were written just before."""
     return bool(failing) and all(any(p in n or n in p for p in created) for n in failing)
+
+
+def _is_test(path: str) -> bool:
+    return shows("tests", path.lower())
 
 
 _PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
@@ -326,11 +390,15 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
 
 
 def _why_refused(output: str) -> str:
-    """Return what the user said of a call, without the agent's own words around it."""
-    reason = re.split(r"the user said:", output, maxsplit=1, flags=re.IGNORECASE)
+    """Return what the user said of a call, without the agent's own words around it.
+
+    A rule of the user's settings says nothing.
+    """
+    reason = re.split(r"(?i)the user said:|with the following feedback:", output, maxsplit=1)
     if len(reason) > 1:
         return reason[1].strip()
-    return "" if "doesn't want to proceed with this tool use" in output else output
+    is_frame = re.search(r"doesn't want to proceed with|has been denied|specified a rule", output)
+    return "" if is_frame else output
 
 
 def _escalated(record: object) -> bool:
@@ -384,6 +452,9 @@ _OUTPUT_CHARS = 8_000
 _COMMAND_CHARS = 2_000
 _OPENING_CHARS = 800
 """Of an answer: what went wrong is told first, what was done after it."""
+_PROGRAM = r"(?:cd \S+ && )?\S+"
+_FUNCTION = re.compile(r"^.*::|\[.*$")
+"""Around the name of a test function."""
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 

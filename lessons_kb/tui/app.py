@@ -461,11 +461,17 @@ class ManageApp(App[None]):
     @work(group="acts")
     async def _edit(self, row: Row) -> None:
         def editor(path: str) -> None:
+            refused: LessonsError | None = None
             try:
-                with self.suspend():
-                    open_editor(path)
+                with self.suspend():  # an error that left it would leave the screen suspended
+                    try:
+                        open_editor(path)
+                    except LessonsError as error:
+                        refused = error
             except SuspendNotSupported:
                 open_editor(path)  # no terminal to give away: the editor has a window of its own
+            if refused:
+                raise refused
 
         await self._later(lambda: None)  # what was asked for before comes first
         try:

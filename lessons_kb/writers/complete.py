@@ -1,12 +1,13 @@
-"""Completes drafts by what a writer answers, as far as that holds against their evidence."""
+"""Completes drafts and moved rules by what a writer answers, as far as that holds."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import compose
 from lessons_kb.brain.detection import find_in_tree, list_tree
+from lessons_kb.brain.diet import NewCard
 from lessons_kb.brain.drafts import Draft
+from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
@@ -37,6 +40,7 @@ from lessons_kb.writers.prompt import build_prompt, build_second_prompt
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
 """Returns the answer to a prompt; InputError where there is none."""
+Answers = Mapping[str, Mapping[str, Any]]
 NOT_SHOWN = "NOT IN THE EVIDENCE"
 _AT_ONCE = 3
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
@@ -46,6 +50,8 @@ _FOREIGN, _MOST_FOREIGN = 300, 3
 """Prompts about other things that are put to a card, and how many may draw it."""
 _MOST_PLACES = 3
 """Where a pattern may still be found: as many were overlooked."""
+_KEYS = {"topics": "applies-to"}
+"""Fields of a card whose keys have other names."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
@@ -82,43 +88,66 @@ def complete(
     What fails a check goes back once with the reasons. A draft whose second answer is no complete
     card stays as it is. Raises InputError where the first prompt has no answer.
     """
+    cards: dict[str, _Card] = {}
+
+    def check(answers: Answers) -> dict[str, Sequence[str]]:
+        answered = [one for one in drafts if one.id in answers]
+        cards.update(_check(brain, answered, answers))
+        return {one.id: cards[one.id].problems for one in answered}
+
+    prompts = {one.id: build_prompt(brain, one) for one in drafts}
+    answers, failed = put_all(prompts, ask, check, progress=progress)
+    return [
+        _write(brain, draft, answers[draft.id], cards[draft.id])
+        if draft.id in answers
+        else Completed(id=draft.id, problems=(failed[draft.id],))
+        for draft in drafts
+    ]
+
+
+def put_all(
+    prompts: Mapping[str, str],
+    ask: Ask,
+    check: Callable[[Answers], Mapping[str, Sequence[str]]],
+    *,
+    progress: Callable[[int, int], None],
+) -> tuple[Answers, dict[str, str]]:
+    """Put prompts to a writer; return the answers, and of those without one why.
+
+    ``check`` says what is wrong with answers: that goes back once, and it sees the second ones.
+    Raises InputError where the first prompt has no answer, as the others would not.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     stop = threading.Event()
-    prompts = {one.id: build_prompt(brain, one) for one in drafts}
-    done: dict[str, Completed] = {}
-    answers: dict[str, Mapping[str, Any]] = {}
+    texts, answers, failed = {**prompts}, dict[str, Mapping[str, Any]](), dict[str, str]()
 
     def put(name: str) -> None:
         try:
-            answers[name] = ask(prompts[name], stop)
+            answers[name] = ask(texts[name], stop)
         except InputError as error:
             if name not in answers:  # else the first one stands
-                done[name] = Completed(id=name, problems=(str(error),))
-        progress(len(answers) + len(done), len(prompts))
+                failed[name] = str(error)
+        progress(len(answers) + len(failed), len(prompts))
 
     first, *others = prompts
     put(first)
-    if first in done:  # it would fail for all of them
-        raise InputError(f"{done[first].problems[0]}; the drafts are unchanged")
+    if first in failed:
+        raise InputError(f"{failed[first]}; nothing was changed")
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             list(pool.map(put, others))
-            cards = _check(brain, drafts, answers)
-            again = [name for name, card in cards.items() if card.problems]
+            problems = check(answers)
+            again = [name for name in answers if problems[name]]
             for name in again:
-                prompts[name] = build_second_prompt(
-                    prompts[name], answers[name], cards[name].problems
-                )
+                texts[name] = build_second_prompt(texts[name], answers[name], problems[name])
             list(pool.map(put, again))
         except BaseException:
             stop.set()
             raise
-    cards |= _check(brain, [one for one in drafts if one.id in again], answers)
-    for draft in drafts:
-        if draft.id not in done:
-            done[draft.id] = _write(brain, draft, answers[draft.id], cards[draft.id])
-    return [done[draft.id] for draft in drafts]
+    if again:
+        check({name: answers[name] for name in again})
+    return answers, failed
 
 
 def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
@@ -136,17 +165,11 @@ def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -
     return Completed(id=draft.id, title=card.sketch.title, problems=card.problems)
 
 
-def _check(
-    brain: Brain, drafts: Sequence[Draft], answers: Mapping[str, Mapping[str, Any]]
-) -> dict[str, _Card]:
+def _check(brain: Brain, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
     """Return the answers as cards; those that say that there is no lesson have no problems."""
     files = list_tree(brain.directory)
-    cards = {
-        one.id: _read(brain, one, answers[one.id], files) for one in drafts if one.id in answers
-    }
-    texts = {
-        one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts if one.id in cards
-    }
+    cards = {one.id: _read(brain, one, answers[one.id], files) for one in drafts}
+    texts = {one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts}
     foreign = read_lines("background_prompts.txt")[:_FOREIGN]
     reached = _find_reached(brain, texts, foreign)
     for name, card in cards.items():
@@ -159,11 +182,7 @@ def _check(
             if symptom not in reached[name]:
                 problems.append(f"symptom {symptom!r} does not find the card; name its subject")
                 unfit.append(symptom)
-        if (drawn := len(reached[name].intersection(foreign))) > _MOST_FOREIGN:
-            problems.append(
-                f"{drawn} of {len(foreign)} prompts about other things draw the card; "
-                "leave out words that fit any task"
-            )
+        problems += filter(None, [_count_drawn(reached[name], foreign)])
         cards[name] = replace(card, problems=(*card.problems, *problems), unfit=tuple(unfit))
     return cards
 
@@ -191,15 +210,7 @@ def _read(brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence
         "Fix": _line(answer.get("fix"), _MAX_FIX),
         "Prevention Checklist": checklist,
     }
-    paths = []
-    for glob in filter(None, map(_line, _list(answer.get("paths")))):
-        try:
-            compiled = compile_globs([glob])
-            found = any(match_globs(compiled, path) for path in files)
-        except InputError:
-            found = False
-        paths += [glob] if found else []
-        problems += [] if found else [f"paths: no file of the project fits {glob!r}"]
+    paths = _read_paths(answer, files, problems)
     patterns = []
     for one in _list(answer.get("detect")):
         if isinstance(one, Mapping) and one.get("kind") in PATTERNS:
@@ -215,11 +226,82 @@ def _read(brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence
         stage=known.stages[0] if known and known.stages else None,
         severity=severity if severity in SEVERITIES else None,
         paths=paths,
-        symptoms=tuple(filter(None, map(_line, _list(answer.get("symptoms"))))),
+        symptoms=_read_lines(answer.get("symptoms")),
         detect=patterns,
         example=known.examples[-1] if known and known.examples else "",
     )
     return _Card(sketch=sketch, problems=tuple(problems))
+
+
+def _read_paths(
+    answer: Mapping[str, Any], files: Sequence[str], problems: list[str]
+) -> tuple[str, ...]:
+    """Return the globs of an answer that a file of the project fits; say of which none does."""
+    fitting = list[str]()
+    for glob in _read_lines(answer.get("paths")):
+        with contextlib.suppress(InputError):
+            if any(match_globs(compile_globs([glob]), path) for path in files):
+                fitting.append(glob)
+                continue
+        problems.append(f"paths: no file of the project fits {glob!r}")
+    return tuple(fitting)
+
+
+def improve(
+    brain: Brain,
+    cards: Mapping[str, NewCard],
+    prompts: Mapping[str, str],
+    ask: Ask,
+    *,
+    files: Sequence[str],
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[NewCard]:
+    """Return the cards of a diet with more paths, symptoms and tags, as far as these hold.
+
+    ``prompts`` are those of `build_diet_prompt` under the same names, ``files`` the project's. The
+    rules stay word for word. A symptom has to find its card, and a card that prompts about
+    other things draw gets none. Raises InputError where the first prompt has no answer.
+    """
+    foreign = read_lines("background_prompts.txt")[:_FOREIGN]
+    texts = {name: card.text for name, card in cards.items()}
+
+    def check(answers: Answers) -> dict[str, list[str]]:
+        problems: dict[str, list[str]] = {name: [] for name in answers}
+        more: dict[str, dict[str, tuple[str, ...]]] = {}
+        for name, answer in answers.items():
+            said = {key: _read_lines(answer.get(key)) for key in ("symptoms", "tags")}
+            paths = _read_paths(answer, files, problems[name])
+            tags = tuple(map(str.casefold, said["tags"]))
+            more[name] = {"paths": paths, "topics": tags, "symptoms": said["symptoms"]}
+        fuller = {name: _add_keys(cards[name].text, keys) for name, keys in more.items()}
+        reached = _find_reached(brain, {**texts, **fuller}, foreign)
+        for name, keys in more.items():
+            lost = [one for one in keys["symptoms"] if one not in reached[name]]
+            problems[name] += [f"symptom {one!r} does not find the card" for one in lost]
+            if drawn := _count_drawn(reached[name], foreign):
+                problems[name].append(drawn)
+                lost = [*keys["symptoms"]]
+            fit = tuple(one for one in keys["symptoms"] if one not in lost)
+            texts[name] = _add_keys(cards[name].text, {**keys, "symptoms": fit})
+        return problems
+
+    put_all(prompts, ask, check, progress=progress)
+    return [replace(card, text=texts[name]) for name, card in cards.items()]
+
+
+def _add_keys(text: str, more: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the text of a card with more values of some keys of its header, none twice."""
+    card = _parse(text).card
+    known = {key: getattr(card, key) if card else () for key in more}
+    whole = {key: tuple(dict.fromkeys((*known[key], *new))) for key, new in more.items()}
+    return redact(edit_header(text, {_KEYS.get(key, key): value for key, value in whole.items()}))
+
+
+def _count_drawn(reached: Collection[str], foreign: Sequence[str]) -> str:
+    """Return what is wrong with a card that prompts about other things draw, "" if few do."""
+    drawn = len({*reached}.intersection(foreign))
+    told = f"{drawn} of {len(foreign)} prompts about other things draw the card"
+    return f"{told}; leave out words that fit any task" if drawn > _MOST_FOREIGN else ""
 
 
 def find_quote(evidence: str, quote: str) -> str:
@@ -311,6 +393,10 @@ def _parse(text: str) -> Document:
 
 def _list(value: object) -> list[Any]:
     return value[:_MAX_ITEMS] if isinstance(value, list) else []
+
+
+def _read_lines(value: object) -> tuple[str, ...]:
+    return tuple(filter(None, map(_line, _list(value))))
 
 
 def _line(value: object, limit: int = _MAX_TEXT) -> str:

@@ -5,6 +5,7 @@ Or, for what only a terminal shows, in a process of its own at one of 80 columns
 
 import contextlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -66,6 +67,32 @@ def brain(tmp_path, monkeypatch):
     trust_brain(str(root))
     monkeypatch.chdir(root)
     return root
+
+
+WRITER = """\
+import json, os, pathlib, sys
+prompt = sys.stdin.read()
+log = pathlib.Path({log!r})
+said = {{"prompt": prompt, "files": os.listdir(), "hooks": os.environ.get("LESSONS_HOOKS")}}
+log.write_text(log.read_text() + json.dumps(said) + "\\n" if log.exists() else json.dumps(said) + "\\n")
+{body}
+"""
+
+
+@pytest.fixture
+def writer(tmp_path):
+    """Return the command line of a writer that does what a piece of Python says."""
+
+    def make(body):
+        script = tmp_path / "writer.py"
+        log = str(tmp_path / "asked.jsonl")
+        script.write_text(WRITER.format(log=log, body=body), encoding="utf-8")
+        return f"{sys.executable} {script}"
+
+    make.asked = lambda: [
+        json.loads(line) for line in (tmp_path / "asked.jsonl").read_text().splitlines()
+    ]
+    return make
 
 
 PATIENCE = 60.0

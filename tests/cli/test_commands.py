@@ -513,3 +513,18 @@ def test_the_language_server_without_its_packages_says_how_they_are_added_here(
     done = lessons("lsp")
     assert done.code == 2
     assert f"`{install_command('lsp')}`" in done.err
+
+
+def test_commands_that_change_cards_leave_notes_alone(lessons, brain):
+    """`delete timeout` took a page of documentation that began so."""
+    note = brain / "docs" / "timeouts.md"
+    note.parent.mkdir(exist_ok=True)
+    note.write_text("# Timeouts\n\nThe default is five seconds.\n", encoding="utf-8")
+    for command in (
+        ("delete", "timeouts", "--yes"), ("bump", "timeouts"), ("ignore", "docs/timeouts.md"),
+        ("rename", "timeouts", "Another title"), ("why", "--add-symptom", "timeouts", "a prompt"),
+    ):  # fmt: skip
+        done = lessons(*command)
+        assert (done.code, "docs/timeouts.md is a note" in done.err) == (2, True), command
+    assert note.exists()
+    assert "five seconds" in lessons("show", "timeouts").out

@@ -50,3 +50,34 @@ def test_it_needs_no_brain_to_look(lessons, tmp_path, monkeypatch):
     assert "when" in lessons("diet").out
     monkeypatch.chdir(tmp_path)
     assert "no CLAUDE.md, AGENTS.md or other rules file here" in lessons("diet").err
+
+
+def test_an_agent_adds_what_holds_to_the_cards_and_the_rules_stay(lessons, rules, brain, writer):
+    said = {
+        "symptoms": ["convert a payment to cents before it is sent", "make it work"],
+        "paths": ["src/**", "nowhere/**"],
+        "tags": ["Payments", "--> money"],
+    }
+    shown = lessons("diet", "--show-prompt").out
+    assert ("Amounts in `src/pay.ts` are integers" in shown, "- src/" in shown) == (True, True)
+    command = writer(f"print({json.dumps(said)!r})")
+    assert "add --apply" in lessons("diet", "--with", command).err
+    refused = lessons("diet", "--apply", "--with", command)
+    assert (refused.code, rules.read_text()) == (2, RULES)
+    assert "1 card, about" in refused.err
+    done = lessons("diet", "--apply", "--yes", "--with", command)
+    assert "symptoms: convert a payment to cents before it is sent\n" in done.out
+    second = writer.asked()[1]["prompt"]
+    assert ("'nowhere/**'" in second, "'make it work' does not" in second) == (True, True)
+    (made,) = [p.read_text() for p in brain.glob("lessons/amounts*.md")]
+    assert all(one in made for one in ("src/pay.ts", "src/**", "payments", "money"))
+    assert not any(one in made for one in ("nowhere", "make it work", "-->"))
+    assert "- Amounts in `src/pay.ts` are integers" in made
+    lessons("diet", "--undo")
+    assert rules.read_text() == RULES
+
+
+def test_an_agent_that_says_nothing_moves_nothing(lessons, rules, writer):
+    for body, told in (("print('Please log in')", "Please log in"), ("sys.exit(3)", "exit code 3")):
+        done = lessons("diet", "--apply", "--yes", "--with", writer(body))
+        assert (done.code, told in done.err, rules.read_text()) == (2, True, RULES)

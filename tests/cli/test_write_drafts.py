@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import sys
 
 import pytest
 
@@ -30,14 +29,6 @@ GOOD = {
     "detect": [{"kind": "regex", "text": r"post\(card\)"}],
     "severity": "high",
 }
-WRITER = """\
-import json, os, pathlib, sys
-prompt = sys.stdin.read()
-log = pathlib.Path({log!r})
-said = {{"prompt": prompt, "files": os.listdir(), "hooks": os.environ.get("LESSONS_HOOKS")}}
-log.write_text(log.read_text() + json.dumps(said) + "\\n" if log.exists() else json.dumps(said) + "\\n")
-{body}
-"""
 
 
 @pytest.fixture
@@ -55,22 +46,6 @@ def project(tmp_path, monkeypatch):
     make_brain(str(root))
     monkeypatch.chdir(root)
     return root
-
-
-@pytest.fixture
-def writer(tmp_path):
-    """Return the command line of a writer that does what a piece of Python says."""
-
-    def make(body):
-        script = tmp_path / "writer.py"
-        log = str(tmp_path / "asked.jsonl")
-        script.write_text(WRITER.format(log=log, body=body), encoding="utf-8")
-        return f"{sys.executable} {script}"
-
-    make.asked = lambda: [
-        json.loads(line) for line in (tmp_path / "asked.jsonl").read_text().splitlines()
-    ]
-    return make
 
 
 def says(answer):
@@ -147,7 +122,7 @@ def test_a_writer_without_an_answer_is_one_line(lessons, draft, writer, body, sa
     assert done.code == 2
     assert said in done.err
     assert done.err.strip().count("\n") == 0
-    assert "the drafts are unchanged" in done.err
+    assert "nothing was changed" in done.err
     assert read(lessons, draft) == before
 
 

@@ -51,6 +51,10 @@ def test_red_then_green_of_one_command_is_a_trigger():
 
 
 RED_RUN = run("pytest", "exec_error", RED)
+GREEN = "== 2 passed in 0.01s =="
+CRASH = run(
+    "python -m shop.report", "exec_error", "File \"shop/report.py\", line 7\nKeyError: 'cents'"
+)
 STOP = event("interrupt")
 STAGE = event("stage", "coverage fell", stage="TEST")
 STOPPED = run("npm run migrate", "cancelled")
@@ -64,11 +68,19 @@ LOUD = {"signals": [{"guard": "mistakes", "record": {**MISTAKE, "escalated": Tru
     [RED_RUN, run("pytest", "unknown")], [RED_RUN, run("pytest", "cancelled")],
     [run("pytest", "cancelled"), run("pytest")], [run("ls x", "exec_error"), run("ls x")],
     [RED_RUN, replace(run("pytest"), session="t")], [RED_RUN, replace(run("pytest"), scope="/x")],
-    [say("works great, thanks")], [say("잘 됩니다. 감사합니다")], [say("schon wieder kaputt")], [],
+    [say("Is it still broken, or was that fixed?")], [say("works great, thanks")], [say("잘 됩니다. 감사합니다")], [say("schon wieder kaputt")], [],
     [STOP, say("continue")], [STOP, say("계속")], [STOP], [STOP, edit("a.py"), say("Now the docs")],
     [STOPPED, say("go on")], [STOPPED, run("ls"), say("Now the docs")],
     [STOPPED, event("answer", "Done."), say("Now the docs")], [STAGE],
     [replace(run("make", "exec_error"), record={"signals": [MISTAKE]})],
+    [RED_RUN, edit("cart.py"), run("pytest tests/test_other.py")],
+    [run("pytest | tail", output=RED), edit("cart.py"), run("pytest | tail")],
+    [CRASH, edit("shop/cart.py"), run("python -m shop.report")],
+    [event("create", targets=("shop/report.py",)), CRASH, edit("shop/report.py"),
+     run("python -m shop.report")],
+    [say("Print euros"), say("That's wrong. You must divide by 100.")],
+    [say("Print euros"), edit("report.py"), say("No thanks, now always use blue")],
+    [say("Print euros"), edit("report.py"), say("Why did you do that?")],
     [run("git restore .")], [run("git reset --hard origin/main")],
     [edit("a.py"), run("git restore .", "exec_error")],
 ])  # fmt: skip
@@ -88,6 +100,19 @@ def test_anything_less_is_none(events):
     ([replace(STAGE, outcome="exec_error")], "stage", {"quote": "coverage fell"}),
     ([replace(run("make", "exec_error"), record=LOUD)], "mistakes", {}),
     ([run("git reset --hard")], "rollback", {}),
+    ([run("pytest | tail", output=RED), edit("cart.py"), run("pytest | tail", output=GREEN)],
+     "red-green", {}),
+    ([RED_RUN, edit("cart.py"), run("pytest tests/test_cart.py")], "red-green", {}),
+    ([run("pytest tests/test_cart.py", "exec_error", RED), edit("cart.py"), run("pytest")],
+     "red-green", {}),
+    ([CRASH, edit("shop/report.py"), run("python -m shop.report")], "red-green",
+     {"files": ("shop/report.py",)}),
+    ([say("Print euros"), edit("report.py"), say("That's wrong. You must divide by 100.")],
+     "feedback", {"quote": "That's wrong.", "request": "Print euros"}),
+    ([say("Store it"), edit("1.sql"), say("No, never edit an applied migration. Add one.")],
+     "feedback", {"quote": "No, never edit an applied migration."}),
+    ([say("Go"), edit("cart.py"), say("Why did you delete it? You removed a test.")],
+     "feedback", {"quote": "You removed a test."}),
     ([event("rollback", "undid the migration", targets=("db.sql",))], "rollback",
      {"files": ("db.sql",)}),
 ])  # fmt: skip
@@ -128,6 +153,7 @@ DENIED = replace(CALL, outcome="permission_denied")
     ([replace(DENIED, output=f"{FRAME} The user said:\nuse make clean")], "use make clean"),
     ([replace(DENIED, output=FRAME), say("Never delete build by hand")],
      "Never delete build by hand"),
+    ([replace(DENIED, output="Permission to use Bash with rm has been denied.")], None),
     ([DENIED], None), ([replace(DENIED, output=FRAME), say("Now the docs")], None),
 ])  # fmt: skip
 def test_a_rejection_counts_with_its_reason(events, quote):
@@ -136,8 +162,9 @@ def test_a_rejection_counts_with_its_reason(events, quote):
 
 ABSENT = "E   ModuleNotFoundError: No module named 'requests'"
 RENAMED = "E   NameError: name 'total' is not defined"
+TOLD = "-def test_total():\n+def test_total():\n+    assert total([-1]) is None"
 OLD = event(
-    "edit", targets=("a.py",), output="def summed(): ...", record={"before": "def total():"}
+    "edit", targets=("a.py",), output="def total_cents(): ...", record={"before": "def total():"}
 )
 
 
@@ -145,9 +172,12 @@ OLD = event(
     [event("create", targets=("tests/test_cart.py",)), RED_RUN, edit("cart.py"), run("pytest")],
     [run("pytest", "exec_error", ABSENT), run("pip install requests"), run("pytest")],
     [OLD, run("pytest", "exec_error", RENAMED), edit("b.py"), run("pytest")],
+    [edit("tests/test_cart.py", TOLD), RED_RUN, edit("cart.py"), run("pytest")],
+    [edit("cart.py"), RED_RUN, edit("tests/test_cart.py"), run("pytest")],
+    [run("pytest", "exec_error", "no tests ran in 0.01s"), edit("test_a.py"), run("pytest")],
 ])  # fmt: skip
 def test_a_test_that_fails_for_no_mistake_calls_for_nothing(events):
-    """It came before its feature, lacked a package, or a name was being changed."""
+    """It came before its feature, lacked a package, a name was being changed, or it was old."""
     assert see(say("Add a discount"), *events) == []
 
 

@@ -148,3 +148,15 @@ def test_without_colour_the_cursor_is_still_seen(start):
     assert "\x1b[7m" in line
     terminal.press("C-c")
     terminal.wait("left with 0")
+
+
+def test_an_editor_that_is_missing_is_named(start):
+    """The screen stayed away, and nothing was said."""
+    terminal = start(EDITOR="nowhere")
+    terminal.wait("[Cards 20]", "by last")
+    terminal.press("Down")
+    terminal.wait("e open")
+    terminal.press("e")
+    terminal.wait("[Cards 20]", "cannot start the editor 'nowhere'")
+    terminal.press("q")
+    terminal.wait("left with 0", gone="[Cards")
