@@ -20,7 +20,7 @@ PURE_ROOMS = (
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
     "search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py",
-    "search/embeddings.py", "search/embedding_model.py",
+    "search/embeddings.py", "search/embedding_model.py", "search/engine_protocol.py",
 )  # fmt: skip
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
@@ -28,7 +28,6 @@ below store opens a file"."""
 HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store",),
-    "frontmatter": ("cards",),
     "jinja2": ("report", "service/web/pages/view.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
@@ -61,7 +60,6 @@ ON_FIRST_USE = {
     "ast_grep_py": 14,
     "concurrent.futures": 15,
     "filelock": 40,
-    "frontmatter": 35,
     "http.client": 30,
     "jinja2": 50,
     "keyring": 80,

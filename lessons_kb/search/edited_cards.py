@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
-    B,
     CardTerms,
     Engine,
     idf,
@@ -20,14 +20,12 @@ from lessons_kb.search.engine_protocol import (
 Terms = Mapping[str, Sequence[str]]
 """Field → its terms in order."""
 
-_NEIGHBOURS = 8
-
 
 class Overlay:
     """The reading half of an ``Engine``; ``edited`` maps numbers it holds to their new terms.
 
-    An edited card scores what it would after a commit, but that the statistics of all cards (in
-    how many a term stands, the mean length) are still those of the last one.
+    An edited card scores about what it will after the commit: the statistics of all cards are
+    still those of the last one, and its fields count as of mean length.
     """
 
     def __init__(self, engine: Engine, edited: Mapping[int, Terms]) -> None:
@@ -49,27 +47,24 @@ class Overlay:
     def _score(
         self, card: CardTerms, terms: Mapping[str, float], weights: Mapping[str, float]
     ) -> float:
+        asked = {plain_term(term): count for term, count in terms.items() if count > 0}
         size, score = max(self._engine.size(), 1), 0.0
         for field, text in card.items():
-            weight, words = weights.get(field, 0.0), text.split()
-            shared = [t for t, asked in terms.items() if asked > 0 and plain_term(t) in words]
-            if weight <= 0 or not shared:
-                continue
-            # A word that is new tells no mean; among its neighbours are some that do.
-            frequencies, mean = self._engine.statistics(field, [*shared, *words[:_NEIGHBOURS]])
-            norm = K1 * (1 - B + B * len(words) / (mean or len(words)))
-            for term in shared:
-                count, n = words.count(plain_term(term)), min(max(frequencies[term], 1), size)
-                score += weight * terms[term] * idf(n, size) * count * (K1 + 1) / (count + norm)
+            counts = {term: n for term, n in Counter(text.split()).items() if term in asked}
+            known = self._engine.document_frequencies(counts, field)
+            score += weights.get(field, 0.0) * sum(
+                asked[term] * idf(min(max(known[term], 1), size), size) * n * (K1 + 1) / (n + K1)
+                for term, n in counts.items()
+            )
         return score
 
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stood at the last commit.
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stood at the last commit.
 
         1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
         """
-        found = self._engine.document_frequencies(terms)
-        edited = [card.get("body", "") for card in self._edited.values()]
+        found = self._engine.document_frequencies(terms, field)
+        edited = [card.get(field, "") for card in self._edited.values()]
         return {
             term: count or int(any(f" {plain_term(term)} " in text for text in edited))
             for term, count in found.items()
