@@ -24,6 +24,7 @@ from typing import Any
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import end_tree
+from lessons_kb.text.diffs import parse_hunks
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
@@ -68,7 +69,6 @@ FORM = (
     *("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
     *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}", "--output-indicator-new=+"),
 )
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
@@ -352,10 +352,11 @@ def read_diff(
             part = _as_new_file(os.fsencode(repository.top), name)
             if sum(map(len, parts)) + len(part) <= MAX_BYTES:
                 parts.append(part)
+    text = decode(b"".join(parts))
     return Diff(
         files=tuple(dict.fromkeys(map(decode, names))),
-        added=tuple(decode(line) for part in parts for line in _added_lines(part)),
-        text=decode(b"".join(parts)),
+        added=tuple(line.removesuffix("\r") for h in parse_hunks(text) for _, line in h.added()),
+        text=text,
         truncated=done.truncated,
     )
 
@@ -392,23 +393,6 @@ def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
             names.append(output[at:end])
         at = end + 1
     return names, output[at:].removeprefix(b"\0")
-
-
-def _added_lines(patch: bytes) -> list[bytes]:
-    """List the added lines of a patch, hunk by hunk: an added line may look like a header."""
-    added = []
-    old = new = 0
-    for line in patch.split(b"\n"):
-        if old <= 0 and new <= 0:
-            if hunk := _HUNK.match(line):
-                old, new = (1 if count is None else int(count) for count in hunk.groups())
-            continue
-        mark = line[:1]
-        if mark == b"+":
-            added.append(line[1:].removesuffix(b"\r"))
-        old -= mark in (b" ", b"-", b"")
-        new -= mark in (b" ", b"+", b"")
-    return added
 
 
 def _as_new_file(top: bytes, name: bytes) -> bytes:

@@ -406,6 +406,7 @@ def _handle_signals(run: _CapturedRun, terminal: Terminal | None) -> Iterator[No
 
 MAX_OUTPUT = 1_000_000
 """Bytes; more is an error."""
+_LOOK_SECONDS = 0.2
 
 
 def run_filter(command: str, text: str, *, seconds: float) -> str:
@@ -421,26 +422,19 @@ def run_filter(command: str, text: str, *, seconds: float) -> str:
     if not words:
         raise InputError("the command line is empty; name a program")
     name = words[0]
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed:
-        given.write(text.encode("utf-8", "replace"))
-        given.seek(0)
-        try:
-            child = start_session(words, stdin=given, stdout=printed, stderr=subprocess.DEVNULL)
-        except OSError as error:
-            raise InputError(f"{name}: {error.strerror or error}; check its path") from None
-        try:
-            code = child.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise InputError(
-                f"{name}: not done after {seconds:g} s; allow more in check.seconds"
-            ) from None
-        finally:
-            signal_session(child.pid, KILL)
-            child.wait()
-        if code:
-            raise InputError(f"{name}: exit code {code}; run it by hand to see why")
-        printed.seek(0)
-        output = printed.read(MAX_OUTPUT + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "printed")
+        code = run_bounded(
+            words, output=path, seconds=seconds, text=text, errors=subprocess.DEVNULL
+        )
+        with open(path, "rb") as printed:
+            output = printed.read(MAX_OUTPUT + 1)
+    if code is None:
+        raise InputError(f"{name}: not done after {seconds:g} s; allow more in check.seconds")
+    if code in (NOT_FOUND, NOT_STARTED):
+        raise InputError(f"{name}: cannot be started; check its path")
+    if code:
+        raise InputError(f"{name}: exit code {code}; run it by hand to see why")
     if len(output) > MAX_OUTPUT:
         raise InputError(f"{name}: more than {MAX_OUTPUT:,} bytes of output; print JSON alone")
     return output.decode("utf-8", "replace")
@@ -449,24 +443,27 @@ def run_filter(command: str, text: str, *, seconds: float) -> str:
 def run_bounded(
     command: Sequence[str],
     *,
-    cwd: str,
     output: str,
     seconds: float,
+    cwd: str | None = None,
     env: Mapping[str, str] | None = None,
     text: str = "",
+    errors: int = subprocess.STDOUT,
     stop: threading.Event | None = None,
 ) -> int | None:
     """Run a command with ``text`` on stdin and all it prints in the file ``output``.
 
-    Returns its exit code as a shell would report it (126 and 127 where it cannot be started), None
-    where it was not done after ``seconds`` or ``stop`` was set: then all it started is ended.
+    ``errors`` is where its stderr goes. Returns its exit code as a shell would report it (126 and
+    127 where it cannot be started), None where it was not done after ``seconds`` or ``stop`` was
+    set: then all it started is ended.
     """
     with tempfile.TemporaryFile() as given, open(output, "wb") as printed:
         given.write(text.encode("utf-8", "replace"))
         given.seek(0)
-        streams: dict[str, Any] = {"stdin": given, "stdout": printed, "stderr": subprocess.STDOUT}
         try:
-            child = start_session(list(command), cwd=cwd, env=env, **streams)
+            child = start_session(
+                list(command), cwd=cwd, env=env, stdin=given, stdout=printed, stderr=errors
+            )
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             printed.write(f"{command[0]}: {error.strerror or error}\n".encode())
@@ -481,6 +478,3 @@ def run_bounded(
         finally:
             signal_session(child.pid, KILL)
             child.wait()
-
-
-_LOOK_SECONDS = 0.2
