@@ -26,7 +26,6 @@ from lessons_kb.cli.output import (
     print_table,
     print_wrapped,
     say,
-    shorten,
     terminal_width,
 )
 from lessons_kb.cli.why import count_marks
@@ -52,7 +51,7 @@ from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
-from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.text.sanitize import clean_line, counted, shorten
 
 History = tuple[tuple[str, str, int], ...]
 ROWS = 10
