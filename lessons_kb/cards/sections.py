@@ -10,7 +10,7 @@ from html import unescape
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from lessons_kb.data import read_patterns
+from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.detect.matcher import (
     Matcher,
     Rule,
@@ -631,11 +631,7 @@ def find_failing_examples(pattern: Pattern) -> list[Example]:
     return [one for one in examples if _finds(pattern, one) == one.good]
 
 
-_FIXES = {
-    MISSED: "correct the pattern or the example",
-    FOUND_GOOD: "narrow the pattern, or add `unless`",
-    FOUND_OFTEN: "narrow it with `files` or `unless`, or fix these places",
-}
+_FIXES = read_mapping("lint_advice.txt")["examples"]
 
 
 def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:

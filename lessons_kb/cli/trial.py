@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -95,7 +96,7 @@ def trial(
     brain = open_brain()
     brain.refresh()
     layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
-    folder = out or os.path.join(state_dir(layer.root), "trials", _stem(file))
+    folder = out or os.path.join(state_dir(layer.root), "trials", Path(file).stem)
     folder = os.path.abspath(folder)
     make_private(folder)
     _check_folder(folder, text, resume=resume)
@@ -131,10 +132,6 @@ def trial(
     if end:
         again = f"`lessons trial {shell_word(file)} … --resume`"
         raise InputError(f"{end}; {counted(len(results), 'run')} kept, go on with {again}")
-
-
-def _stem(file: str) -> str:
-    return os.path.splitext(os.path.basename(file))[0]
 
 
 def _check_folder(folder: str, text: str, *, resume: bool) -> None:

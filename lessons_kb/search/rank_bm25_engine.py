@@ -31,7 +31,6 @@ from lessons_kb.search.engine_protocol import (
 )
 
 _FILE = "documents.sqlite"
-_APPLICATION = 0x6C6B6262  # tells our file from any other SQLite file
 
 
 class LuceneBM25(BM25Okapi):  # type: ignore[misc]
@@ -67,16 +66,13 @@ class RankBM25Engine:
 
     def _prepare(self, *, create: bool) -> None:
         try:
-            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
             (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if application != _APPLICATION and (tables or not create):
-                raise sqlite3.DatabaseError("not created by this engine")
-            if not tables:
-                self._connection.executescript(
-                    f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION};"
-                    "CREATE TABLE IF NOT EXISTS documents"
-                    " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL); COMMIT"
-                )
+            if not (tables or create):
+                raise sqlite3.DatabaseError("it is empty")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS documents"
+                " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL)"
+            )
         except sqlite3.Error as error:
             raise self._error(error) from None
 

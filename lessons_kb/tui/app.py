@@ -398,12 +398,9 @@ class ManageApp(App[None]):
             case "order":
                 self.board.next_order()
                 self.show(top=True)
-            case "page_down":
+            case "page_down" | "page_up":
                 for pane in panes:
-                    pane.scroll_relative(y=page, animate=False)
-            case "page_up":
-                for pane in panes:
-                    pane.scroll_relative(y=-page, animate=False)
+                    pane.scroll_relative(y=page if act == "page_down" else -page, animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")

@@ -94,8 +94,9 @@ def describe_cards(cards: Iterable[Card]) -> list[str]:
 
 def describe_effect(effect: Effect) -> list[str]:
     """Return lines of Markdown that say what a card did."""
-    parts = [f"- {part}" for part in _list_effect(effect)]
-    return [f"**{_plain(effect.card.title)}**", "", *parts, f"- {effect.reason}"]
+    parts = [f"- {part}" for part in _list_effect(effect)[:-1]]
+    verdict = f"- verdict: {effect.verdict} ({effect.reason})"
+    return [f"**{_plain(effect.card.title)}**", "", *parts, verdict]
 
 
 def summarise_effect(effect: Effect) -> str:
