@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.keys import (
@@ -150,16 +150,11 @@ _HEADER_LINE = re.compile(r"[ \t]+\S.*|#.*|- .*|[^\W\d_][\w -]*:(?: .*)?")
 _EOL = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QuickFix:
+class QuickFix(NamedTuple):
     """An edit of a card's text."""
 
     title: str
     splice: Splice
-
-    def apply(self, text: str) -> str:
-        """Return the text with the edit made."""
-        return self.splice.apply(text)
 
 
 def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[QuickFix]:
@@ -179,7 +174,7 @@ def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str])
     fixes = []
     for title, start, end, new in make(_Text(text), finding) if finding in was else ():
         fix = QuickFix(title=title, splice=Splice(start=start, end=end, text=new))
-        now, left = check(fix.apply(text))
+        now, left = check(fix.splice.apply(text))
         if finding not in now and left <= errors:
             fixes.append(fix)
     return fixes

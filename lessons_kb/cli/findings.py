@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -63,6 +63,7 @@ from lessons_kb.model import (
     Check,
     CheckedItem,
     DetectedLine,
+    Finding,
     as_data,
 )
 from lessons_kb.process.programs import install_command
@@ -77,22 +78,8 @@ _SEVERITY_LEVELS = {"high": "error", "medium": "warning", "low": "info"}
 _INFORMATION = "https://pypi.org/project/lessons-kb/"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Annotation:
-    """Something to say about one line of one file."""
-
-    path: str
-    """POSIX path, relative to the working directory."""
-    line: int
-    """1-based; 0 for the whole file."""
-    rule: str
-    message: str
-    level: str = "warning"
-    """``error``, ``warning`` or ``info``."""
-
-
 def _print_found(
-    form: str, data: Any, lines: Iterable[str], annotations: Iterable[Annotation]
+    form: str, data: Any, lines: Iterable[str], annotations: Iterable[Finding]
 ) -> None:
     """Print what was found: as JSON data, as lines of text, or as annotations of lines."""
     if form == "json":
@@ -103,8 +90,11 @@ def _print_found(
         print(text)
 
 
-def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
-    """Return one SARIF 2.1.0 log as JSON text; ``version`` is the tool's."""
+def format_sarif(annotations: Sequence[Finding], *, version: str) -> str:
+    """Return one SARIF 2.1.0 log as JSON text; ``version`` is the tool's.
+
+    Paths are POSIX and relative to the working directory.
+    """
     rules = sorted({annotation.rule for annotation in annotations})
     driver = {
         "name": "lessons",
@@ -117,14 +107,14 @@ def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
         file, region = {"uri": quote(one.path)}, {"startLine": max(one.line, 1)}
         place = {"physicalLocation": {"artifactLocation": file, "region": region}}
         result = {"ruleId": one.rule, "ruleIndex": rules.index(one.rule)}
-        result |= {"level": _SARIF_LEVELS[one.level], "message": {"text": one.message}}
+        result |= {"level": _SARIF_LEVELS[one.level], "message": {"text": _tell(one)}}
         results.append({**result, "locations": [place]})
     runs = [{"tool": {"driver": driver}, "results": results}]
     log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return visible_json(json.dumps(log, ensure_ascii=False, indent=2))
 
 
-def format_github(annotations: Iterable[Annotation]) -> str:
+def format_github(annotations: Iterable[Finding]) -> str:
     """Return GitHub Actions workflow commands, one line each."""
     lines = []
     for one in annotations:
@@ -132,8 +122,12 @@ def format_github(annotations: Iterable[Annotation]) -> str:
         if one.line:
             properties["line"] = str(one.line)
         shown = ",".join(f"{key}={_escape(text, ':,')}" for key, text in properties.items())
-        lines.append(f"::{_GITHUB_LEVELS[one.level]} {shown}::{_escape(one.message, '')}")
+        lines.append(f"::{_GITHUB_LEVELS[one.level]} {shown}::{_escape(_tell(one), '')}")
     return "\n".join(lines)
+
+
+def _tell(finding: Finding) -> str:
+    return f"{finding.message}; {finding.fix}" if finding.fix else finding.message
 
 
 def _escape(text: str, more: str) -> str:
@@ -154,16 +148,9 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
     brain = Brain.open(folder) if folder else open_brain()
     findings = brain.lint()
     levels = [finding.level for finding in findings]
-    annotations = (
-        Annotation(
-            path=relative_path(os.path.join(brain.layers[0].root, finding.path)),
-            line=finding.line,
-            rule=finding.rule,
-            message=f"{finding.message}; {finding.fix}",
-            level=finding.level,
-        )
-        for finding in findings
-    )
+    root = brain.layers[0].root
+    placed = ((relative_path(os.path.join(root, finding.path)), finding) for finding in findings)
+    annotations = (replace(finding, path=path) for path, finding in placed)
     if form == "text" and sys.stdout.isatty():
         for path, own in groupby(findings, key=attrgetter("path")):
             print_bold(clean_line(path))
@@ -262,15 +249,14 @@ def _check(
     return result
 
 
-def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
+def _annotate_item(brain: Brain, item: CheckedItem) -> Finding:
     path, document = brain.cards.read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):
         line = document.checklist_lines[items.index(item.item)]
-    return Annotation(
-        path=relative_path(path), line=line, rule=item.state, message=render.checked_message(item)
-    )
+    told = render.checked_message(item)
+    return Finding(path=relative_path(path), line=line, rule=item.state, message=told, fix="")
 
 
 def detect(
@@ -354,11 +340,12 @@ def detect(
             for path, card, one in rows
         ),
         (
-            Annotation(
+            Finding(
                 path=path,
                 line=match.line,
                 rule=card.id,
                 message=_word_match(card, match),
+                fix="",
                 level=_SEVERITY_LEVELS[card.severity],
             )
             for path, card, match in rows

@@ -150,12 +150,11 @@ class Server:
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _request: Request) -> Response:
-        def are_ready() -> bool:
-            ready = [brain.is_ready() for brain in self._brains.values()]  # each begins to index
-            return all(ready)
+        def ask() -> list[bool]:
+            return [brain.is_ready() for brain in self._brains.values()]  # each begins to index
 
         with contextlib.suppress(TimeoutError):
-            if await self._run(are_ready, seconds=ANSWER_SECONDS):
+            if all(await self._run(ask, seconds=ANSWER_SECONDS)):
                 return JSONResponse({"ready": True})
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
