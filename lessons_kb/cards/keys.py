@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
-from lessons_kb.data import read_json, read_table
+from lessons_kb.data import read_json, read_mapping, read_table
 from lessons_kb.detect.matcher import (
     MAX_FILES,
     MAX_PATTERNS,
@@ -323,15 +323,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {"severity": {"critical": "high"}}
 
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
-_EXPECTED = {
-    "text": "one text",
-    "tags": "a list of words",
-    "texts": "a list of texts",
-    "globs": "a list of globs",
-    "count": f"a whole number from 1 to {MAX_OCCURRENCES:,}",
-    "date": "a date such as 2026-01-31",
-    "patterns": "a list of patterns such as `- regex: 'shell=True'`",
-}
+_EXPECTED = read_mapping("card_keys.txt")["forms"]
 _ITEM_PROBLEMS = {
     "n": ("wrong-value", "is nested and ignored", "write each item as one line of text", "warning"),
     "m": (

@@ -60,7 +60,6 @@ from lessons_kb.model import (
     DENIED,
     OPEN,
     Card,
-    Check,
     CheckedItem,
     DetectedLine,
     Finding,
@@ -198,16 +197,33 @@ def check(
     failing = split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
-    brain = open_brain()
+    if last and (answer or card or evidence or diff is not None):
+        raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
+    brain, chosen = open_brain(), card
+    seen = read_texts([read_file(name) for name in evidence or ()])
+    text, detected = " ".join(answer or ()), list[DetectedLine]()
+    if diff is not None:
+        change = read_change(brain, diff)
+        seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
+        detected = [tell_line(one.card, one.match) for one in detect_diff(brain, change.text)]
+        if chosen is None:
+            query = " ".join([text, *change.files, *change.added])
+            hits = brain.preflight(query, paths=change.files, context=False).lessons
+            chosen = [hit.card.id for hit in hits]
+            chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
+    elif not last:
+        text = read_text(answer or (), what="answer")
+        if not text.strip() and not evidence:
+            raise InputError("answer missing; pass it as an argument or on stdin")
     if last:
-        if answer or card or evidence or diff is not None:
-            raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
         result = brain.check_last(session)
     else:
-        result = _check(brain, answer or [], card, evidence or [], diff, session)
-        if diff is not None and OPEN not in failing:  # of which nothing is known
-            known = tuple(item for item in result.items if item.state != OPEN)
-            result = replace(result, items=known)
+        result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
+        if chosen is None and not result.checked:
+            say("no lesson to check: none was injected for the last prompt; use --card ID")
+    if diff is not None and OPEN not in failing:  # of which nothing is known
+        known = tuple(item for item in result.items if item.state != OPEN)
+        result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
@@ -216,37 +232,6 @@ def check(
     )
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
-
-
-def _check(
-    brain: Brain,
-    answer: list[str],
-    card: list[str] | None,
-    evidence: list[str],
-    diff: str | None,
-    session: str | None,
-) -> Check:
-    seen = read_texts([read_file(name) for name in evidence])
-    chosen: Sequence[str] | None = card
-    detected: list[DetectedLine] = []
-    if diff is None:
-        text = read_text(answer, what="answer")
-        if not text.strip() and not evidence:
-            raise InputError("answer missing; pass it as an argument or on stdin")
-    else:
-        change = read_change(brain, diff)
-        text = " ".join(answer)
-        seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(one.card, one.match) for one in detect_diff(brain, change.text)]
-        if chosen is None:
-            query = " ".join([text, *change.files, *change.added])
-            hits = brain.preflight(query, paths=change.files, context=False).lessons
-            chosen = [hit.card.id for hit in hits]
-            chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
-    result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
-    if chosen is None and not result.checked:
-        say("no lesson to check: none was injected for the last prompt; use --card ID")
-    return result
 
 
 def _annotate_item(brain: Brain, item: CheckedItem) -> Finding:

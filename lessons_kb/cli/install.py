@@ -91,8 +91,17 @@ def _set_up(name: str | None, dry_run: bool, **how: Any) -> None:
     changes, notes = connect(name, dry_run=dry_run, **how)
     if options().json:
         print_json([{"agent": name, "files": list(map(as_data, changes)), "notes": notes}])
-    else:
-        _print_changes(name, changes, notes, dry_run=dry_run)
+        return
+    for change in changes if dry_run else ():
+        if change.diff:
+            print(visible(change.diff))
+    for change in changes:
+        kept = getattr(change, "backup", "")
+        would = "would be " if dry_run and change.diff else ""
+        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
+        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
+    for note in notes:
+        print_wrapped(f"  → {note}", hang=2)
 
 
 def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
@@ -121,21 +130,6 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[Sharing
     changes = share(roots, program=program, dry_run=dry_run, **scope)
     notes = [_COMMIT, _EACH] if scope["shared"] else []
     return changes, notes + ([] if any(map(git_top, roots)) else [_NO_BRAIN])
-
-
-def _print_changes(
-    name: str, changes: Sequence[FileChange | SharingChange], notes: Sequence[str], *, dry_run: bool
-) -> None:
-    for change in changes if dry_run else ():
-        if change.diff:
-            print(visible(change.diff))
-    for change in changes:
-        kept = getattr(change, "backup", "")
-        would = "would be " if dry_run and change.diff else ""
-        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
-    for note in notes:
-        print_wrapped(f"  → {note}", hang=2)
 
 
 _TABLE = ("server",)

@@ -219,19 +219,16 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             remove_token(name)
             say(f"{name} is refused from now on")
         case ["list"]:
-            _print_tokens()
+            tokens = read_tokens()
+            if options().json:
+                fields = ("name", "brains", "may", "person", "email")
+                print_json([pick(one, *fields) for one in tokens])
+            elif tokens:
+                rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
+                print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
+            else:
+                say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")
         case _:
             raise InputError(
                 "write `token add NAME --brain BRAIN`, `token list` or `token remove NAME`"
             )
-
-
-def _print_tokens() -> None:
-    tokens = read_tokens()
-    if options().json:
-        print_json([pick(one, "name", "brains", "may", "person", "email") for one in tokens])
-    elif tokens:
-        rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
-        print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
-    else:
-        say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")

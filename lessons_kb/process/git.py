@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lessons_kb.data import read_mapping
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import end_tree
@@ -161,20 +162,14 @@ def _upwards(cwd: str) -> list[str]:
 
 
 _UNBORN = "does not have any commits yet"
-_EXPLAINED = (
-    ("must be run in a work tree", "not in a work tree; run this inside one"),
-    ("cannot use bare repository", "a bare repository, without files; run this in a clone of it"),
-    ("no merge base", "no common ancestor in this clone; fetch more history"),
-    ("bad revision", "unknown revision; give a commit, a..b or a...b"),
-    ("ambiguous argument", "unknown revision; give a commit, a..b or a...b"),
-)
+_EXPLAINED = read_mapping("git_errors.txt")["errors"]
 _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
 """How git says to trust a repository that belongs to another user."""
 
 
 def explain(error: str, what: str) -> str:
     """Return what git complained about in one line, with what to do; ``what`` comes first."""
-    for words, fix in _EXPLAINED:
+    for words, fix in _EXPLAINED.items():
         if words in error:
             return f"{what}: {fix}"
     lines = [line.strip() for line in error.splitlines() if line.strip()]

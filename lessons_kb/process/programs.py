@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 from urllib.parse import unquote, urlsplit
 
 from lessons_kb.errors import InputError
@@ -184,14 +184,19 @@ def _start(mark: str, code: str, *arguments: str) -> bool:
 
 def _begin(code: str, *arguments: str, folder: str | None) -> subprocess.Popen[bytes]:
     # -P: whatever lies in the working directory must never be imported.
+    return start_detached("-P", "-c", code, *arguments, cwd=folder)
+
+
+def start_detached(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
+    """Start Python in a session of its own, with nothing to read from or to print to."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", code, *arguments],
+        [sys.executable, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        cwd=folder,
         start_new_session=os.name != "nt",
         creationflags=0x8 if os.name == "nt" else 0,
+        **how,
     )
 
 

@@ -41,22 +41,19 @@ class Overlay:
         """Return the best ``limit`` numbers with scores, as ``Engine.search`` does."""
         found = self._engine.search(terms, weights, limit + len(self._edited) if limit > 0 else 0)
         hits = [hit for hit in found if hit[0] not in self._edited]
-        scores = [(n, self._score(card, terms, weights)) for n, card in self._edited.items()]
-        return order_hits([*hits, *(hit for hit in scores if hit[1] > 0)], max(limit, 0))
-
-    def _score(
-        self, card: CardTerms, terms: Mapping[str, float], weights: Mapping[str, float]
-    ) -> float:
         asked = {plain_term(term): count for term, count in terms.items() if count > 0}
-        size, score = max(self._engine.size(), 1), 0.0
-        for field, text in card.items():
-            counts = {term: n for term, n in Counter(text.split()).items() if term in asked}
-            known = self._engine.document_frequencies(counts, field)
-            score += weights.get(field, 0.0) * sum(
-                asked[term] * idf(min(max(known[term], 1), size), size) * n * (K1 + 1) / (n + K1)
-                for term, n in counts.items()
-            )
-        return score
+        size = max(self._engine.size(), 1)
+        for number, card in self._edited.items():
+            score = 0.0
+            for field, text in card.items():
+                counts = {term: n for term, n in Counter(text.split()).items() if term in asked}
+                known = self._engine.document_frequencies(counts, field)
+                for term, n in counts.items():
+                    rarity = idf(min(max(known[term], 1), size), size)
+                    gain = asked[term] * rarity * n * (K1 + 1) / (n + K1)
+                    score += weights.get(field, 0.0) * gain
+            hits += [(number, score)] if score > 0 else []
+        return order_hits(hits, max(limit, 0))
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
         """Return in how many cards' ``field`` each term stood at the last commit.

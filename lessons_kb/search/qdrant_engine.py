@@ -319,7 +319,9 @@ class QdrantEngine:
             old = [(number, one) for number, one in held if number in {*added, *removed}]
         else:
             totals = head["size"], int(head["digest"]), Counter(head["lengths"])
-            old = self._retrieve([*added, *removed])
+            ids = [number % _WRAP for number in (*added, *removed)]
+            points = self._client.retrieve(self._cards, ids, with_payload=True) if ids else ()
+            old = [(_number_of(point.id), point.payload or {}) for point in points]
         new = [(n, {**labels.get(n, {}), "fields": fields}) for n, fields in added.items()]
         (size, digest, lengths), less, more = totals, _count(old), _count(new)
         size, digest = size - less[0] + more[0], digest - less[1] + more[1]
@@ -356,11 +358,6 @@ class QdrantEngine:
         self.reload()
         if (self._head["run"], self._head["pending"]) != (head["run"], head["pending"]):
             raise IndexBusy(f"another process is writing {self._cards}; try again in a moment")
-
-    def _retrieve(self, numbers: Iterable[int]) -> list[tuple[int, dict[str, Any]]]:
-        ids = [number % _WRAP for number in numbers]
-        points = self._client.retrieve(self._cards, ids, with_payload=True) if ids else ()
-        return [(_number_of(point.id), point.payload or {}) for point in points]
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the payload, or these keys of it, of every card."""

@@ -123,9 +123,12 @@ class TantivyEngine:
             union = []
             for field, weight in weights.items():
                 for term, count in terms.items():
-                    key = field, term, weight * count
+                    key, plain = (field, term, weight * count), plain_term(term)
                     if key not in known:
-                        known[key] = self._build_clause(searcher, *key)
+                        asked = weight * count > 0 and plain and searcher.doc_freq(field, plain)
+                        query = Query.term_query(self._schema, field, plain, _FREQUENCY)
+                        boosted = Query.boost_query(query, weight * count)
+                        known[key] = (tantivy.Occur.Should, boosted) if asked else None
                     if clause := known[key]:
                         union.append(clause)
             if not union:
@@ -140,15 +143,6 @@ class TantivyEngine:
             keys = searcher.fast_field_values(_KEY, [address for address, _ in found])
         scored = zip(keys, found, strict=True)
         return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
-
-    def _build_clause(
-        self, searcher: tantivy.Searcher, field: str, term: str, boost: float
-    ) -> tuple[tantivy.Occur, Query] | None:
-        plain = plain_term(term)
-        if boost <= 0 or not plain or not searcher.doc_freq(field, plain):
-            return None
-        query = Query.term_query(self._schema, field, plain, _FREQUENCY)
-        return tantivy.Occur.Should, Query.boost_query(query, boost)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
         """Return in how many cards' ``field`` each term stands, 0 included."""

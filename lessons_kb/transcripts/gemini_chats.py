@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
@@ -18,7 +19,6 @@ from lessons_kb.transcripts.entries import (
     RecordReader,
     mapping,
     texts_of,
-    without,
 )
 
 _HOOKS = ("<hook_context>", "</hook_context>")

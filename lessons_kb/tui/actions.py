@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lessons_kb.data import read_lines
+from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.tui.rows import ORDERS, Row, RowSource, filter_rows, sort_rows
@@ -32,9 +32,9 @@ class Key(NamedTuple):
 
 
 KEYS = tuple(
-    Key(*fields, statuses=tuple(statuses.split()))
+    Key(keys, shown, act, word, told, tab, tuple(statuses.split()))
     for line in read_lines("manage_keys.txt")[1:]
-    for *fields, statuses in [[part.strip() for part in line.split("|")]]
+    for keys, shown, act, word, told, tab, statuses in [map(str.strip, line.split("|"))]
 )
 """In the order in which help names them."""
 ROW_ACTS = tuple(key.act for key in KEYS[:9])
@@ -42,11 +42,6 @@ ROW_ACTS = tuple(key.act for key in KEYS[:9])
 _STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
 _DISPENSABLE = ("filter", "switch", "undo")
 """Left out first where a line is too narrow for all."""
-_OPENING = """\
-Type to filter: every word must be there, in title, id, topics, symptoms,
-severity, status or effect (try: broken, archived, harms). ↓ or enter goes
-to the list, where single keys act on the card under the cursor:
-"""
 
 
 def list_hints(tab: str, row: Row | None, width: int) -> list[tuple[str, str, str]]:
@@ -82,7 +77,7 @@ def help_text() -> str:
         for key in KEYS
         if key.help
     ]
-    return "\n".join([_OPENING, *lines])
+    return "\n".join([*read_patterns("manage_texts.txt")["help"], "", *lines])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -268,12 +268,12 @@ def _find_match_actions(
         if language and (comment := format_comment(language, f"lessons: ignore {name}")):
             number = one.shown.range.start.line
             at = document.text.offset(Position(number, len(document.text.line(number)) * 2))
-            edit = document.edit((at, at, f"  {comment}"))
-            yield CodeAction(
-                title=f"Ignore here: {title}",
-                kind=CodeActionKind.QuickFix,
-                edit=WorkspaceEdit(document_changes=[edit]),
-            )
+            yield _fix(f"Ignore here: {title}", document.edit((at, at, f"  {comment}")))
+
+
+def _fix(title: str, edit: TextDocumentEdit, **more: Any) -> CodeAction:
+    whole = WorkspaceEdit(document_changes=[edit])
+    return CodeAction(title=title, kind=CodeActionKind.QuickFix, edit=whole, **more)
 
 
 def _find_fixes(
@@ -287,13 +287,8 @@ def _find_fixes(
         fixes = find_quick_fixes(text.whole, finding, folders=file.layer.settings.folders)
         for place, fix in enumerate(fixes):
             edit = document.edit((fix.splice.start, fix.splice.end, fix.splice.text))
-            yield CodeAction(
-                title=fix.title,
-                kind=CodeActionKind.QuickFix,
-                edit=WorkspaceEdit(document_changes=[edit]),
-                diagnostics=[show_finding(text, finding)],
-                is_preferred=place == 0,
-            )
+            shown = [show_finding(text, finding)]
+            yield _fix(fix.title, edit, diagnostics=shown, is_preferred=place == 0)
 
 
 def _find_card_actions(
