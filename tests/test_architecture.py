@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 
 import pytest
 
@@ -100,6 +101,7 @@ LATE = {
 """Files that import others late, and why."""
 
 
+@cache
 def tree(path):
     return ast.parse(path.read_text("utf-8"))
 

@@ -350,6 +350,7 @@ _ROWS = (
         ),
         context=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
         lines=("prompt", "after", "failed", "stop"),
+        refuse=("before",),
         lasting=False,  # the system prompt is built anew each time
         within=0.5,
         begins='"event":"start"',

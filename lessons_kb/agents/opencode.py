@@ -15,11 +15,11 @@ form is ours. The plugin sends one object::
     {"event": "stop", "sessionID": …, "text": …, "cwd": …}
     {"event": "end", "sessionID": …, "cwd": …}
 
-and takes one: ``context`` for the model (of ``start`` and ``subagent``: push it to
-``output.system`` of every main request of the session; of ``after``: append it to
-``output.output``; of ``compact``: push it to ``output.context``; of the others: push it to
-``output.system`` of the turn's next main requests) and ``message`` for the user (a toast, or the
-log).
+and takes one: ``refuse`` (of ``before``), the text with which the call fails before it is run;
+``context`` for the model (of ``start`` and ``subagent``: push it to ``output.system`` of every main
+request of the session; of ``after``: append it to ``output.output``; of ``compact``: push it to
+``output.context``; of the others: push it to ``output.system`` of the turn's next main requests);
+and ``message`` for the user (a toast, or the log).
 """
 
 from __future__ import annotations
@@ -65,5 +65,5 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return what our plugin takes for an answer; ``message`` is for its user."""
-    shown = {"context": answer.context, "message": message}
+    shown = {"refuse": answer.refuse, "context": answer.context, "message": message}
     return {key: text for key, text in shown.items() if text}

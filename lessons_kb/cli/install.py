@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from lessons_kb.agents.install.settings_files import (
     Request,
     check_request,
     is_committed,
+    is_present,
 )
 from lessons_kb.brain.discovery import look
 from lessons_kb.brain.git_merge import SharingChange, share, unshare
@@ -26,7 +27,7 @@ from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.output import options, print_json, print_wrapped, say
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
@@ -57,6 +58,8 @@ WORDS = {
     "kept": "unchanged, because another agent uses the same entries",
     "foreign": "left as it is, because it is not ours",
 }
+Done = tuple[str, Sequence[FileChange | SharingChange], list[str]]
+"""Agent, what was changed, notes on it."""
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
 _EACH = (
     "Git never takes a merge driver from a repository. In each clone, run `lessons install git` "
@@ -82,26 +85,39 @@ def connect(
     return work(request, dry_run=dry_run), [] if undo else list(find_notes(request))
 
 
-def _set_up(name: str | None, dry_run: bool, **how: Any) -> None:
-    """Set up git or an agent, or undo it, and print what was changed."""
-    if name is None:
-        raise InputError(
-            f"name an agent ({', '.join(AGENTS)}), or run `lessons setup` for all on this machine"
-        )
-    changes, notes = connect(name, dry_run=dry_run, **how)
+def connect_all(names: Iterable[str], **how: Any) -> tuple[list[Done], list[str]]:
+    """Do it for each of some agents; return what came of each that took it, and the errors."""
+    done = []
+    refused: list[str] = []
+    for name in names:
+        try:
+            done.append((name, *connect(name, **how)))
+        except LessonsError as error:
+            refused.append(f"{name}: {error}")
+    return done, refused
+
+
+def _set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
+    """Set up git or an agent, or all that are here, or undo it, and print what was changed."""
+    if all_ == bool(name):
+        raise InputError(f"name one agent ({', '.join(AGENTS)}), or add --all for those found here")
+    refused: list[str] = []
+    if name:
+        done = [(name, *connect(name, dry_run=dry_run, **how))]
+    else:
+        done, refused = connect_all(filter(is_present, AGENTS), dry_run=dry_run, **how)
     if options().json:
-        print_json([{"agent": name, "files": list(map(as_data, changes)), "notes": notes}])
-        return
-    for change in changes if dry_run else ():
-        if change.diff:
-            print(visible(change.diff))
-    for change in changes:
-        kept = getattr(change, "backup", "")
-        would = "would be " if dry_run and change.diff else ""
-        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
-    for note in notes:
-        print_wrapped(f"  → {note}", hang=2)
+        print_json(
+            [
+                {"agent": one, "files": list(map(as_data, changes)), "notes": notes}
+                for one, changes, notes in done
+            ]
+        )
+    else:
+        for one, changes, notes in done:
+            _print_changes(one, changes, notes, dry_run=dry_run)
+    if refused or not done:
+        raise InputError("; ".join(refused) or "no agent found on this machine; name one")
 
 
 def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
@@ -130,6 +146,21 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[Sharing
     changes = share(roots, program=program, dry_run=dry_run, **scope)
     notes = [_COMMIT, _EACH] if scope["shared"] else []
     return changes, notes + ([] if any(map(git_top, roots)) else [_NO_BRAIN])
+
+
+def _print_changes(
+    name: str, changes: Sequence[FileChange | SharingChange], notes: Sequence[str], *, dry_run: bool
+) -> None:
+    for change in changes if dry_run else ():
+        if change.diff:
+            print(visible(change.diff))
+    for change in changes:
+        kept = getattr(change, "backup", "")
+        would = "would be " if dry_run and change.diff else ""
+        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
+        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
+    for note in notes:
+        print_wrapped(f"  → {note}", hang=2)
 
 
 _TABLE = ("server",)
@@ -238,6 +269,7 @@ def install(
     server: str = "",
     token_file: str = "",
     dry_run: bool = False,
+    all_: bool = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 
@@ -255,14 +287,15 @@ def install(
     --server URL       Ask this shared brain too: https://HOST/v1/brains/NAME.
     --token-file FILE  Its token, in a file that only you can read.
     --dry-run          Show the diff without writing.
+    --all              Every agent that is found on this machine.
     """
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")
     if server:
         _set_server(server, token_file, scope=scope, dry_run=dry_run)
-        if agent is None:  # hooks that are installed ask it from now on
+        if agent is None and not all_:  # hooks that are installed ask it from now on
             return
-    _set_up(agent, dry_run, undo=False, via=via, scope=scope, shared=shared)
+    _set_up(agent, dry_run, all_=all_, undo=False, via=via, scope=scope, shared=shared)
 
 
 def uninstall(
@@ -271,6 +304,7 @@ def uninstall(
     shared: bool = False,
     dry_run: bool = False,
     server: bool = False,
+    all_: bool = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
 
@@ -282,9 +316,10 @@ def uninstall(
     --shared   Use the committed settings file of the project.
     --dry-run  Show the diff without writing.
     --server   Forget the shared brain, and its token.
+    --all      Every agent that is found on this machine.
     """
     if server:
         _forget_server(dry_run=dry_run)
-        if agent is None:
+        if agent is None and not all_:
             return
-    _set_up(agent, dry_run, undo=True, scope=scope, shared=shared)
+    _set_up(agent, dry_run, all_=all_, undo=True, scope=scope, shared=shared)

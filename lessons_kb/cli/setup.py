@@ -11,9 +11,9 @@ from lessons_kb.agents.install.install_agent import FileChange
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
-from lessons_kb.cli.install import connect
+from lessons_kb.cli.install import connect_all
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
-from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.store.user_state import git_top, user_brain
 from lessons_kb.text.sanitize import visible
@@ -65,17 +65,13 @@ def setup(yes: bool = False, undo: bool = False) -> None:
         raise InputError("; ".join(refused))
 
 
-def _connect_all(*, undo: bool, dry_run: bool) -> tuple[Plan, list[str]]:
+def _connect_all(**how: bool) -> tuple[Plan, list[str]]:
     """Connect, or disconnect, the agents that are here; return the files of each, and errors."""
-    done, refused = [], []
-    for name in filter(is_present, AGENTS):
-        try:
-            changes, _notes = connect(name, undo=undo, dry_run=dry_run, scope="user", shared=False)
-        except LessonsError as error:
-            refused.append(f"{name}: {error}")
-            continue
-        done.append((name, [one for one in changes if isinstance(one, FileChange)]))
-    return done, refused
+    done, refused = connect_all(filter(is_present, AGENTS), scope="user", shared=False, **how)
+    files = [
+        (name, [one for one in changes if isinstance(one, FileChange)]) for name, changes, _ in done
+    ]
+    return files, refused
 
 
 def _tell(plan: Plan, refused: list[str], *, undo: bool) -> Iterator[str]:

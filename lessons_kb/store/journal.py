@@ -279,7 +279,7 @@ class Outcomes:
 
 
 _OCCASION = [one.name for one in fields(Occasion)]
-_SAME_SESSION = "(session = ?1 OR (session > ?1 || '/' AND session < ?1 || '0'))"
+_SAME_SESSION = "(session = :session OR (session > :session || '/' AND session < :session || '0'))"
 """A session and its subagents."""
 
 
@@ -308,23 +308,24 @@ class Ledger:
         self, *, session: str | None = None, cards: Iterable[str] | None = None
     ) -> list[Occasion]:
         """Return the occasions of a session and its subagents, of some cards, or all, by time."""
-        where, values = ("true", []) if session is None else (_SAME_SESSION, [session])
+        where = "true" if session is None else _SAME_SESSION
         if cards is not None:
-            where, values = "card IN (SELECT value FROM json_each(?))", [json.dumps([*cards])]
+            where = "card IN (SELECT value FROM json_each(:cards))"
         rows = self._db.run(
             f"SELECT {', '.join(_OCCASION[:5])},"  # noqa: S608 names of our own
             f" CASE WHEN bumped THEN '{CAME_BACK}' ELSE outcome END,"
             " CASE WHEN bumped THEN 'bump' ELSE fact END"
             f" FROM ledger WHERE {where} ORDER BY at, session",
-            values,
+            {"session": session, "cards": json.dumps([*(cards or ())])},
         )
         return [Occasion(**dict(zip(_OCCASION, row, strict=True))) for row in rows]
 
     def bump(self, session: str, card: str, *, at: float) -> None:
         """Note that the mistake came back in a session in spite of what it was told."""
         self._db.run(
-            f"UPDATE ledger SET bumped = ?2 WHERE {_SAME_SESSION} AND card = ?3 AND NOT bumped",  # noqa: S608
-            (session, at, card),
+            "UPDATE ledger SET bumped = :at"  # noqa: S608
+            f" WHERE {_SAME_SESSION} AND card = :card AND NOT bumped",
+            {"session": session, "at": at, "card": card},
         )
 
     def take_back(self, card: str, *, at: float) -> None:

@@ -6,7 +6,7 @@ import type { Plugin } from "@opencode-ai/plugin"
 const PROGRAM = "lessons-hook"
 const DEADLINE_MS = 3000
 
-type Answer = { context?: string; message?: string }
+type Answer = { refuse?: string; context?: string; message?: string }
 
 export const Lessons: Plugin = async ({ client, directory }) => {
   const starts = new Map<string, Promise<Answer>>()
@@ -102,7 +102,10 @@ export const Lessons: Plugin = async ({ client, directory }) => {
 
     "tool.execute.before": async (input, output) => {
       const { sessionID, callID, tool } = input
-      keep(sessionID, await ask("before", { sessionID, callID, tool, args: output.args }))
+      const answer = await ask("before", { sessionID, callID, tool, args: output.args })
+      keep(sessionID, answer)
+      // The model is shown the text as the result of the call, and goes on.
+      if (answer.refuse) throw new Error(answer.refuse)
     },
 
     "tool.execute.after": async (input, output) => {

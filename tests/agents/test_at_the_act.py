@@ -176,11 +176,16 @@ def test_reading_and_other_files_are_not_refused(claude, project):
     assert edit(claude, "pay/other.py", 3) == {}
 
 
-def test_an_agent_that_cannot_refuse_is_given_the_card(session):
+def test_the_plugin_of_opencode_refuses_by_failing_the_call(session, project):
+    agent = session("opencode")
     change = {"filePath": "pay/client.py", "oldString": "1", "newString": "2"}
-    said = session("opencode").call("Pre", "edit", change)
-    assert ITEM in said["context"]
-    assert set(said) <= {"context", "message"}
+    first = agent.call("Pre", "edit", change, 1)
+    assert ITEM in first["refuse"]
+    assert "context" not in first
+    agent.call("PostFailure", "edit", change, 1, error=first["refuse"])
+    with Brain.open(project, directory=project) as brain:
+        assert brain.journal.events(session="s1", kinds=["edit"]) == []
+    assert "refuse" not in agent.call("Pre", "edit", change, 2)
 
 
 REFUSING = [

@@ -33,6 +33,22 @@ def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machi
     assert "Nothing to change." in lessons("setup", "--undo").out
 
 
+def test_install_all_connects_those_found_and_uninstall_all_restores_them(lessons, machine):
+    before = kept(machine)
+    done = json.loads(lessons("--json", "install", "--all").out)
+    assert sorted(one["agent"] for one in done) == ["cursor", "gemini-cli"]
+    (machine / ".gemini" / "commands" / "lesson.toml").unlink()
+    assert "lesson.toml: would be created" in lessons("install", "--all", "--dry-run").out
+    assert lessons("uninstall", "--all").code == 0
+    assert kept(machine) == before
+
+
+def test_install_takes_one_agent_or_all(lessons, home):
+    for words in ((), ("cursor", "--all")):
+        assert "name one agent" in lessons("install", *words).err
+    assert "no agent found" in lessons("install", "--all").err
+
+
 def test_nothing_is_written_without_a_yes(lessons, machine):
     before = kept(machine)
     done = lessons("setup")
