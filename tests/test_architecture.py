@@ -152,8 +152,8 @@ def test_nothing_below_store_does_io(path):
 STARTS_PROCESSES = {
     "process/git.py": 1,  # silent for too long, git is ended
     "process/run.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
-    "process/programs.py": 2,  # the index ends itself; the user's editor is waited for
-    "service/start_daemon.py": 1,  # leaves when it is idle
+    # The index ends itself, the daemon leaves when it is idle; the user's editor is waited for.
+    "process/programs.py": 2,
 }
 """How many calls start a process, and what ends it."""
 
