@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
+    B,
     CardTerms,
     Engine,
     idf,
@@ -20,12 +21,14 @@ from lessons_kb.search.engine_protocol import (
 Terms = Mapping[str, Sequence[str]]
 """Field → its terms in order."""
 
+_NEIGHBOURS = 20
+
 
 class Overlay:
     """The reading half of an ``Engine``; ``edited`` maps numbers it holds to their new terms.
 
-    An edited card scores about what it will after the commit: the statistics of all cards are
-    still those of the last one, and its fields count as of mean length.
+    An edited card scores about what it will after the commit: in how many cards a term stands is
+    still what the last one says, and the mean length is that of the best of the others.
     """
 
     def __init__(self, engine: Engine, edited: Mapping[int, Terms]) -> None:
@@ -42,15 +45,20 @@ class Overlay:
         found = self._engine.search(terms, weights, limit + len(self._edited) if limit > 0 else 0)
         hits = [hit for hit in found if hit[0] not in self._edited]
         asked = {plain_term(term): count for term, count in terms.items() if count > 0}
+        near = self._engine.documents(n for n, _ in found[:_NEIGHBOURS]).values()
         size = max(self._engine.size(), 1)
         for number, card in self._edited.items():
             score = 0.0
             for field, text in card.items():
-                counts = {term: n for term, n in Counter(text.split()).items() if term in asked}
+                words = text.split()
+                counts = {term: n for term, n in Counter(words).items() if term in asked}
                 known = self._engine.document_frequencies(counts, field)
+                lengths = sum(one.get(field, " ").count(" ") - 1 for one in near)
+                mean = lengths / len(near) if lengths else len(words)
+                norm = K1 * (1 - B + B * len(words) / mean)
                 for term, n in counts.items():
                     rarity = idf(min(max(known[term], 1), size), size)
-                    gain = asked[term] * rarity * n * (K1 + 1) / (n + K1)
+                    gain = asked[term] * rarity * n * (K1 + 1) / (n + norm)
                     score += weights.get(field, 0.0) * gain
             hits += [(number, score)] if score > 0 else []
         return order_hits(hits, max(limit, 0))

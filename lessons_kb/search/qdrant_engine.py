@@ -9,12 +9,15 @@ made. After a run that was killed half-way the head says so until the next chang
 from __future__ import annotations
 
 import json
+import os
+import threading
 import uuid
 import warnings
+import weakref
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from qdrant_client import QdrantClient
@@ -71,8 +74,23 @@ _Fields = dict[str, str]
 """Field → its terms in order, with single blanks between; empty fields are left out."""
 
 
-def open_client(location: str, *, create: bool, key: str) -> QdrantClient:
-    """Return a client of a folder or of the URL of a server.
+class Store:
+    """A client that all engines of this process at one place share."""
+
+    def __init__(self, client: QdrantClient) -> None:
+        self.client = client
+        self.lock = threading.Lock()
+        """Held by who writes."""
+        weakref.finalize(self, client.close)
+
+
+_folders: weakref.WeakValueDictionary[str, Store] = weakref.WeakValueDictionary()
+"""A folder is locked by the one client that has it open."""
+_opening = threading.Lock()
+
+
+def open_store(location: str, *, create: bool, key: str) -> Store:
+    """Return the client of a folder or of the URL of a server.
 
     Raises IndexBroken where a folder holds no index and none is to be made, StorageError.
     """
@@ -80,15 +98,22 @@ def open_client(location: str, *, create: bool, key: str) -> QdrantClient:
         with warnings.catch_warnings():
             # A key over plain http, which whoever opened it allowed for loopback alone.
             warnings.simplefilter("ignore", UserWarning)
-            return QdrantClient(
+            client = QdrantClient(
                 url=location,
                 api_key=key or None,
                 timeout=_TIMEOUT_SECONDS,
                 check_compatibility=False,
             )
-    make_folder(location, "meta.json", create=create)
-    # Its own check of threads is about connections: all here take turns or only read.
-    return QdrantClient(path=location, force_disable_check_same_thread=True)
+            return Store(client)
+    real = os.path.realpath(location)
+    make_folder(real, "meta.json", create=create)
+    with _opening:
+        store = _folders.get(real)
+        if store is None:
+            # Its own check of threads is about connections: all here take turns or only read.
+            store = Store(QdrantClient(path=real, force_disable_check_same_thread=True))
+            _folders[real] = store
+        return store
 
 
 @contextmanager
@@ -130,7 +155,7 @@ def translating(location: str) -> Iterator[None]:
 class QdrantEngine:
     """An index in a collection of its own; see ``Engine`` for the contract.
 
-    Safe to share between threads. A folder belongs to one engine at a time: others get IndexBusy.
+    Safe to share between threads. A folder belongs to one process at a time: others get IndexBusy.
     A server has no such lock; of two that write at once one gets IndexBusy.
     """
 
@@ -149,7 +174,7 @@ class QdrantEngine:
         self.location = location
         self._cards, self._beside = collection, collection + _BESIDE
         with translating(location), ExitStack() as on_failure:
-            self._client = open_client(location, create=create, key=key)
+            self._store = open_store(location, create=create, key=key)
             on_failure.callback(self.close)
             self._prepare(create=create)
             on_failure.pop_all()
@@ -180,6 +205,10 @@ class QdrantEngine:
         for label in LABELS if create and "://" in self.location else ():
             client.create_payload_index(self._cards, label, qdrant.PayloadSchemaType.KEYWORD)
 
+    @property
+    def _client(self) -> QdrantClient:
+        return self._store.client
+
     def update(
         self,
         added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
@@ -191,12 +220,13 @@ class QdrantEngine:
 
         ``labels`` maps a number to what it is labelled with.
         """
-        cards = {
-            number: {f: text for f in FIELDS if (text := join_terms(fields.get(f, ())))}
-            for number, fields in added
-        }
-        with translating(self.location):
-            self._commit(cards, set(removed) - cards.keys(), labels or {})
+        with self._writing():
+            cards = {
+                number: {f: text for f in FIELDS if (text := join_terms(fields.get(f, ())))}
+                for number, fields in added
+            }
+            with translating(self.location):
+                self._commit(cards, set(removed) - cards.keys(), labels or {})
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -262,7 +292,7 @@ class QdrantEngine:
 
     def compact(self) -> None:
         """Compute every vector anew, with the mean lengths as they are now."""
-        with translating(self.location):
+        with self._writing(), translating(self.location):
             self._commit({}, set(), {}, rewrite=True)
 
     def stamp(self) -> str:
@@ -292,14 +322,15 @@ class QdrantEngine:
     @staticmethod
     def drop(location: str, *, collection: str, key: str = "") -> None:
         """Delete an index of ours that cannot be opened, one of another version say."""
-        with translating(location), closing(open_client(location, create=False, key=key)) as client:
+        with translating(location):
+            store = open_store(location, create=False, key=key)
             # Its statistics say that it is ours: they go last; after a kill it is dropped again.
             for name in (collection, collection + _BESIDE):
-                client.delete_collection(name)
+                store.client.delete_collection(name)
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
-        self._client.close()
+        del self._store
 
     def _commit(
         self,
@@ -389,6 +420,18 @@ class QdrantEngine:
                 batch, size = [], 0
         if batch:
             self._client.upsert(self._cards, batch, wait=True)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        if not self._store.lock.acquire(blocking=False):
+            raise IndexBusy(
+                f"{self.location} is being written by another part of this process; "
+                "try again in a moment"
+            )
+        try:
+            yield
+        finally:
+            self._store.lock.release()
 
 
 def _number_of(point: object) -> int:

@@ -6,7 +6,6 @@ import pytest
 
 from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.search.engine_registry import open_engine, open_qdrant
-from tests.qdrant_server import QdrantServer
 
 pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python
 
@@ -14,14 +13,13 @@ BODY = {"body": 1.0}
 
 
 @pytest.fixture
-def server():
-    with QdrantServer() as running:
-        yield running.url
+def folder(tmp_path):
+    return str(tmp_path / "cluster")
 
 
 @pytest.fixture
-def engine(server):
-    opened = open_qdrant(server, create=True, collection="ours")
+def engine(folder):
+    opened = open_qdrant(folder, create=True, collection="ours")
     yield opened
     opened.close()
 
@@ -49,28 +47,28 @@ def test_vectors_are_computed_anew_once_the_mean_length_has_drifted(engine, tmp_
     reference.close()
 
 
-def test_an_index_of_another_version_is_broken_and_can_be_dropped(server, engine, monkeypatch):
+def test_an_index_of_another_version_is_broken_and_can_be_dropped(folder, engine, monkeypatch):
     engine.update([(1, body("a"))])
     module = type(engine).__module__
     monkeypatch.setattr(f"{module}.VERSIONS", "0 0")
     for create in (False, True):
         with pytest.raises(IndexBroken, match="another version"):
-            open_qdrant(server, create=create, collection="ours")
-    type(engine).drop(server, collection="ours")
+            open_qdrant(folder, create=create, collection="ours")
+    type(engine).drop(folder, collection="ours")
     with pytest.raises(IndexBroken, match="no index"):
-        open_qdrant(server, create=False, collection="ours")
-    open_qdrant(server, create=True, collection="ours").close()
+        open_qdrant(folder, create=False, collection="ours")
+    open_qdrant(folder, create=True, collection="ours").close()
 
 
-def test_what_another_program_made_is_left_alone(server, engine):
+def test_what_another_program_made_is_left_alone(folder, engine):
     engine._client.create_collection("theirs", vectors_config={})
     for create in (False, True):
         with pytest.raises(StorageError, match="another program's"):
-            open_qdrant(server, create=create, collection="theirs")
+            open_qdrant(folder, create=create, collection="theirs")
 
 
-def test_collections_in_one_place_know_nothing_of_each_other(server, engine):
-    other = open_qdrant(server, create=True, collection="other")
+def test_collections_in_one_folder_know_nothing_of_each_other(folder, engine):
+    other = open_qdrant(folder, create=True, collection="other")
     engine.update([(1, body("a"))], labels={1: {"id": "lessons/a.md", "hash": "h"}})
     other.update([(2, body("a", "b"))])
     assert engine.document_frequencies(["b"]) == {"b": 0}
@@ -85,9 +83,9 @@ class _Killed(BaseException):
 
 
 @pytest.mark.parametrize("writes", range(5))
-def test_a_change_that_was_cut_short_is_made_again(server, engine, writes, monkeypatch):
+def test_a_change_that_was_cut_short_is_made_again(folder, engine, writes, monkeypatch):
     engine.update((n, body("a", f"w{n}")) for n in range(1, 6))
-    client, left = engine._client, writes
+    client, left = type(engine._client), writes
 
     def counted(name):
         real = getattr(client, name)
@@ -110,22 +108,23 @@ def test_a_change_that_was_cut_short_is_made_again(server, engine, writes, monke
     engine.reload()
     if engine.is_changing():
         with pytest.raises(IndexBroken, match="has not ended"):
-            open_qdrant(server, create=False, collection="ours")
+            open_qdrant(folder, create=False, collection="ours")
     else:
         assert writes in (0, 4)
     engine.close()
-    again = open_qdrant(server, create=True, collection="ours")
+    again = open_qdrant(folder, create=True, collection="ours")
     again.update(*change)
     assert sorted(n for n, _ in again.search({"a": 1.0}, BODY, 9)) == [2, 3, 4, 5, 6]
     assert again.document_frequencies(["a", "new", "w2"]) == {"a": 5, "new": 1, "w2": 0}
     assert not again.is_changing()
     again.verify(again.stamp())
     again.close()
+    monkeypatch.setattr(engine, "close", lambda: None)
 
 
-def test_of_two_that_write_at_once_one_is_told_to_wait(server, engine, monkeypatch):
+def test_of_two_that_write_at_once_one_is_told_to_wait(folder, engine, monkeypatch):
     """As on a server, where no lock of this process holds."""
-    other = open_qdrant(server, create=False, collection="ours")
+    other = open_qdrant(folder, create=False, collection="ours")
     other.update([(1, body("a"))])
     reload, calls = engine.reload, iter([False])  # it has read the head before
     monkeypatch.setattr(engine, "reload", lambda: next(calls, True) and reload())
