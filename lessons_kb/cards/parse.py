@@ -228,9 +228,8 @@ def _fields(
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:
         fields["checklist"] = "\n".join(card.checklist)
-        fields["situation"] = without(
-            text_of(sections, (SITUATION, MISTAKE)), "<!--", "-->"
-        ).strip()
+        told = text_of(sections, (SITUATION, MISTAKE))
+        fields["situation"] = without(told, "<!--", "-->").strip()
     head = "\n".join(part for part in (card.title, tags, symptoms, *search) if part)
     # The guidance of a template is not what a card says.
     fields["body"] = f"{head}\n\n{without(body, '<!--', '-->')}"

@@ -81,9 +81,6 @@ class Metered:
     def _name(self, path: str) -> str:
         if PAGE_PATH.fullmatch(path):
             return "page"
-        part = (
-            path.split("/")[4]
-            if BRAIN_PATH.fullmatch(path)
-            else path.removeprefix("/").removesuffix(".json")
-        )
+        is_brain = BRAIN_PATH.fullmatch(path)
+        part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
         return part if part in self._routes else "other"
