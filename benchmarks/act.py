@@ -30,7 +30,7 @@ from benchmarks.data import HERE, DataError
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.replay import NOT_CODE
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.session.state import Answer, Capabilities, HookEvent
 from lessons_kb.text.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 UNDONE, ORDINARY = 40, 90
 """Cases of a repository."""
+_WEEK_COMMITS = 60
+_MOMENTS = ("start", "prompt", "before", "after", "stop")
 _MOST_LESSONS = 2
 _MOST_FILES = 30
 """A commit that changes more of them is about no one thing."""
@@ -183,7 +185,8 @@ def read_changes(clone: Path, commit: str) -> list[tuple[str, str, str]]:
 @contextmanager
 def open_project(clone: Path, cards: str) -> Iterator[Brain]:
     """Open the lessons of a repository in a copy that has its other files by name alone."""
-    with tempfile.TemporaryDirectory(prefix="lessons-act-") as place, private_state(Path(place)):
+    kept = tempfile.TemporaryDirectory(prefix="lessons-act-", ignore_cleanup_errors=True)
+    with kept as place, private_state(Path(place)):  # the end of a turn starts a process
         root = Path(place) / "project"
         for path in _list(clone):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -243,6 +246,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         *("ordinary: draw", "cards", "tokens", "answers", *_ANSWERS),
     )
     report.print_table("Lessons at the act", headers, rows)
+    headers = ("repository", "days", "sessions", "edits", *_MOMENTS, "tokens a day", "a session")
+    weeks = [[name, *(str(cell) for cell in one["week"])] for name, one in figures.items()]
+    report.print_table("The last week of commits, each a session: times, tokens", headers, weeks)
     if options.write:
         _write(Path(options.write), drawn, options.seed)
     return figures
@@ -254,12 +260,14 @@ def _measure(name: str, clone: Path, cards: str, drawn: list[dict[str, str]]) ->
         telling = [_play(brain, edit, f"t{n}", edit.prompt) for n, edit in enumerate(undone)]
         silent = [_play(brain, edit, f"s{n}", SILENT) for n, edit in enumerate(undone)]
         draws = [_play(brain, edit, f"o{n}", SILENT)[1] for n, edit in enumerate(ordinary)]
+        week = _replay_week(brain, clone, cards)
     for edit, given in zip(ordinary, draws, strict=True):
         drawn += (
             {"brain": name, "case": edit.key, "card": card, "edit": _show(edit), "text": text}
             for card, text in given.items()
         )
     return {
+        "week": week,
         "undone": len(undone),
         "at_prompt": sum(e.card in played[0] for e, played in zip(undone, telling, strict=True)),
         "telling": sum(e.card in {**a, **b} for e, (a, b) in zip(undone, telling, strict=True)),
@@ -271,6 +279,43 @@ def _measure(name: str, clone: Path, cards: str, drawn: list[dict[str, str]]) ->
     }
 
 
+def _replay_week(brain: Brain, clone: Path, cards: str) -> list[Any]:
+    """Return days, sessions, edits, what was said at each moment, tokens a day and a session.
+
+    The week ends with the newest commit. A session is a commit: its subject is the prompt, its
+    changes are the edits; those that only change lessons are left out.
+    """
+    newest = git(clone, "log", "-1", "--format=%ct").strip()
+    log = git(
+        *(clone, "log", "--no-merges", "--reverse", f"--since={int(newest) - 7 * 86_400}"),
+        "--format=%H %cs %s",
+    )
+    times, tokens = dict.fromkeys(_MOMENTS, 0), dict.fromkeys(_MOMENTS, 0)
+    days, sessions, edits = set(), 0, 0
+    for line in log.splitlines()[-_WEEK_COMMITS:]:
+        commit, day, subject = line.split(" ", 2)
+        changes = [one for one in read_changes(clone, commit) if not one[0].startswith(cards)]
+        if not changes or len(changes) > _MOST_FILES:
+            continue
+        days.add(day)
+        sessions, edits = sessions + 1, edits + len(changes)
+        events: list[dict[str, Any]] = [{"what": "start"}]
+        events.append({"what": "prompt", "text": subject, "id": "p"})
+        for number, (path, before, after) in enumerate(changes):
+            arguments = {"file_path": path, "old_string": before, "new_string": after}
+            call = {"tool": "Edit", "id": f"c{number}", "arguments": arguments}
+            events += ({"what": "before", **call}, {"what": "after", **call, "outcome": "ok"})
+        events.append({"what": "stop", "text": f"Done: {subject}"})
+        for event in events:
+            if said := _respond(brain, commit, event).context:
+                times[event["what"]] += 1
+                tokens[event["what"]] += estimate_tokens(said)
+    total = sum(tokens.values())
+    said_at = [f"{times[moment]} × {tokens[moment]:,}" for moment in _MOMENTS]
+    rates = (round(total / max(1, count)) for count in (len(days), sessions))
+    return [len(days), sessions, edits, *said_at, *rates]
+
+
 def _play(brain: Brain, edit: Edit, session: str, prompt: str) -> list[dict[str, str]]:
     """Return what a prompt and an edit brought: the id of each card, with what is said of it."""
     arguments = {"file_path": edit.path, "old_string": edit.before, "new_string": edit.after}
@@ -279,18 +324,22 @@ def _play(brain: Brain, edit: Edit, session: str, prompt: str) -> list[dict[str,
         {"what": "prompt", "text": prompt, "id": "p"},
         {"what": "before", "tool": "Edit", "id": "c", "arguments": arguments},
     ):
-        hook_event = HookEvent(
-            agent="claude-code",
-            session=session,
-            directory=brain.directory,
-            cwd=brain.directory,
-            **event,
-        )
-        answer = respond(hook_event, Capabilities(), find=lambda _directory: brain, leave_open=True)
+        answer = _respond(brain, session, event)
         given = [hit.card.id for hit in answer.block.lessons] if answer.block else []
         parts = re.split(r"(?m)^(?=\d+\. )", answer.context)[1:]
         played.append(dict(zip(given, parts, strict=False)))
     return played
+
+
+def _respond(brain: Brain, session: str, event: dict[str, Any]) -> Answer:
+    hook_event = HookEvent(
+        agent="claude-code",
+        session=session,
+        directory=brain.directory,
+        cwd=brain.directory,
+        **event,
+    )
+    return respond(hook_event, Capabilities(), find=lambda _directory: brain, leave_open=True)
 
 
 def _show(edit: Edit) -> str:
@@ -332,9 +381,10 @@ def _write(folder: Path, drawn: Sequence[dict[str, str]], seed: int) -> None:
 
 
 def _collect(folder: Path) -> None:
-    """Keep the answers of all readers."""
+    """Keep the answers of all readers, beside those that are kept of other repositories."""
     keys = {(row.pop("file"), row.pop("item")): row for row in _read(folder / "key.jsonl")}
-    kept = []
+    asked = {row["brain"] for row in keys.values()}
+    kept = [row for row in _read(_JUDGED) if row["brain"] not in asked]
     for file in sorted(folder.glob("answers-*-*.jsonl")):
         _answers, reader, number = file.stem.split("-")
         for row in _read(file):

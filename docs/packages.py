@@ -8,7 +8,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import re
 import sys
 import tarfile
 import tomllib
@@ -25,6 +27,7 @@ from typer._completion_shared import get_completion_script  # noqa: E402
 from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
 from lessons_kb.agents.install.settings_files import build_commands, build_hooks  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
+from lessons_kb.model import KINDS, SEVERITIES  # noqa: E402
 from lessons_kb.version import __version__  # noqa: E402
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -36,7 +39,7 @@ HOOKS = "Lessons before each prompt, guards after each tool, a check after the a
 NAME, MARKET, AUTHOR = "lessons", PROJECT["name"], {"name": "lessons_kb"}
 PACKAGE = PROJECT["name"]
 EXACT, SERVER_PACKAGE = f"{PACKAGE}=={__version__}", f"{PACKAGE}[mcp]=={__version__}"
-PLUGINS = "templates/plugins"
+PLUGINS, EDITOR = "templates/plugins", "templates/vscode"
 COMMANDS = {"claude-code": "lessons:", "codex": "lessons:", "gemini-cli": "", "cursor": ""}
 """Agent → what a plugin puts in front of the name of a command."""
 FIRST_SECONDS = 60
@@ -179,7 +182,7 @@ def build_packages() -> dict[str, str]:
     for agent in (*COMMANDS, "copilot-cli"):
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)
-    return files | shell_files()
+    return files | shell_files() | {f"{EDITOR}/snippets.json": editor_snippets()}
 
 
 START_SERVER = (
@@ -286,6 +289,41 @@ def roff(line: str) -> str:
     """Return a line of text as roff has to read it."""
     line = line.strip().replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{line}" if line.startswith((".", "'")) else line
+
+
+def editor_snippets() -> str:
+    """Return the snippets of the extension for VS Code: each kind of card, and a pattern."""
+    snippets: dict[str, Any] = {
+        "Pattern of a card": {
+            "prefix": "detect",
+            "body": ["detect:", "  - regex: '${1:pattern}'", '    files: ["${2:*.py}"]'],
+        }
+    }
+    for kind in KINDS:
+        text = (ROOT / "templates" / f"{kind}.md").read_text("utf-8")
+        snippets[f"Card: {kind}"] = {
+            "prefix": kind,
+            "isFileTemplate": True,
+            "body": template_stops(text).rstrip("\n").split("\n"),
+        }
+    return json.dumps(snippets, indent=2) + "\n"
+
+
+def template_stops(text: str) -> str:
+    """Return a card template as the body of a snippet, with a stop at each place to fill in."""
+    needless = r"^(?:#(?! ?#).*|project:|stage:|source:.*|status:.*|occurrences:.*)\n"
+    text = re.sub(needless, "", text, flags=re.MULTILINE)
+    text = re.sub(r"[\\$}]", r"\\\g<0>", text)
+    text = text.replace("created:", "created: $CURRENT_YEAR-$CURRENT_MONTH-$CURRENT_DATE")
+    numbers = itertools.count(1)
+
+    def stop(place: re.Match[str]) -> str:
+        if place[0] in SEVERITIES:
+            return f"${{{next(numbers)}|{place[0]},{','.join(one for one in SEVERITIES if one != place[0])}|}}"
+        return f"${{{next(numbers)}:{place[0]}}}"
+
+    places = r"(?<=^title: ).+|(?<=\[)(?=\]$)|(?<=^severity: )\w+|<!--(?:.|\n)*?-->"
+    return re.sub(places, stop, text, flags=re.MULTILINE)
 
 
 def write_bundles(folder: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """What installers look for: each file is what the code says, and leads where it says."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -15,6 +16,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.model import KINDS
 from lessons_kb.version import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -181,8 +184,28 @@ def test_the_bundle_starts_the_server(tmp_path):
 
 
 def test_the_extension_for_an_editor_is_of_this_version():
-    manifest = json.loads((ROOT / "templates" / "vscode" / "package.json").read_text("utf-8"))
-    assert manifest["version"] == __version__
+    folder = ROOT / packages.EDITOR
+    manifest, lock = (
+        json.loads((folder / name).read_text("utf-8"))
+        for name in ("package.json", "package-lock.json")
+    )
+    assert manifest["version"] == lock["version"] == __version__
+    assert manifest["repository"]["url"] == packages.REPOSITORY
+    needed = lock["packages"][""]
+    assert needed["dependencies"] == manifest["dependencies"]
+    for one in manifest["contributes"]["snippets"]:
+        assert (folder / one["path"]).is_file()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_snippet_begins_a_card(kind):
+    body = json.loads(FILES[f"{packages.EDITOR}/snippets.json"])[f"Card: {kind}"]["body"]
+    text = re.sub(r"\$\{\d+:([^}]*)\}|\$\{\d+\|(\w+)[^}]*\}", r"\1\2", "\n".join(body))
+    text = re.sub(r"\$CURRENT_(MONTH|DATE)", "11", text.replace("$CURRENT_YEAR", "2026"))
+    template = (ROOT / "templates" / f"{kind}.md").read_text("utf-8")
+    begun, whole = (parse_card(one, path="new.md", folders={}) for one in (text, template))
+    assert begun.body.rstrip() == whole.body.rstrip()
+    assert begun.card == dataclasses.replace(whole.card, created="2026-11-11")
 
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
