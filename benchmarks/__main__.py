@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
             )
         if name in ("judgement", "detect", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "diet", "act"):
+        if name in ("judgement", "detect", "diet", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "act":
             command.add_argument(

@@ -23,7 +23,7 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import report
+from benchmarks import metrics, report
 from benchmarks.data import HERE
 from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of, parse_diff, place_in
 from lessons_kb.detect.propose import Proposal, propose
@@ -40,8 +40,12 @@ COMMITS = 500
 """Of history that a proposal is held against."""
 LATER = 2_000
 """Commits after a fix whose added lines are looked at."""
+RARE, SHARED = 3, 2
+"""Fixes of a repository in which a word is rare, and how many such words make a pair."""
 SCANNED, MOST_CHANGES = 900, 6
 """Commits of each repository among which fixes are looked for, and pieces of code of a fix."""
+HALF = 0.5
+"""Of the readers that call a fix patternable."""
 PLACES, ITEMS = 4, 40
 """Of one proposal that readers are asked about, and of one file for them."""
 _MAX_CHARS = 200_000
@@ -62,6 +66,7 @@ class Fix:
     changes: tuple[Change, ...]
     propose: Callable[[], Proposal]
     repository: Repository | None = None
+    commit: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,13 +150,13 @@ def is_ours(path: str) -> bool:
     return not (generated or _TEST.search(path))
 
 
-def propose_at(repository: Repository, commit: str, changes: Sequence[Change]) -> Proposal:
-    """Return what is proposed of a fix on the day it was made."""
+def propose_at(repository: Repository, commit: str, *fixes: Sequence[Change]) -> Proposal:
+    """Return what is proposed of one or more fixes on the day the last was made."""
     history = (
-        (subject, partial(parse_diff, patch))
-        for _name, subject, patch in repository.history(f"{commit}^", most=COMMITS)
+        parse_diff(patch)
+        for _name, _subject, patch in repository.history(f"{commit}^", most=COMMITS)
     )
-    return propose([changes], repository.files(commit), history)
+    return propose(fixes, repository.files(commit), history)
 
 
 def find_repositories(folder: Path) -> list[Repository]:
@@ -177,15 +182,47 @@ def read_fixes(folder: Path, *, most: int, seed: int) -> Iterator[Fix]:
         random.Random(seed).shuffle(pairs)
         for repository, commit in pairs[:most]:
             if changes := repository.read_fix(commit):
-                subject = repository.ask("log", "-1", "--format=%s", commit).decode().strip()
                 yield Fix(
                     data=data,
                     name=f"{repository.name} {commit[:10]}",
-                    subject=subject,
+                    subject=repository.ask("log", "-1", "--format=%s", commit).decode().strip(),
                     changes=changes,
                     propose=partial(propose_at, repository, commit, changes),
                     repository=repository,
+                    commit=commit,
                 )
+
+
+def pair_fixes(fixes: Iterable[Fix]) -> Iterator[Fix]:
+    """Yield pairs of fixes of one repository that took out, or put in, the same rare words."""
+    alike: dict[tuple[str, bool, str], list[Fix]] = defaultdict(list)
+    for fix in fixes:
+        if fix.repository is not None:
+            old, new = (
+                {word for c in fix.changes for word in _words(getattr(c, side))}
+                for side in ("before", "after")
+            )
+            for word in old ^ new:
+                alike[fix.repository.name, word in new, word].append(fix)
+    shared = Counter(
+        (one, other) for some in alike.values() if len(some) <= RARE
+        for one, other in itertools.combinations(some, 2)
+    )  # fmt: skip
+    for (one, other), count in shared.items():
+        if count >= SHARED and one.repository is not None:
+            is_first = one.repository.ask("merge-base", one.commit, other.commit).decode().strip()
+            first, last = (one, other) if is_first == one.commit else (other, one)
+            yield Fix(
+                data=f"two {one.data}",
+                name=f"{first.name} + {last.name}",
+                subject=f"{first.subject}, and: {last.subject}",
+                changes=(*first.changes, *last.changes),
+                propose=partial(
+                    propose_at, one.repository, last.commit, first.changes, last.changes
+                ),
+                repository=one.repository,
+                commit=last.commit,
+            )
 
 
 def _is_small(patch: str) -> bool:
@@ -207,23 +244,38 @@ def _read_bugs(folder: Path) -> list[tuple[str, str]]:
     return [(match[1], match[2]) for match in matches if match]
 
 
-def find_unseen(fix: Fix, pattern: Pattern, others: Iterable[Repository]) -> list[Place]:
-    """Return the places that a pattern finds in later commits and in other repositories."""
+def find_unseen(
+    fix: Fix, pattern: Pattern, others: Iterable[Repository]
+) -> tuple[list[Place], int]:
+    """Return the places that a pattern finds in later commits and in other repositories.
+
+    The second value counts the lines that were looked at.
+    """
     matcher = Matcher([Rule(card="", pattern=pattern)])
     found: list[Place] = []
-    repository, commit = fix.repository, fix.name.rpartition(" ")[2]
+    lines = 0
+    repository = fix.repository
     if repository is not None:
-        for name, _subject, patch in repository.history(f"{commit}..HEAD", most=LATER):
-            for change in parse_diff(patch) if _may_hold(patch, pattern) else ():
+        for name, _subject, patch in repository.history(f"{fix.commit}..HEAD", most=LATER):
+            for change in parse_diff(patch):
                 if language_of(change.path) == pattern.language and is_ours(change.path):
-                    for match in matcher.find_added(change):
-                        where = f"{repository.name} {name[:10]} {change.path}"
-                        text = _around(change.after, match.line - change.line + 1)
-                        found.append(Place(where=where, line=match.line, text=text))
+                    lines += max(change.after.count("\n") - change.before.count("\n"), 0)
+                    if _may_hold(change.after, pattern) and matcher.find_added(change):
+                        text = repository.ask("show", f"{name}:{change.path}")
+                        placed = place_in(change, text.decode("utf-8", "replace"))
+                        found += [
+                            Place(
+                                where=f"{repository.name} {name[:10]} {change.path}",
+                                line=match.line,
+                                text=_around(change.after, match.line - change.line + 1),
+                            )
+                            for match in matcher.find_added(placed)
+                        ]
     for other in others:
         if other is not repository:
             for path, text in other.files(other.head):
                 if language_of(path) == pattern.language:
+                    lines += text.count("\n")
                     found += [
                         Place(
                             where=f"{other.name} {path}", line=match.line,
@@ -231,7 +283,7 @@ def find_unseen(fix: Fix, pattern: Pattern, others: Iterable[Repository]) -> lis
                         )
                         for match in matcher.find_in_file(path, text)
                     ]  # fmt: skip
-    return found
+    return found, lines
 
 
 @lru_cache(maxsize=512)
@@ -301,11 +353,14 @@ def read_js_fixes(
     ]
 
 
-def find_in_functions(pattern: Pattern, pairs: Iterable[tuple[str, str, str]]) -> list[Place]:
-    """Return the places that a pattern finds in functions before their fix."""
+def find_in_functions(
+    pattern: Pattern, pairs: Iterable[tuple[str, str, str]]
+) -> tuple[list[Place], int]:
+    """Return the places that a pattern finds in functions before their fix, and their lines."""
     matcher = Matcher([Rule(card="", pattern=pattern)])
-    found = []
+    found, lines = [], 0
     for commit, before, after in pairs:
+        lines += before.count("\n")
         if _may_hold(before, pattern):
             gone = {
                 m.text for m in matcher.find_added(Change(path="a.js", before=after, after=before))
@@ -317,7 +372,7 @@ def find_in_functions(pattern: Pattern, pairs: Iterable[tuple[str, str, str]]) -
                 )
                 for match in matcher.find_in_file("a.js", before)
             ]  # fmt: skip
-    return found
+    return found, lines
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -327,6 +382,8 @@ class Result:
     fix: Fix
     proposal: Proposal
     places: tuple[Place, ...] = ()
+    lines: int = 0
+    """Those in which the places were looked for."""
 
 
 def show_fix(fix: Fix) -> str:
@@ -373,8 +430,7 @@ def write_prompts(folder: Path, results: Sequence[Result], *, seed: int) -> int:
     for one in results:
         for place in rng.sample(one.places, min(PLACES, len(one.places))):
             text = f"{show_fix(one.fix)}\nThe place, in {place.where}:\n\n~~~\n{place.text}\n~~~\n"
-            own = one.fix.repository is None or place.where.startswith(one.fix.name.split()[0])
-            data = one.fix.data + ("" if own else ", other repositories")
+            data = one.fix.data + ("" if _is_own(one.fix, place) else ", other repositories")
             asked.append((_ASKED, text, f"place {data} {key_of(one, place)}"))
     rng.shuffle(asked)
     fixes = rng.sample(results, min(2 * ITEMS, len(results)))
@@ -395,10 +451,10 @@ def write_prompts(folder: Path, results: Sequence[Result], *, seed: int) -> int:
 
 
 def key_of(result: Result, place: Place | None = None) -> str:
-    """Return the hash of an item: of a fix and its pattern, or of a place that this finds."""
+    """Return the hash of an item: of a fix, or of a place that its pattern finds."""
     pattern = result.proposal.pattern
-    parts = [result.fix.name, str(pattern.text if pattern else "")]
-    parts += [place.where, place.text] if place else []
+    parts = [result.fix.name]
+    parts += [pattern.text, place.where, place.text] if place and pattern else []
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
@@ -419,25 +475,60 @@ def collect_answers(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def summarise(judged: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return by data set the share of places that are the mistake, and of patternable fixes."""
-    figures: dict[str, dict[str, float]] = defaultdict(dict)
-    for kind, name in (("place", "precision"), ("fix", "patternable")):
-        groups: dict[str, list[float]] = defaultdict(list)
-        for one in judged:
-            what, _, rest = one["key"].partition(" ")
-            if what == kind:
-                both = [float(value) for value in one["answers"].values()]
-                groups[rest.rpartition(" ")[0]].append(sum(both) / len(both))
-        for data, shares in groups.items():
-            figures[data][name] = sum(shares) / len(shares)
-            figures[data][f"{kind}s judged"] = len(shares)
-    return dict(figures)
+def summarise(
+    results: Sequence[Result], judged: Sequence[dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Return the figures of each data set, and those of its patterns in other repositories.
+
+    The unit of *precision* is a pattern: the mean share of its judged places that are the mistake.
+    *False* are the places of all patterns, less that share, in 100,000 lines.
+    """
+    answers = {
+        one["key"].rpartition(" ")[2]: metrics.mean([float(v) for v in one["answers"].values()])
+        for one in judged
+    }
+    figures: dict[str, dict[str, Any]] = {}
+    for data in dict.fromkeys(one.fix.data for one in results):
+        some = [one for one in results if one.fix.data == data]
+        proposed = [one for one in some if one.proposal.pattern]
+        asked = [one for one in some if key_of(one) in answers]
+        due = [one for one in asked if answers[key_of(one)] >= HALF]
+        figures[data] = row = {
+            "fixes": len(some),
+            "proposed": len(proposed),
+            "judged": len(asked),
+            "patternable": len(due),
+            "of these proposed": sum(one.proposal.pattern is not None for one in due),
+            "lines": sum(one.lines for one in proposed),
+        }
+        wrong = 0.0
+        for name, is_own in (("", True), (" elsewhere", False)):
+            places = [
+                [place for place in one.places if _is_own(one.fix, place) == is_own]
+                for one in proposed
+            ]
+            shares = [
+                metrics.mean(found)
+                for one, own in zip(proposed, places, strict=True)
+                if (found := [answers[k] for p in own if (k := key_of(one, p)) in answers])
+            ]
+            row[f"places{name}"] = sum(map(len, places))
+            row[f"patterns judged{name}"] = len(shares)
+            row[f"precision{name}"] = share = metrics.mean(shares) if shares else None
+            wrong += sum(map(len, places)) * (1 - (share or 0.0))
+        row["false in 100,000 lines"] = 100_000 * wrong / row["lines"] if row["lines"] else None
+        why = Counter(one.proposal.said for one in some if one.proposal.pattern is None)
+        row["refused"] = dict(why.most_common())
+    return figures
+
+
+def _is_own(fix: Fix, place: Place) -> bool:
+    return fix.repository is None or place.where.startswith(f"{fix.repository.name} ")
 
 
 def measure_real(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """Propose patterns of real fixes; print and return how many, why not, and what readers say."""
-    most = 40 if options.quick else 900
+    most = 40 if options.quick else 3_000
     results = []
     repositories = find_repositories(folder)
     pairs = read_functions(folder, most=500 if options.quick else 8_000, seed=options.seed)
@@ -446,49 +537,38 @@ def measure_real(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     half = len(rest) // 3
     background = [(f"{n}.js", after) for n, (_c, _b, after) in enumerate(rest[:half])]
     js = read_js_fixes([one for one in pairs if one[0] in own], background)
-    for fix in itertools.chain(read_fixes(folder, most=most, seed=options.seed), js):
-        proposal, places = fix.propose(), []
+    found = [*read_fixes(folder, most=most, seed=options.seed)]
+    commits = [one for one in found if one.data == "fix commits"]
+    for fix in itertools.chain(found, js, pair_fixes(commits)):
+        proposal, places, lines = fix.propose(), list[Place](), 0
         if (pattern := proposal.pattern) is not None:
-            unseen = rest[half:]
-            places = (
+            places, lines = (
                 find_unseen(fix, pattern, repositories)
                 if fix.repository
-                else find_in_functions(pattern, unseen)
+                else find_in_functions(pattern, rest[half:])
             )
             if options.verbose:
                 report.tell(
                     f"{fix.name} {fix.subject}: {pattern.text} {pattern.relations}; {proposal.said}"
                 )
-        results.append(Result(fix=fix, proposal=proposal, places=tuple(places)))
+        results.append(Result(fix=fix, proposal=proposal, places=tuple(places), lines=lines))
     if options.write:
         count = write_prompts(Path(options.write), results, seed=options.seed)
         report.tell(f"{count} files for readers in {options.write}")
+    judged = [json.loads(line) for line in JUDGED.read_text().splitlines()]
     if options.collect:
-        rows = (json.dumps(one) for one in collect_answers(Path(options.collect)))
-        JUDGED.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-    judged = summarise(
-        [json.loads(line) for line in JUDGED.read_text().splitlines()] if JUDGED.exists() else []
-    )
-    figures: dict[str, Any] = {}
-    for data in dict.fromkeys(one.fix.data for one in results):
-        some = [one for one in results if one.fix.data == data]
-        why = Counter(one.proposal.said for one in some if one.proposal.pattern is None)
-        figures[data] = {
-            "fixes": len(some),
-            "proposed": sum(one.proposal.pattern is not None for one in some),
-            "unseen places": sum(len(one.places) for one in some),
-            **judged.get(data, {}),
-            "refused": dict(why.most_common()),
-        }
-        shown = [f"{n} {said}" for said, n in why.most_common(3)]
-        numbers = [str(figures[data][name]) for name in ("fixes", "proposed", "unseen places")]
-        shares = [
-            f"{judged.get(data, {}).get(n, float('nan')):.2f}" for n in ("precision", "patternable")
-        ]
-        report.print_table(
-            f"Real fixes: {data}",
-            ("data", "fixes", "proposed", "unseen places", "precision", "patternable"),
-            [[data, *numbers, *shares]],
-        )
-        report.tell("; ".join(shown))
+        judged += collect_answers(Path(options.collect))
+        JUDGED.write_text("".join(f"{json.dumps(row)}\n" for row in judged), encoding="utf-8")
+    figures = summarise(results, judged)
+    shown = [name for name in next(iter(figures.values()), {}) if name != "refused"]
+    rows = [[data, *(_shown(row[name]) for name in shown)] for data, row in figures.items()]
+    report.print_table("Real fixes", ("data", *shown), rows)
+    for data, row in figures.items():
+        report.tell(f"{data}: " + "; ".join(f"{n} {why}" for why, n in row["refused"].items()))
     return figures
+
+
+def _shown(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return str(value) if isinstance(value, int) else f"{value:.2f}"

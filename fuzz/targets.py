@@ -204,14 +204,13 @@ def transcript(data: bytes) -> None:
     """A session's record, of any agent, cut anywhere: entries, never an error."""
     from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
 
-    for agent in ("", *AGENTS):
+    for agent in AGENTS:
         reader = Transcript(agent)
         half = len(data) // 2
         entries = [*reader.feed(data[:half]), *reader.feed(data[half:]), *reader.finish()]
         whole = Transcript(agent)
         assert entries == [*whole.feed(data), *whole.finish()], "cut elsewhere, read otherwise"
-        if agent:
-            read_tail(agent, data)
+        read_tail(agent, data)
 
 
 def _imported(read: Callable[[], Any]) -> None:

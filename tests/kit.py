@@ -11,6 +11,7 @@ from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.make_brain import make_brain, trust_brain
 from lessons_kb.model import Occasion
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.store.journal import Journal
 from lessons_kb.store.user_state import read_troubles, state_dir
 
 __all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
@@ -54,6 +55,11 @@ def read_output(printed):
     outputs = [one for one in objects if one.get("type") != "progress"]
     assert len(outputs) <= 1
     return {**(outputs[0] if outputs else {}), **({"progress": "\n".join(shown)} if shown else {})}
+
+
+def open_journal(root):
+    """Open the journal of a brain."""
+    return Journal(os.path.join(state_dir(str(root)), "journal.db"))
 
 
 class Said(dict):

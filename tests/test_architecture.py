@@ -63,7 +63,6 @@ ON_FIRST_USE = {
     "filelock": 40,
     "http.client": 30,
     "jinja2": 50,
-    "keyring": 80,
     "lsprotocol": 300,
     "markdown_it": 45,
     "mcp": 800,

@@ -6,10 +6,11 @@ from pathlib import Path
 import frontmatter
 import pytest
 
+from lessons_kb.brain.cards import compose
 from lessons_kb.cards.check_card import check_card
-from lessons_kb.cards.edit import new_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, flat_settings, parse_settings
+from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.model import KINDS
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
@@ -75,8 +76,8 @@ def test_card_template_says_nothing_outside_comments(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_new_card_lacks_only_what_its_author_must_write(kind):
-    template = (TEMPLATES / f"{kind}.md").read_text(encoding="utf-8")
-    text = new_card(template, kind=kind, title="Orders lost: a queue", created="2026-11-21")
+    sketch = Sketch(kind=kind, title="Orders lost: a queue")
+    text = compose(sketch, created="2026-11-21")
     document = parse_card(text, path=f"{kind}s/new.md", folders=KNOWN_FOLDERS)
     assert document.card
     assert document.card.title == "Orders lost: a queue"

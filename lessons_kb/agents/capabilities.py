@@ -18,12 +18,12 @@ from lessons_kb import render
 from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
 from lessons_kb.preflight.block import footer
-from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.session.state import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Agent:
+class Agent(AgentTraits):
     """One coding agent; its file of this room reads what it sends and writes what it takes."""
 
     name: str
@@ -48,28 +48,10 @@ class Agent:
     """Variable → values with which nobody is there to be asked: a question would be a denial."""
     stop: tuple[str, ...] = ()
     """Events whose answer can end the turn so that it can be resumed."""
-    max_bytes: int = 9_900
-    """Most of one text, a little below the least of the agents' own limits: Codex cuts out the
-    middle of more than 10,000 bytes, Claude Code puts more than 10,000 characters into a file."""
-    tokens: int = 3_200
-    reads_outside: bool = False
-    """Files outside the session's folder are read without asking the user."""
-    reads_ignored: bool = True
-    """Files that git ignores are read as others are."""
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
-    lasting: bool = True
-    """Lessons given with a prompt stay before the model; else they are gone with the turn."""
     within: float = 0.0
     """Seconds within which the same without an id is one event that was fired twice."""
-    keeps_directory: bool = False
-    """A command begins where the last one ended; else each one where the session began."""
-    hooked_tools: tuple[str, ...] = ()
-    """Tools whose successes come through a hook with more than the record tells, of an agent
-    whose record tells of all calls, also of those that fire no hook."""
-    rewritten: bytes = b""
-    """How the line begins with which it replaces all messages of its record, where it compacts a
-    session without telling any hook."""
     call: str = "/{}"
     """How the user calls a command of ours in the chat."""
     begins: str = '"SessionStart"'

@@ -13,8 +13,6 @@ _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that nobody wrote."""
 _CONTINUED = ("resume", "fork")
 """Sources of a session that begins with the chat of an earlier one."""
-_LONGEST_FORK = 30 * 86_400
-"""Seconds since the last answer of a session that is copied."""
 _NOTICE = "<task-notification>"
 """How the client tells the model in the user's name that something in the background ended."""
 _SPAWNING = ("Agent", "Task")
@@ -38,10 +36,6 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     elif name == "SessionStart":
         # What a hook has said stands in the chat that is resumed or copied: it would stand twice.
         event.takes_context = source not in _CONTINUED
-        event.forked = source == "fork"
-        passed = payload.get("seconds_since_last_response")
-        if event.forked and isinstance(passed, (int, float)) and 0 <= passed <= _LONGEST_FORK:
-            event.answered_ago = float(passed)
     elif event.what == "prompt" and (source in _NOT_THE_USER or event.text.startswith(_NOTICE)):
         event.what = ""
     elif event.what == "before" and event.tool in _SPAWNING:

@@ -16,7 +16,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import MAX_OUTPUT, run_bounded
 from lessons_kb.store.files import read_head
-from lessons_kb.store.user_state import make_private, write_private
+from lessons_kb.store.user_state import write_private
 from lessons_kb.text.sanitize import clean_line, shorten
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
@@ -66,7 +66,6 @@ class Writer:
                 prompt = f"{system}\n\n{prompt}"
             os.mkdir(empty)
             for path, content in files.items():
-                make_private(os.path.dirname(path))
                 write_private(path, content.replace("SYSTEM", system).encode())
             filled = {"PROMPT": prompt, "SYSTEM": system, "SCHEMA": text, "SCHEMA_FILE": form}
             words = [{**filled, "FOLDER": empty}.get(word, word) for word in self.words]

@@ -21,11 +21,12 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.search_index import read_document
-from lessons_kb.cards.edit import Change, edit_header, new_card
+from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_header
+from lessons_kb.cards.sections import one_line
 from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.duplicates.near_duplicates import (
     NEAR,
@@ -54,7 +55,7 @@ from lessons_kb.store import files as disk
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.locks import hold_new
-from lessons_kb.store.settings import read_server_settings
+from lessons_kb.store.settings import ServerSettings, read_user_settings
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import read_date
@@ -89,42 +90,29 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
 
     A ``whole`` one says what it is given and nothing else: no guidance.
     """
-    topics, symptoms, paths = (
-        tuple(map(clean_line, values)) for values in (sketch.topics, sketch.symptoms, sketch.paths)
-    )
-    project, stage = (clean_line(name or "") or None for name in (sketch.project, sketch.stage))
+    slug(sketch.title)
+    _choose("kind", sketch.kind, KINDS)
+    _choose("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
+    header: dict[str, Change] = {
+        "type": sketch.kind,
+        "title": one_line(sketch.title),
+        "applies-to": tuple(map(clean_line, sketch.topics)),
+        "project": clean_line(sketch.project or ""),
+        "stage": clean_line(sketch.stage or ""),
+        "paths": tuple(map(clean_line, sketch.paths)),
+        "symptoms": tuple(map(clean_line, sketch.symptoms)),
+        "severity": sketch.severity or SEVERITIES[1],
+        "source": source,
+        "examples": (sketch.example,) if sketch.example else (),
+        "created": created,
+    }
+    given = {name: value for name, value in header.items() if value}
     if whole:
-        header = {
-            "type": sketch.kind,
-            "title": sketch.title,
-            "applies-to": topics,
-            "project": project,
-            "stage": stage,
-            "paths": paths,
-            "symptoms": symptoms,
-            "severity": sketch.severity or "medium",
-            "source": source,
-            "examples": (sketch.example,) if sketch.example else (),
-            "created": created,
-        }
         said = (name for name in SECTIONS if name in sketch.sections)
         body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in said)
-        text = edit_header(f"\n{body}", {name: value for name, value in header.items() if value})
+        text = edit_header(f"\n{body}", given)
     else:
-        text = new_card(
-            read_template(f"{sketch.kind}.md"),
-            kind=sketch.kind,
-            title=sketch.title,
-            topics=topics,
-            project=project,
-            stage=stage,
-            severity=sketch.severity,
-            paths=paths,
-            created=created,
-        )
-        example = (sketch.example,) if sketch.example else ()
-        more = {"source": source, "symptoms": symptoms, "examples": example}
-        text = edit_header(text, {name: value for name, value in more.items() if value})
+        text = edit_header(read_template(f"{sketch.kind}.md"), given)
         text = fill(text, sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
@@ -235,7 +223,6 @@ class Cards:
         """
         self._brain.refresh()
         everything: list[str] = []
-        broken = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
             raise CardNotFound(_not_found(name, everything))
         for layer in self._brain.layers:
@@ -247,26 +234,24 @@ class Cards:
                 if (exact := layer.read(partial(_card_at, path=path))) is not None:
                     return layer, exact
             cards = {card.id: card for card in layer.read(lambda one: one.catalogue.all_cards())}
+            files = layer.read(lambda one: one.catalogue.numbers())
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
-            others = layer.read(lambda one: one.catalogue.numbers()).keys() - cards.keys()
-            # The own name of a file that cannot be read is not the beginning of another's.
-            exact_only = bool(_fitting(wanted, others, exact=True))
-            lessons = [path for path, card in cards.items() if card.kind != NOTE]
-            fitting = [] if notes else _fitting(wanted, lessons, exact=exact_only)
-            fitting = fitting or _fitting(wanted, cards, exact=exact_only)
-            if len(fitting) == 1:
+            lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
+            fitting = [] if notes else _fitting(wanted, lessons)
+            fitting = fitting or _fitting(wanted, files)
+            if len(fitting) == 1 and fitting[0] in cards:
                 return layer, cards[fitting[0]]
+            if len(fitting) == 1:
+                where = f"{fitting[0]} is not a readable card"
+                raise CardNotFound(f"{where}; run `lessons lint` for a fix")
             if fitting:
                 shown = ", ".join(fitting[:_SHOWN]) + (" …" if len(fitting) > _SHOWN else "")
-                kinds = {"note" if cards[one].kind == NOTE else "card" for one in fitting}
-                what = " or ".join(f"{kind}s" for kind in sorted(kinds))
+                kinds = {"cards" if one in lessons else "notes" for one in fitting}
+                what = " or ".join(sorted(kinds))
                 raise AmbiguousCard(
                     f"{name!r} matches {len(fitting)} {what}: {shown}; write more of the name"
                 )
-            broken = broken or next(iter(_fitting(wanted, others)), "")
-        if broken:
-            raise CardNotFound(f"{broken} is not a readable card; run `lessons lint` for a fix")
         # Exactly: who reads over a server is not to learn by prefixes what was deleted.
         if gone := self._in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"
@@ -322,10 +307,6 @@ class Cards:
         quality bar; else Incomplete is raised and says what is missing.
         """
         sketch = Sketch(title=" ".join(title.split()), detect=detect, **parts)
-        _choose("kind", sketch.kind, KINDS)
-        if sketch.severity is not None:
-            _choose("severity", sketch.severity, SEVERITIES)
-        slug(title)
         for problem in filter(None, map(check_pattern, detect)):
             raise InputError(problem)
         text = compose(sketch, created=day_or_today(), whole=whole)
@@ -420,7 +401,7 @@ class Cards:
         at = time.time() if at is None else at
         # The card itself is what counts: a journal that cannot be written costs the statistics.
         with contextlib.suppress(StorageError):
-            layer.journal.count(path, BUMPED, at=at)
+            layer.journal.outcomes.count(path, BUMPED, at=at)
             # Said outside of any session, it is meant of the last one of a day.
             outcomes = layer.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
@@ -484,13 +465,10 @@ class Cards:
             if back is None:
                 raise
             return back, "undeleted"
-        there = os.path.lexists(os.path.join(layer.root, *card.id.split("/")))
-        own = there and _fitting(_unaliased(name, layer), [card.id], exact=True)
         # What is a deleted card's own name is meant of it before one that merely begins like it.
-        if not own and (back := self._undelete(name, exact=there)):
+        own = _fitting(_unaliased(name, layer), [card.id], exact=True)
+        if not own and (back := self._undelete(name, exact=True)):
             return back, "undeleted"
-        if not there:
-            raise CardNotFound(f"no card named {name!r}; see `lessons list`")
         if card.status == "active":
             return card.id, "unchanged"
         self.rewrite(layer, card.id, lambda _card, text: edit_header(text, {"status": "active"}))
@@ -643,7 +621,7 @@ def _slug(card_id: str) -> str:
 
 def _not_found(name: str, ids: Sequence[str]) -> str:
     if SERVED in name:
-        url = read_server_settings().url.replace("/v1/brains/", "/brains/")
+        url = read_user_settings(ServerSettings).url.replace("/v1/brains/", "/brains/")
         page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
         unset = "none is set; `lessons install --server URL` sets one"
         return f"{name} is a card of a server; {page if url else unset}"

@@ -26,7 +26,7 @@ from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
-from lessons_kb.store.settings import ClusterSettings, read_cluster_settings, read_key
+from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
 from lessons_kb.store.user_state import identify
 from lessons_kb.text.server_address import parse_address
 
@@ -150,7 +150,7 @@ class ClusterSearch:
             return None
         if self._settings is None:
             try:
-                self._settings = read_cluster_settings()
+                self._settings = read_user_settings(ClusterSettings)
             except LessonsError as error:
                 self._settings, self.trouble = ClusterSettings(), str(error)
         is_open = self._settings.url and time.monotonic() >= self._retry_at

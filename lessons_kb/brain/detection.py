@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from zlib import crc32
 
 from lessons_kb.brain.layer import Layer
@@ -49,7 +48,7 @@ class Detected:
 def has_detectors(brain: Layers) -> bool:
     """Tell whether any card of any brain has a pattern, without reading a card."""
     for layer in brain.layers:
-        layer.prepare()
+        layer.make_ready()
     return any(layer.state is not None and layer.state.detectors for layer in brain.layers)
 
 
@@ -78,19 +77,14 @@ def find_detected(
             found += layer.read(
                 lambda one: _detected(one, brain.project, relevant, commands, failures)
             )
-    left = (
-        one
-        if proposed and one.card.gate != NO_GATE
-        else replace(one, matches=tuple(m for m in one.matches if not _is_ignored(one.card, m)))
-        for one in found
-    )
-    return [one for one in left if one.matches]
-
-
-def _is_ignored(card: Card, match: Match) -> bool:
-    """Tell whether the line of a match says that the card is to be ignored there."""
-    slug = os.path.splitext(os.path.basename(card.id))[0]
-    return not {card.id.casefold(), slug.casefold()}.isdisjoint(match.ignored)
+    left = []
+    for one in found:
+        slug = os.path.splitext(os.path.basename(one.card.id))[0]
+        names = {one.card.id.casefold(), slug.casefold()}
+        is_held = proposed and one.card.gate != NO_GATE
+        kept = tuple(m for m in one.matches if is_held or names.isdisjoint(m.ignored))
+        left += [replace(one, matches=kept)] if kept else []
+    return left
 
 
 def _detected(
@@ -102,8 +96,8 @@ def _detected(
 ) -> list[Detected]:
     matcher = layer.matcher()
     added = (match for change in changes for match in matcher.find_added(change))
-    matches: dict[int, list[Match]] = {}
     errors = (match for output in failures for match in matcher.find_in_failure(output))
+    matches: dict[int, list[Match]] = {}
     for match in (*added, *matcher.find_in_commands(commands), *errors):
         matches.setdefault(int(match.rule.card), []).append(match)
     cards = find_usable(layer, matches, project) if matches else {}
@@ -185,16 +179,12 @@ def is_card_file(brain: Layers, path: str) -> bool:
         inside = os.path.relpath(full, layer.root).replace(os.sep, "/")
         if inside.startswith("../") or layer.state is None:
             continue
-        known = [number for number, _digest in _numbers(layer, inside)]
-        if any(number > 0 for number in known):
+        known = layer.read(lambda one, path=inside: one.catalogue.numbers(path)).values()  # type: ignore[misc]
+        if any(number > 0 for number, _digest in known):
             return True
         if not known and kind_of(inside, layer.settings.folders) != NOTE:
             return True
     return False
-
-
-def _numbers(layer: Layer, path: str) -> Iterable[tuple[int, object]]:
-    return layer.read(lambda one: one.catalogue.numbers(path)).values()
 
 
 def place_change(change: Change, root: str) -> Change:
@@ -239,19 +229,11 @@ def read_text(path: str) -> str:
     return data.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CardMatch:
-    """One match with its card."""
-
-    card: Card
-    match: Match
-
-
 _HEAD = 8_000
 """Characters in which a NUL tells a binary file, as git does."""
 
 
-def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[CardMatch]:
+def detect_files(brain: Layers, paths: Iterable[str]) -> Iterator[tuple[Card, Match]]:
     """Yield every match in some files, by file and line; ``paths`` start from the project root.
 
     Files that hold no text, or more than MAX_CHARS bytes of it, are passed over.
@@ -283,9 +265,9 @@ def is_binary(text: str) -> bool:
     return "\0" in text[:_HEAD]
 
 
-def detect_diff(brain: Layers, diff: str) -> list[CardMatch]:
+def detect_diff(brain: Layers, diff: str) -> list[tuple[Card, Match]]:
     """Return what a unified diff adds, by file and line; its paths start from the project root."""
-    return list(flatten(find_detected(brain, _placed(brain.directory, diff))))
+    return flatten(find_detected(brain, _placed(brain.directory, diff)))
 
 
 def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
@@ -295,10 +277,10 @@ def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
     after the fixes; without git nothing is known of its history.
     """
 
-    def read_changes() -> Iterator[tuple[str, Callable[[], Iterator[Change]]]]:
+    def read_changes() -> Iterator[Iterator[Change]]:
         with contextlib.suppress(GitError):
             for commit in read_history(directory, most=_LEARNT_COMMITS):
-                yield commit.message, partial(parse_diff, decode(commit.patch))
+                yield parse_diff(decode(commit.patch))
 
     files = ((path, read_source(os.path.join(directory, path))) for path in list_tree(directory))
     fixes = [_placed(directory, one) for one in (diff, again) if one.strip()]
@@ -347,10 +329,10 @@ def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
                     yield path.replace(os.sep, "/")
 
 
-def flatten(detected: Iterable[Detected]) -> list[CardMatch]:
+def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
     """Return each match with its card, by file and line."""
-    found = [CardMatch(card=one.card, match=match) for one in detected for match in one.matches]
-    return sorted(found, key=lambda one: (one.match.path, one.match.line, one.card.id))
+    found = [(one.card, match) for one in detected for match in one.matches]
+    return sorted(found, key=lambda one: (one[1].path, one[1].line, one[0].id))
 
 
 def count_unused(brain: Layers) -> tuple[int, int]:
@@ -377,33 +359,14 @@ _KEPT = "detected-history.json"
 _Added = tuple[str, str, str, bool]
 """Brain, card, month, and whether a mistake was added since the card was created."""
 Months = tuple[tuple[str, int, int], ...]
-"""(``2026-01``, times before the card was created, times since), oldest first."""
+"""(``2026-01``, times before the card was created, times since), oldest first.
+
+A card without a date has all of them before.
+"""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MistakeHistory:
-    """How often a card's mistake was added, by month."""
-
-    brain: str
-    """Alias of the card's brain."""
-    card: str
-    """Its id."""
-    months: Months
-    """A card without a date has all of them before."""
-
-    @property
-    def before(self) -> int:
-        """Times before the card was created."""
-        return sum(before for _month, before, _since in self.months)
-
-    @property
-    def since(self) -> int:
-        """Times since."""
-        return sum(since for _month, _before, since in self.months)
-
-
-def detect_history(brain: Layers, *, seconds: float | None = None) -> list[MistakeHistory]:
-    """Return how often each card's mistake was added by month, over the commits up to HEAD.
+def detect_history(brain: Layers, *, seconds: float | None = None) -> dict[tuple[str, str], Months]:
+    """Return (alias, card id) → how often its mistake was added, over the commits up to HEAD.
 
     Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
     oldest commits that fit are counted, and the next call goes on from there. Raises GitError.
@@ -412,14 +375,10 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> list[Mista
     counts = _count_history(brain, seconds) if has_detectors(brain) else Counter()
     for (alias, card, month, since), times in sorted(counts.items()):
         months.setdefault((alias, card), {}).setdefault(month, [0, 0])[since] += times
-    return [
-        MistakeHistory(
-            brain=alias,
-            card=card,
-            months=tuple((month, before, since) for month, (before, since) in known.items()),
-        )
-        for (alias, card), known in months.items()
-    ]
+    return {
+        key: tuple((month, before, since) for month, (before, since) in known.items())
+        for key, known in months.items()
+    }
 
 
 def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
@@ -464,9 +423,8 @@ def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
 
 
 def glance(brain: Layers) -> dict[tuple[str, str], Months]:
-    """Return (alias, card id) → months, as far as a few seconds suffice; none without git."""
+    """Return the history as far as a few seconds suffice; none without git."""
     try:
-        found = detect_history(brain, seconds=GLANCE_SECONDS)
+        return detect_history(brain, seconds=GLANCE_SECONDS)
     except (GitError, StorageError):
         return {}
-    return {(one.brain, one.card): one.months for one in found}

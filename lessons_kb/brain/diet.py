@@ -44,7 +44,7 @@ from lessons_kb.store.files import (
 )
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.trash import digest
-from lessons_kb.store.user_state import git_top, make_private, state_dir, write_private
+from lessons_kb.store.user_state import git_top, state_dir, write_private
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.transcripts import entries
@@ -311,7 +311,6 @@ class Diets:
         for file in diet.files:
             if before[file.name] != file.text.encode():
                 raise InputError(f"{shown(file.name)} has changed meanwhile; run it again")
-        make_private(self._folder)
         place = os.path.join(self._folder, f"{time.time_ns():020d}.json")
         files = {
             name: [base64.b64encode(before[name]).decode(), digest(text.encode())]

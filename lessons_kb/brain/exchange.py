@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import json
 import os
 import re
-import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from lessons_kb.brain.cards import (
     MAX_EXAMPLES,
@@ -31,7 +27,6 @@ from lessons_kb.cards.rule_files import parse_rules
 from lessons_kb.cards.sections import CAUSE
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
-from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
 from lessons_kb.importers.jsonl import read_lines
@@ -45,31 +40,23 @@ from lessons_kb.importers.markdown_blocks import (
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import read_notes
 from lessons_kb.learn.draft_text import Sketch
-from lessons_kb.learn.failure_signs import CHANGES
-from lessons_kb.model import DONE, FAILURES, NOTE, Card, Event
+from lessons_kb.model import NOTE, Card
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
-from lessons_kb.store.files import list_folder, read_byte_lines
-from lessons_kb.store.journal import Journal, prepare
+from lessons_kb.store.files import list_folder
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import counted
-from lessons_kb.transcripts import entries
-from lessons_kb.transcripts.entries import Entry
-from lessons_kb.transcripts.reader import AGENTS, MAX_LINE_BYTES, Transcript, detect_agent
 
 GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules"),
 )
-TRANSCRIPT = "transcript"
 NAMES = {
     GALANGAL: "a database of mistakes",
     REVIEW: "a review",
     MEMORY: "notes for agents",
     JSONL: "lessons, one a line",
     RULES: "rules of ast-grep or Semgrep",
-    TRANSCRIPT: "an agent's session",
 }
 """Source → what it is called in a message."""
 
@@ -108,31 +95,17 @@ def find_files(path: str) -> list[str]:
 
 
 def guess_source(path: str) -> str:
-    """Return one of SOURCES or TRANSCRIPT; raises StorageError for a file that cannot be read."""
+    """Return one of SOURCES; raises StorageError for a file that cannot be read."""
     head = import_files.read_head(path, _HEAD)
     if head.startswith(_SQLITE):
         return GALANGAL
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if first.startswith(b"{") or path.endswith((".jsonl", ".ndjson")):
-        return TRANSCRIPT if _is_transcript(first) else JSONL
-    if path.endswith(".json"):
-        return TRANSCRIPT
+    if first.startswith(b"{") or path.endswith((".json", ".jsonl", ".ndjson")):
+        return JSONL
     if path.endswith(_RULE_FILES):
         return RULES
     found = read_review(head.decode("utf-8", "replace").replace("\r\n", "\n"), name=path)
     return REVIEW if found.lessons or found.passed_over else MEMORY
-
-
-def _is_transcript(head: bytes) -> bool:
-    """Tell by the first lines whether an agent wrote them; a whole document counts as one."""
-    for text in (*head.split(b"\n", 20)[:20], head):
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(data, dict) and detect_agent(data):
-            return True
-    return False
 
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"
@@ -168,8 +141,6 @@ class Plan:
     lessons: tuple[Incoming | None, ...] = ()
     """For each step what it is about; None where the source itself was passed over."""
     near: str = "skip"
-    known: tuple[str, ...] = ()
-    """Ids of the cards that were there."""
 
 
 class Exchange:
@@ -219,7 +190,6 @@ class Exchange:
             notes=reading.notes,
             lessons=(*lessons, *(None for _ in passed)),
             near=near,
-            known=shelf.known,
         )
 
     def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
@@ -227,18 +197,17 @@ class Exchange:
 
         A step that cannot be done becomes a skip that says why; the others go on. What the disk
         refuses is raised: the next would fare no better, and doing it all again repeats nothing.
-        Where cards came or went since, each step is planned anew: of two imports of one file that
-        run at once, the second finds the cards of the first.
+        Each step is planned anew: of two imports of one file that run at once, the second finds
+        the cards of the first.
         """
         date = day_or_today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near)
-            changed = shelf.known != plan.known
             written: dict[str, str] = {}
             done = []
             for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
-                step = shelf.judge(lesson) if changed and lesson else planned
+                step = shelf.judge(lesson) if lesson else planned
                 try:
                     if lesson and step.action == CREATE:
                         written[step.card] = made = self._create(lesson, date)
@@ -336,7 +305,6 @@ class _Shelf:
         self._folders = brain.layers[0].settings.folders
         self._ids = {card.id: card for card in cards}
         self._taken = set(self._ids)
-        self.known = tuple(sorted(self._ids))
 
     def judge(self, lesson: Incoming) -> ImportStep:
         """Return what becomes of a lesson, and remember it for those that follow."""
@@ -407,7 +375,7 @@ def read_lessons(source: str, path: str) -> Imported:
     if source in (REVIEW, MEMORY):
         read = read_review if source == REVIEW else read_notes
         return read(import_files.read_source(path), name=path)
-    raise InputError(f"import supports {', '.join(SOURCES)} and transcript, not {source!r}")
+    raise InputError(f"import supports {', '.join(SOURCES)}, not {source!r}")
 
 
 def _read_rules(text: str, name: str) -> Imported:
@@ -484,156 +452,3 @@ def is_safe_id(card_id: str) -> bool:
         and not any(map(is_reserved, parts))
         and card_id.isprintable()
     )
-
-
-_DAY = 86_400
-_BATCH = 200
-"""Events written in one transaction: hooks wait no longer than for these."""
-_TEXT_KEY = 300
-_TOUCHES = ("read", *CHANGES, "rollback", "test")
-"""What a call did on the way."""
-
-
-@dataclass(kw_only=True, slots=True)
-class Session:
-    """What one session of a record holds, and what of it the journal lacks."""
-
-    session: str
-    agent: str
-    prompts: int = 0
-    calls: int = 0
-    failures: int = 0
-    edits: int = 0
-    answers: int = 0
-    new: int = 0
-    """Events that the journal lacks, or lacked until now."""
-    expired: int = 0
-    """Events older than the journal keeps any."""
-
-
-def take_in_transcript(
-    brain: Layers, path: str, *, agent: str = "", write: bool = False
-) -> tuple[list[Session], list[str]]:
-    """Return the sessions of an agent's record, and what was not understood, one line each.
-
-    With ``write`` the journal of the nearest brain takes in what it lacks; a second time that is
-    nothing. ``agent`` is one of AGENTS, by default found out. The file is read line by line.
-    Raises InputError for a file that is no such record, StorageError.
-    """
-    if agent and agent not in AGENTS:
-        raise InputError(f"agent must be one of {', '.join(AGENTS)}, not {agent!r}")
-    layer, transcript = brain.layers[0], Transcript(agent)
-    keep = layer.settings.journal.retention_days * _DAY
-    ledger = _Ledger(layer.journal, since=time.time() - keep)
-    fresh = filter(ledger.is_new, _read_events(transcript, path, brain.directory))
-    while batch := list(islice(fresh, _BATCH)):
-        rows = [prepare(event) for event in batch] if write else []
-        with layer.journal.transaction():
-            for row in rows:
-                layer.journal.events.write(row)
-    if not transcript.agent:
-        raise InputError(
-            f"{path}: not a transcript of {', '.join(AGENTS)}; give a session's .jsonl file"
-        )
-    lost = counted(transcript.passed_over, "line is not JSON", "lines are not JSON")
-    notes = [f"{path}: {lost}; skipped"] if transcript.passed_over else []
-    return list(ledger.sessions.values()), notes
-
-
-def _read_events(transcript: Transcript, path: str, directory: str) -> Iterator[Event]:
-    def read() -> Iterator[Entry]:
-        document: list[bytes] = []
-        size = 0
-        for _number, line in read_byte_lines(path):
-            yield from transcript.feed_line(line)
-            size += len(line)
-            if not transcript.agent and size <= MAX_LINE_BYTES:
-                document.append(line)
-            else:
-                document.clear()
-        if not transcript.agent and document:
-            # One document over many lines, as older versions of Gemini CLI write it.
-            transcript.passed_over = 0
-            yield from transcript.feed_line(b"\n".join(document))
-        yield from transcript.finish()
-
-    for entry in read():
-        inside = entry.cwd == directory or entry.cwd.startswith(directory + os.sep)
-        scope = directory if inside or not entry.cwd else entry.cwd
-        event = event_of(entry, transcript.agent, scope)
-        if entry.kind != entries.CALL:
-            yield event
-        elif entry.tool:
-            yield from parse_call(event, entry.arguments, cwd=entry.cwd)
-
-
-def event_of(entry: Entry, agent: str, scope: str) -> Event:
-    """Return what a record tells as an event; a call's arguments are not looked at."""
-    is_call = entry.kind == entries.CALL
-    outcome = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}.get(entry.ended, "ok")
-    if entry.ended == entries.FAILED:
-        outcome = kind_of_failure(entry.output)
-    return Event(
-        kind="tool" if is_call else entry.kind,
-        at=entry.at,
-        session=entry.session,
-        id=entry.id,
-        agent=agent,
-        scope=scope.replace("\\", "/"),
-        tool=entry.tool,
-        outcome=outcome if is_call else "ok",
-        text=entry.text,
-        output=entry.output,
-    )
-
-
-class _Ledger:
-    """Knows what the journal holds of the sessions of a record, and counts what it reads."""
-
-    def __init__(self, journal: Journal, *, since: float) -> None:
-        self._table = journal.events
-        self._since = since
-        self._known: dict[str, Counter[tuple[object, ...]]] = {}
-        self._ids: dict[str, set[tuple[str, str]]] = {}
-        self._call_is_new = True
-        self.sessions: dict[str, Session] = {}
-
-    def is_new(self, event: Event) -> bool:
-        """Count an event; return whether the journal lacks it."""
-        first = Session(session=event.session, agent=event.agent)
-        seen = self.sessions.setdefault(event.session, first)
-        lacks = self._lacks(event)
-        expired = lacks and 0 < event.at < self._since
-        seen.prompts += event.kind == "prompt"
-        seen.answers += event.kind == "answer"
-        seen.calls += bool(event.tool)
-        seen.failures += bool(event.tool) and event.outcome in FAILURES
-        seen.edits += event.kind in CHANGES and event.outcome in DONE
-        seen.new += lacks and not expired
-        seen.expired += expired
-        return lacks and not expired
-
-    def _lacks(self, event: Event) -> bool:
-        """Each event of the journal stands for one of the record, found by its id or by what
-        it says; what a call touched goes with the call.
-        """
-        if event.session not in self._known:
-            held = self._table.find(session=event.session)
-            self._known[event.session] = Counter(map(_key, held))
-            self._ids[event.session] = {(one.kind, one.id) for one in held if one.id}
-        if not event.tool and event.kind in _TOUCHES:
-            return self._call_is_new
-        known, key = self._known[event.session], _key(prepare(event))
-        there = bool(event.id) and (event.kind, event.id) in self._ids[event.session]
-        if known[key] > 0:
-            known[key] -= 1
-            there = True
-        if event.tool:
-            self._call_is_new = not there
-        return not there
-
-
-def _key(event: Event) -> tuple[object, ...]:
-    """Return what is equal in two reports of one event that may have no id."""
-    said = " ".join(event.text.split())[:_TEXT_KEY]
-    return event.kind, event.tool, event.arguments, said

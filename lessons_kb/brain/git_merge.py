@@ -7,12 +7,10 @@ lie and which folders they map. So this is a use case of a brain, beside making 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from lessons_kb.cards.merge import merge_cards
@@ -20,11 +18,13 @@ from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process import git
 from lessons_kb.store.files import relative, shown
 from lessons_kb.store.settings import (
+    FileChange,
     check_writable,
     overwrite,
     read_settings,
     read_settings_file,
     replace_settings_file,
+    show_change,
 )
 from lessons_kb.store.user_state import git_top
 
@@ -103,17 +103,6 @@ which an older git knows nothing and leaves the letters)."""
 COMMITTED = ".gitattributes"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SharingChange:
-    """What is or would be done to one place."""
-
-    path: str
-    """A file, or the key of git's configuration."""
-    action: str
-    """``created``, ``changed``, ``unchanged`` or ``removed``."""
-    diff: str = ""
-
-
 def share(
     roots: Sequence[str],
     *,
@@ -121,7 +110,7 @@ def share(
     scope: str = "user",
     shared: bool = False,
     dry_run: bool = False,
-) -> list[SharingChange]:
+) -> list[FileChange]:
     """Let git merge the cards of the brains at ``roots`` with our driver; twice is once.
 
     ``program`` is how ``lessons`` is called. The driver is written to git's configuration of this
@@ -147,7 +136,7 @@ def share(
 
 def unshare(
     roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
-) -> list[SharingChange]:
+) -> list[FileChange]:
     """Take out what ``share`` wrote; a file that holds nothing else is removed."""
     found = _by_work_tree(roots, scope, shared=shared)
     plans = [_plan(top, None, shared=shared) for top in found]
@@ -229,7 +218,7 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
 
 def _carry_out(
     plans: Sequence[_Plan], tops: Iterable[str], command: str | None, scope: str, *, dry_run: bool
-) -> list[SharingChange]:
+) -> list[FileChange]:
     """Write the driver first: attributes that name none would do no harm, but no good either."""
     places = tops if scope == "project" else [os.getcwd()]
     drivers = [_drive(place, command, scope, dry_run=dry_run) for place in places]
@@ -241,13 +230,11 @@ def _carry_out(
         elif not dry_run:
             check_writable(path)
             replace_settings_file(path, after, expected=before)
-        old, new = ((data or b"").decode().splitlines() for data in (before, after))
-        diff = difflib.unified_diff(old, new, path, path, lineterm="", n=2)
-        files.append(SharingChange(path=path, action=action, diff="\n".join(diff)))
+        files.append(FileChange(path=path, action=action, diff=show_change(path, before, after)))
     return [*files, *drivers]
 
 
-def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> SharingChange:
+def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> FileChange:
     """Configure the driver, or take it out with None."""
     before, file = git.read_driver(cwd, DRIVER, scope)
     action = "created" if before is None else "changed" if command else "removed"
@@ -262,7 +249,7 @@ def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> Shari
         if not read_settings_file(file):  # git leaves an empty file behind
             replace_settings_file(file, None, expected=b"")
     where = f"driver, git config {git.SCOPES[scope]}"
-    return SharingChange(path=where, action=action, diff="\n".join(lines))
+    return FileChange(path=where, action=action, diff="\n".join(lines))
 
 
 def merge_files(

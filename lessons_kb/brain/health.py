@@ -6,12 +6,10 @@ import contextlib
 import datetime as dt
 import os
 import re
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.cluster import ClusterSearch
@@ -25,18 +23,19 @@ from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.store import file_watcher as cleanup
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
 from lessons_kb.store.settings import (
+    ServerSettings,
+    WithholdSettings,
     forget_failure,
-    read_server_settings,
     read_settings,
-    read_withhold_settings,
+    read_user_settings,
 )
-from lessons_kb.store.trash import entries, find_beyond, prune
+from lessons_kb.store.trash import entries
 from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,
@@ -47,22 +46,16 @@ from lessons_kb.store.user_state import (
     read_troubles,
     state_dir,
     state_home,
-    write_ignore,
 )
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
 FIX = "`lessons doctor --fix`"
 _STEP, _ROUND = 1_000, 10
-_DAY_SECONDS = 86_400
-_GRACE_DAYS = 2
-"""What is old is forgotten once a day, by whoever writes next."""
 _OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
 _RECENT_DAYS = 7
 _SHOWN = 5
 _MAX_CHARS = 240
-_LITTLE = 200_000_000
-"""Bytes: an index, a journal and a trash grow within this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +104,6 @@ def check_settings(layer: Layer) -> Iterator[Health]:
     yield Health("ok", "settings", detail)
 
 
-def _or_fixed(found: Health, repair: Callable[[], object] | None, done: str) -> Health:
-    """Return what was found, or put it right and return what was done."""
-    if repair is None:
-        return found
-    repair()
-    return Health("fixed", found.what, done)
-
-
 def check_index(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     """See whether the index is fresh, whole and of this version; bring it up to date."""
     before = layer.state
@@ -136,22 +121,16 @@ def check_index(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     size = layer.read(lambda one: one.engine.size() if one.engine else 0)
     if size != (expected := state.cards + state.notes) and not done.stale:
         detail = f"the index holds {size} of {expected} files"
-        wrong = Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
-        rebuild = partial(layer.refresh, rebuild=True) if fix else None
-        yield _or_fixed(wrong, rebuild, f"rebuilt; it held {size} of {expected}")
-        state = layer.state or state
+        if fix:
+            layer.refresh(rebuild=True)
+            yield Health("fixed", "index", f"rebuilt; it held {size} of {expected}")
+        else:
+            yield Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
-    room = size_of(cleanup.measure_folder(layer.cache))
+    room = size_of(measure_folder(layer.cache))
     when = when if before is not None else "built just now"
     yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
-    left = cleanup.find_old_generations(layer.cache, layer.engine_directory(state))
-    for folder in left if fix else ():
-        shutil.rmtree(folder)
-        yield Health("fixed", "index", f"removed {folder}")
-    if left and not fix:
-        folders = counted(len(left), "folder of an old index", "folders of old indexes")
-        yield Health("warning", "index", f"{folders} in {layer.cache}", f"{FIX} removes them")
 
 
 def check_cluster(layer: Layer) -> Iterator[Health]:
@@ -220,21 +199,15 @@ def check_write_access(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     for folder in find_open_folders(layer.root):
         if folder.startswith(state_dir(layer.root)):
             yield _close(folder, "write access", fix=fix)
-    for missing in cleanup.find_missing_ignores(layer.root, layer.cache):
-        detail = f"{missing} is missing, so the cache could be committed"
-        wrong = Health("warning", "cache", detail, f"{FIX} writes it again")
-        yield _or_fixed(wrong, partial(write_ignore, missing) if fix else None, f"wrote {missing}")
     if not layer.cache.startswith(os.path.join(layer.root, CACHE_NAME)):
         yield Health("ok", "cache", f"stored in {layer.cache}")
 
 
 def check_journal(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
-    """See whether the journal can be written, how large it is, and whether it forgets."""
+    """See whether the journal can be written, and how large it is."""
     journal = layer.journal
-    journal.upkeep.write_test()
-    size, rows, oldest = journal.upkeep.measure()
-    retention = layer.settings.journal.retention_days
-    days = counted(retention, "day")
+    size, rows, oldest = journal.measure()
+    days = counted(layer.settings.journal.retention_days, "day")
     detail = f"writable; {counted(rows, 'event')}, {size_of(size)}, kept for {days}"
     if oldest:
         detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(oldest))}"
@@ -242,12 +215,6 @@ def check_journal(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     if fix and (ended := journal.runs.end_abandoned()):
         commands = counted(ended, "command")
         yield Health("fixed", "journal", f"ended {commands} whose process no longer exists")
-    if fix and (gone := journal.upkeep.prune(time.time() - retention * _DAY_SECONDS)):
-        yield Health("fixed", "journal", f"removed {counted(gone, 'row')} older than {days}")
-    late = time.time() - (retention + _GRACE_DAYS) * _DAY_SECONDS
-    if old := journal.upkeep.count_older(late):
-        are = counted(old, "row is", "rows are")
-        yield Health("warning", "journal", f"{are} older than {days}", f"{FIX} removes them")
     for damaged in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
         advice = (
             "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
@@ -269,11 +236,11 @@ def check_harm(layer: Layer) -> Iterator[Health]:
         if one.verdict == "harms":
             fix = f"run `lessons stats {shell_word(one.card.id)}`, then archive or rewrite it"
             yield Health("warning", "harm", f"{clean_line(one.card.id)}: {one.reason}", fix)
-    if share := read_withhold_settings().withhold:
+    if share := read_user_settings(WithholdSettings).withhold:
         yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
 
 
-def check_trash(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
+def check_trash(layer: Layer) -> Iterator[Health]:
     """Tell how much lies in the trash, and how long it is kept."""
     settings = layer.settings.trash
     trashed = entries(layer.root)
@@ -281,12 +248,6 @@ def check_trash(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     held = f"{counted(len(trashed), 'file')}, {size_of(sum(one.size for one in trashed))}"
     detail = f"{held if trashed else 'empty'}; kept for {days}, up to {most}"
     yield Health("ok", "trash", detail)
-    if beyond := find_beyond(trashed, settings):
-        files = counted(len(beyond), "file")
-        advice = f"{FIX} removes them permanently; `lessons restore` brings one back"
-        wrong = Health("warning", "trash", f"{files} beyond these limits", advice)
-        repair = partial(prune, layer.root, settings) if fix else None
-        yield _or_fixed(wrong, repair, f"removed {files} beyond the limits")
 
 
 def check_git(layer: Layer) -> Iterator[Health]:
@@ -373,19 +334,6 @@ def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
         yield Health("ok", "state", home)
 
 
-def check_disk(directory: str) -> Iterator[Health]:
-    """See whether there is room, once for each file system."""
-    home = state_home()
-    while not os.path.isdir(home):
-        home = os.path.dirname(home)
-    places = {os.stat(place).st_dev: place for place in (home, directory)}
-    for place in reversed(places.values()):
-        free = shutil.disk_usage(place).free
-        fix = "free some space; on a full disk, cards and journal cannot be changed"
-        level, fix = ("warning", fix) if free < _LITTLE else ("ok", "")
-        yield Health(level, "disk", f"{size_of(free)} free at {place}", fix)
-
-
 def check_extras(_directory: str) -> Iterator[Health]:
     """Tell which optional parts are installed, and their versions."""
     parts = {}
@@ -398,7 +346,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 
 def check_server(directory: str) -> Iterator[Health]:
     """Tell whether the server that hooks ask answers, and what it says of its index."""
-    settings = read_server_settings()
+    settings = read_user_settings(ServerSettings)
     url = settings.url
     if not url:
         return
@@ -428,13 +376,12 @@ ENVIRONMENT_CHECKS = (
     check_found_brains,
     check_hooks,
     check_state,
-    check_disk,
     check_extras,
     check_server,
 )
 
 
-FIXING = (check_write_access, check_index, check_journal, check_trash)
+FIXING = (check_write_access, check_index, check_journal)
 """Checks that put right, if asked to, what they find."""
 
 
@@ -467,8 +414,8 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
 def apply_fixes(brain: Layers | None) -> list[Health]:
     """Put right what is safe to put right and say what was done; nothing is raised.
 
-    Caches, permissions of state folders, the age of journal and trash. Never a card, never
-    what a damaged journal left. Done twice, the second finds nothing to do.
+    Caches and permissions of state folders. Never a card, never what a damaged journal left. Done
+    twice, the second finds nothing to do.
     """
     done = collect((check_state,), "", fix=True)
     for layer in brain.layers if brain is not None else ():

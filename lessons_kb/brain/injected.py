@@ -13,6 +13,8 @@ from contextlib import suppress
 from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import (
+    ACT_TOLD,
+    BLOCK_TOLD,
     NO_GATE,
     NOTE,
     OFFER_TOLD,
@@ -24,9 +26,9 @@ from lessons_kb.model import (
 )
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
-from lessons_kb.store.settings import WithholdSettings, read_withhold_settings
+from lessons_kb.store.settings import WithholdSettings, read_user_settings
 from lessons_kb.store.trial_record import read_arm
-from lessons_kb.store.user_state import withhold_key
+from lessons_kb.store.user_state import user_settings_path, withhold_key
 
 SESSION_VARIABLES: Mapping[str, str] = {
     "LESSONS_SESSION": "",
@@ -111,10 +113,7 @@ def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Laye
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
     """Return the cards of a brain by their ids, by path; those that are gone are left out."""
-    if not ids:
-        return []
-    layer.prepare()
-    if layer.state is None:
+    if not ids or not layer.make_ready():
         return []
 
     def fetch(one: Layer) -> list[Card]:
@@ -156,13 +155,13 @@ def find_held(layer: Layer, session: str | None, hit: Hit, least: float) -> str:
     return f"offered in {offered} sessions, taken in {taken}: an offer takes {takes:.2f} by now"
 
 
-def note_offered(offered: Iterable[tuple[Layer, Hit]], session: str, *, at: float) -> None:
+def note_offered(homes: Homes, block: Preflight, session: str, *, at: float) -> None:
     """Count that the titles of cards were offered to a session."""
-    for layer, hit in offered:
-        layer.hook_journal.outcomes.note(session, hit.card.id, OFFER, at=at)
-        if session:
-            due = {"session": session, "card": hit.card.id, "at": at}
-            layer.hook_journal.ledger.note(**due, occasion="prompt", told=OFFER_TOLD)
+    for hit in block.offered if session else ():
+        journal = homes[hit.brain, hit.card.id].hook_journal
+        journal.outcomes.note(session, hit.card.id, OFFER, at=at)
+        due = {"session": session, "card": hit.card.id, "at": at}
+        journal.ledger.note(**due, occasion="prompt", told=OFFER_TOLD)
 
 
 def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
@@ -174,9 +173,11 @@ def note_taken(layer: Layer, session: str, card: str, *, at: float) -> None:
 
 def read_withholding() -> WithholdSettings:
     """Return what the user has withheld: nothing in a trial, nor where the settings are wrong."""
-    with suppress(ConfigError):  # doctor says so
-        if not read_arm(os.environ):
-            return read_withhold_settings()
+    if os.path.exists(user_settings_path()):
+        with suppress(ConfigError):  # doctor says so
+            settings = read_user_settings(WithholdSettings)
+            if settings.withhold and not read_arm(os.environ):
+                return settings
     return WithholdSettings()
 
 
@@ -219,54 +220,61 @@ def is_withheld(
     return bool(find_withheld(layer, [card], session, occasion=occasion, at=at))
 
 
-class Memory:
-    """One prompt's view of the journals; ``session`` None remembers for `last_injected` only.
+Homes = Mapping[tuple[str, str], Layer]
+"""A hit's alias and card id → the brain that holds the card; the nearest has a server's."""
+Known = Mapping[Layer, set[tuple[str, str]]]
+"""Brain → (card id, digest) of the lessons that a session still has in its context."""
 
-    Unless it is ``counting`` the prompt, nothing is written.
+
+def find_known(after: Mapping[Layer, int], session: str, *, coming: int = 0) -> Known:
+    """Return what a session still has; ``after``: brain → prompts for which a lesson lasts.
+
+    ``coming`` prompts are about to be counted.
     """
+    known = {}
+    for layer, prompts in after.items():
+        since = layer.hook_journal.injections.turn(session) + coming - prompts
+        known[layer] = layer.hook_journal.in_context(session, since_turn=since)
+    return known
 
-    def __init__(
-        self, layers: Sequence[Layer], session: str | None, *, counting: bool = True
-    ) -> None:
-        self.session = session
-        self.turns: dict[Layer, int] = {}
-        for layer in layers if session else ():
-            journal = layer.hook_journal
-            if counting:
-                self.turns[layer] = journal.next_turn(session or "")
-            else:
-                self.turns[layer] = journal.injections.turn(session or "") + 1
 
-    def in_context(self, hits: Sequence[tuple[Layer, Hit]], *, reinject_after: int) -> set[str]:
-        """Return the shown names of hits that the session still has as they are now."""
-        given: dict[Layer, set[tuple[str, str]]] = {}
-        for layer, turn in self.turns.items():
-            since = turn - reinject_after
-            given[layer] = layer.hook_journal.in_context(self.session or "", since_turn=since)
-        return {
-            shown_name(hit)
-            for layer, hit in hits
-            if given.get(layer) and (hit.card.id, card_digest(hit.card)) in given[layer]
-        }
+def is_in_context(known: Known, layer: Layer, card: Card) -> bool:
+    """Tell whether a session still has a lesson, as it is now."""
+    cards = known.get(layer, ())
+    return len(cards) > 0 and (card.id, card_digest(card)) in cards
 
-    def record(self, hits: Sequence[tuple[Layer, Hit]], block: Preflight) -> None:
-        """Journal the lessons of ``block`` and its offers; its tokens are shared out evenly."""
-        homes = {shown_name(hit): layer for layer, hit in hits}
-        if self.session:
-            offered = [(homes[shown_name(hit)], hit) for hit in block.offered]
-            note_offered(offered, self.session, at=time.time())
-        given: dict[Layer, dict[int, tuple[str, str, int]]] = {}
-        for rank, hit in enumerate(block.lessons, 1):
-            row = (hit.card.id, card_digest(hit.card), block.tokens // len(block.lessons))
-            given.setdefault(homes[shown_name(hit)], {})[rank] = row
-        for layer, cards in given.items():
-            layer.hook_journal.record_injections(
-                self.session or "",
-                turn=self.turns.get(layer, 0),
-                at=time.time(),
-                cards=list(cards.values()),
-                ranks=list(cards),
-            )
+
+def note_given(
+    homes: Homes,
+    block: Preflight,
+    session: str,
+    *,
+    at: float,
+    occasion: str = "prompt",
+    counted: bool = True,
+) -> list[list[str]]:
+    """Journal the lessons of a block; return [root, card id] of each.
+
+    Its tokens are shared out evenly; unless it is ``counted``, it costs nothing.
+    """
+    rows: dict[Layer, dict[int, tuple[str, str, int]]] = {}
+    tokens = block.tokens // max(len(block.lessons), 1) if counted else 0
+    for rank, hit in enumerate(block.lessons, 1):
+        row = (hit.card.id, card_digest(hit.card), tokens)
+        rows.setdefault(homes[hit.brain, hit.card.id], {})[rank] = row
+    for layer, cards in rows.items():
+        layer.hook_journal.record_injections(
+            session,
+            turn=layer.hook_journal.injections.turn(session),
+            at=at,
+            cards=list(cards.values()),
+            ranks=list(cards),
+            told=BLOCK_TOLD if occasion == "prompt" else ACT_TOLD,
+            occasion=occasion,
+        )
+        for card, *_rest in cards.values():
+            note_taken(layer, session, card, at=at)
+    return [[homes[hit.brain, hit.card.id].root, hit.card.id] for hit in block.lessons]
 
 
 def note_preflight(layer: Layer, session: str, prompt: str, block: Preflight, scope: str) -> None:

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
 from lessons_kb.brain.refresh import Refresh, Refreshing, refresh
@@ -19,9 +19,9 @@ from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageE
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import CatalogueEntry, is_network
-from lessons_kb.store.file_watcher import RESCAN, Changes, FolderWatch, drop_lease, is_leased
-from lessons_kb.store.files import sqlite_error, storage_error
-from lessons_kb.store.journal import JOURNAL_NAME, Journal, open_hook_journal
+from lessons_kb.store.file_watcher import RESCAN, FolderWatch
+from lessons_kb.store.files import identify_file, sqlite_error, storage_error
+from lessons_kb.store.journal import JOURNAL_NAME, Journal
 from lessons_kb.store.scan import cache_dir, count_files, find_signature, scan_brain, tell_beyond
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
@@ -38,6 +38,8 @@ PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
 FIRST_PATIENCE_SECONDS = 1.0
 """How long where nothing is indexed: without what the other writes there is no answer."""
+_HOOK_PATIENCE = 1.0
+"""Seconds that an answer to an agent waits for another writer: half of a hook's deadline."""
 ENCODED_AT_ONCE = 32
 """Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
 ENCODED_ON_THE_WAY = 2
@@ -52,8 +54,6 @@ class Layer(SearchIndex):
         self.alias = alias
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
-        self._journal: Journal | None = None
-        self._hook_journal: Journal | None = None
         self._meaning: Meaning | None = None
         self._touched = 0
         """Files that this process has written since the last refresh."""
@@ -75,28 +75,21 @@ class Layer(SearchIndex):
             )
         return cls(real, alias=alias or os.path.basename(real), cache=cache_dir(real))
 
-    @property
+    @cached_property
     def journal(self) -> Journal:
         """The open journal; StorageError when it cannot be opened."""
-        if self._journal is None:
-            self._journal = Journal(os.path.join(state_dir(self.root), JOURNAL_NAME))
-        return self._journal
+        return Journal(os.path.join(state_dir(self.root), JOURNAL_NAME))
 
-    @property
+    @cached_property
     def hook_journal(self) -> Journal:
         """The journal for whoever answers an agent: one that cannot be used raises nothing."""
-        if self._hook_journal is None:
-            self._hook_journal = open_hook_journal(self.root)
-        return self._hook_journal
-
-    def use_hook_journal(self, journal: Journal) -> None:
-        """Take over a journal that was opened before the brain was needed."""
-        self._hook_journal = journal
+        path = os.path.join(state_dir(self.root, create=False), JOURNAL_NAME)
+        return Journal(path, patience=_HOOK_PATIENCE, fallback=True)
 
     @property
     def journal_trouble(self) -> str:
         """Why nothing is remembered of the session that is answered, "" while it is."""
-        return self._hook_journal.trouble if self._hook_journal else ""
+        return self.hook_journal.trouble if "hook_journal" in vars(self) else ""
 
     @property
     def meaning(self) -> Meaning | None:
@@ -154,12 +147,13 @@ class Layer(SearchIndex):
             self.stale = done.stale
             return done
 
-    def prepare(self) -> None:
-        """See to it, in a hook, that something is indexed; what is there may be old."""
+    def make_ready(self) -> bool:
+        """See to it, in a hook, that something is indexed, be it old; False where nothing is."""
         with self.lock:
             self._limit = REFRESHED_FILES
             if self.state is None:
                 self.refresh_some()
+            return self.state is not None
 
     def refresh_some(self) -> Refresh:
         """Bring the index up to date as far as a hook has time for.
@@ -272,10 +266,9 @@ class Layer(SearchIndex):
         """Release the files."""
         with self.lock:
             self._let_go()
-            for journal in (self._journal, self._hook_journal):
+            for journal in (vars(self).pop(name, None) for name in ("journal", "hook_journal")):
                 if journal is not None:
                     journal.close()
-            self._journal = self._hook_journal = None
 
     def encode(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Encode every file that has no vectors yet; ``progress`` is told (files done, to do).
@@ -291,6 +284,85 @@ class Layer(SearchIndex):
             self._meaning.close()
             self._meaning = None
         super()._let_go()
+
+
+class Changes:
+    """What a watch of this process knows of the files that changed since the last commit."""
+
+    def __init__(self, cache: str, root: str) -> None:
+        self.cache = cache
+        self._root = root
+        self._lock = threading.Lock()
+        self._signs = 0
+        self._pending: dict[str, int] = {}
+        """Changed file → number of its last sign."""
+        self._known = False
+        """Whether no other file has changed."""
+        self._lost = 0
+        """Number of the last sign after which that was not so."""
+        self._folder: tuple[int, int] | None = None
+        self._next: tuple[int, int] | None = None
+        """The folders that the last commit and the running refresh are about."""
+        _CHANGES.append(self)
+
+    def note(self, paths: set[str]) -> None:
+        """Note a change."""
+        with self._lock:
+            self._signs += 1
+            self._pending |= dict.fromkeys(paths, self._signs)
+            if RESCAN in paths:
+                self._known, self._lost = False, self._signs
+
+    def begin(self) -> int:
+        """Begin a refresh of all files; return what `finish` asks for."""
+        with self._lock:
+            self._next = identify_file(self._root)
+            return self._signs
+
+    def finish(self, begun: int, *, vouch: bool = True) -> None:
+        """Note that what changed before ``begun`` is committed; whether the rest will be known."""
+        with self._lock:
+            self._folder = self._next
+            self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
+            self._known = vouch and self._lost <= begun
+
+    @property
+    def files(self) -> frozenset[str] | None:
+        """The changed files, None where there may be others."""
+        with self._lock:
+            known = self._known and self._folder is not None and not self.is_replaced
+            return frozenset(self._pending) if known else None
+
+    @property
+    def count(self) -> int:
+        """How many changed files are known."""
+        return len(self._pending)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether the last commit is about another folder than the one that is there now."""
+        return self._folder is not None and self._folder != identify_file(self._root)
+
+    def end(self) -> None:
+        """Vouch for nothing any more."""
+        self.note({RESCAN})
+        with contextlib.suppress(ValueError):
+            _CHANGES.remove(self)
+
+
+_CHANGES: list[Changes] = []
+
+
+def is_leased(cache: str) -> bool:
+    """Tell whether a watch of this process vouches that all changes so far are indexed."""
+    return any(one.cache == cache and one.files == frozenset() for one in tuple(_CHANGES))
+
+
+def drop_lease(cache: str) -> None:
+    """Let no watch vouch for an index before it has looked again: this process wrote a file."""
+    for one in tuple(_CHANGES):
+        if one.cache == cache:
+            one.note({RESCAN})
 
 
 LOOK_AGAIN = 10.0

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Self, Unpack
+from typing import Self, TypedDict, Unpack
 
 from lessons_kb.brain.discovery import discover, follow, name_roots
-from lessons_kb.brain.injected import Memory, find_held, is_withheld, note_preflight, session_of
+from lessons_kb.brain.injected import (
+    Homes,
+    find_held,
+    find_known,
+    find_withheld,
+    is_in_context,
+    is_withheld,
+    note_given,
+    note_offered,
+    note_preflight,
+    session_of,
+)
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.brain.refresh import Refresh, Refreshing
-from lessons_kb.brain.retrieve import files_to_guard, find, find_guarding, merge_hits
+from lessons_kb.brain.retrieve import files_to_guard, find, find_usable, merge_hits
 from lessons_kb.check.item_states import REQUEST
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
@@ -27,6 +39,32 @@ _MOST_CHARS = 60_000
 """Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
 HIT_LIMIT = 10
 """Hits judged for a preflight: more than can be injected, enough to say what was held back."""
+
+
+class PreflightOptions(TypedDict, total=False):
+    """What may be said of a prompt besides its text."""
+
+    stage: str | None
+    paths: Sequence[str]
+    """Files at hand, relative to the project root; those named in the prompt are added."""
+    session: str | None
+    """In which a lesson is given again once it changed, or after ``reinject_after`` prompts."""
+    budget: int | None
+    """Tokens, as ``counter`` counts, in place of those of ``lessons.toml``."""
+    context: bool | None
+    """Excerpts of notes, in place of what ``lessons.toml`` says."""
+    alone: bool | None
+    """Whether notes stand without a lesson; by default only where ``context`` asks for them."""
+    counter: TokenCounter
+    max_chars: int | None
+    served: Callable[[], Sequence[Hit]] | None
+    """Gives the lessons of a server, which are merged with those found here; called last."""
+    place: Callable[[Layer, Hit], str]
+    """Returns what an agent can open to read a card whose title is offered, "" where it cannot."""
+    titled: bool
+    """The titles of all cards are in the agent's view already."""
+    lasting: bool
+    """What it is told stays in its view: a title is offered once in a session."""
 
 
 class Layers:
@@ -154,70 +192,78 @@ class Layers:
         return self._find(query)[0][:limit]
 
     def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
-        """Return the cards that guard a file by their ``paths``, with the brain of each."""
-        return find_guarding(self.layers, path, project=self.project)
+        """Return the cards that guard a file by their ``paths``, with the brain of each.
+
+        ``path`` starts from the project. The last commit is looked at as it is.
+        """
+        found: list[tuple[Layer, Card]] = []
+        for layer in self.layers:
+            if layer.make_ready():
+                cards = layer.read(lambda one: find_usable(one, one.guarding([path]), self.project))
+                found += [(layer, card) for card in cards.values()]
+        return found
 
     def preflight(
         self,
         prompt: str,
         *,
-        stage: str | None = None,
-        paths: Sequence[str] = (),
-        session: str | None = None,
-        budget: int | None = None,
-        context: bool | None = None,
-        alone: bool | None = None,
-        counter: TokenCounter = estimate_tokens,
-        max_chars: int | None = None,
         fresh: bool = True,
         remember: bool = True,
-        noted: bool = False,
-        served: Callable[[], Sequence[Hit]] | None = None,
-        place: Callable[[Hit], str] = shown_name,
-        titled: bool = False,
-        lasting: bool = True,
+        **how: Unpack[PreflightOptions],
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" when nothing is worth saying.
 
-        ``paths`` are files at hand, relative to the project root; those named in the prompt are
-        added. ``budget`` (tokens, as ``counter`` counts) and ``context`` override
-        ``lessons.toml``. Notes stand ``alone``, without a lesson, only where ``context`` asks for
-        them, unless it is said. Within one ``session`` a lesson is not given twice until it
-        changed or ``reinject_after`` prompts have passed. Without ``fresh`` the last commit is
-        searched as it is, without ``remember`` nothing is journalled. ``noted`` says that the
-        caller notes the prompt and what came of it, but for what is withheld from the
-        ``session``; else that becomes an event of it. ``served`` gives the lessons of a server,
-        which are merged with those found here; it is called last. ``place`` returns what an agent
-        can open to read a card whose title is offered, "" where it cannot; the titles of all cards
-        may be in its view already (``titled``). A title is offered once in a session, if what this
-        was told is ``lasting``.
+        Without ``fresh`` the last commit is searched as it is, without ``remember`` nothing is
+        journalled; the rest is in ``PreflightOptions``.
         """
         if fresh:
             self.refresh_soon()
-        nearest = self.layers[0].settings
+        block, homes = self.find_block(prompt, occasion="prompt" if remember else "", **how)
+        session = how.get("session")
+        if remember:
+            for layer in self.layers if session else ():
+                layer.hook_journal.next_turn(session or "")
+            note_offered(homes, block, session or "", at=time.time())
+            note_given(homes, block, session or "", at=time.time())
+            if session is not None:
+                note_preflight(self.layers[0], session, prompt, block, self.directory)
+        return block
+
+    def find_block(
+        self, prompt: str, *, occasion: str, **how: Unpack[PreflightOptions]
+    ) -> tuple[Preflight, Homes]:
+        """Return the block for ``prompt``, and the brain of each of its lessons and offers.
+
+        The last commit is searched as it is, and nothing is journalled but what is withheld from
+        the session at an ``occasion``.
+        """
+        of_each = {layer: layer.settings for layer in self.layers}
+        nearest = of_each[self.layers[0]]
         settings = nearest.preflight
-        if budget is not None:
+        if (budget := how.get("budget")) is not None:
             settings = replace(settings, budget=max(budget, 0))
-        if context is not None:
+        if (context := how.get("context")) is not None:
             settings = replace(settings, context=context)
-        query = self._query(prompt, kinds=KINDS, stage=stage, paths=paths)
-        hits, frequencies, size = self._find(query, served)
+        query = self._query(prompt, kinds=KINDS, stage=how.get("stage"), paths=how.get("paths", ()))
+        hits, frequencies, size = self._find(query, how.get("served"))
         notes: list[tuple[Layer, Hit]] = []
         if settings.context:
             notes = self._find(replace(query, kinds=(NOTE,)))[0]
-        memory = Memory(self.layers, session, counting=remember)
-        homes = {hit.card.id: layer for layer, hit in reversed(hits)}
-        offers, heard = NO_OFFERS, session if lasting else None
+        session = how.get("session")
+        after = {layer: one.preflight.reinject_after for layer, one in of_each.items()}
+        known = find_known(after if session else {}, session or "", coming=1)
+        homes = {(hit.brain, hit.card.id): layer for layer, hit in hits}
+        offers, heard = NO_OFFERS, session if how.get("lasting", True) else None
         if nearest.hooks.offers:
-            least = nearest.gate.offer_confidence
+            least, place = nearest.gate.offer_confidence, how.get("place")
             offers = Offers(
                 least=least,
-                place=place,
-                titled=titled,
-                held=lambda hit: find_held(homes[hit.card.id], heard, hit, least),
+                place=lambda h: place(homes[h.brain, h.card.id], h) if place else shown_name(h),
+                titled=how.get("titled", False),
+                held=lambda hit: find_held(homes[hit.brain, hit.card.id], heard, hit, least),
             )
-        whose = session or (session_of()[0] if remember else "")
-        occasion = "prompt" if remember or noted else ""
+        whose = session or (session_of()[0] if occasion else "")
+        alone = how.get("alone")
         while True:
             block = pack(
                 [hit for _layer, hit in hits],
@@ -226,27 +272,28 @@ class Layers:
                 frequencies=frequencies,
                 size=size,
                 settings=settings,
-                counter=counter,
-                max_chars=max_chars,
-                in_context=memory.in_context(hits, reinject_after=settings.reinject_after),
+                counter=how.get("counter", estimate_tokens),
+                max_chars=how.get("max_chars"),
+                in_context={
+                    shown_name(hit)
+                    for layer, hit in hits
+                    if hit.passed and is_in_context(known, layer, hit.card)
+                },
                 closings=REQUEST if nearest.hooks.close else "",
                 alone=bool(context) if alone is None else alone,
-                sources=lambda hit: homes[hit.card.id].read_sources(hit.card.id),
+                sources=lambda hit: homes[hit.brain, hit.card.id].read_sources(hit.card.id),
                 offers=offers,
             )
-            held = [
-                hit.card
-                for hit in (*block.lessons, *block.offered)
-                if is_withheld(homes[hit.card.id], hit.card, whose, occasion=occasion)
-            ]
-            if not held:
-                break
-            hits = [pair for pair in hits if pair[1].card not in held]
-        if remember:
-            memory.record(hits, block)
-            if session is not None and not noted:
-                note_preflight(self.layers[0], session, prompt, block, self.directory)
-        return block
+            shown: dict[Layer, list[Card]] = {}
+            for hit in (*block.lessons, *block.offered):
+                shown.setdefault(homes[hit.brain, hit.card.id], []).append(hit.card)
+            held = {
+                layer: find_withheld(layer, cards, whose, occasion=occasion)
+                for layer, cards in shown.items()
+            }
+            if not any(held.values()):
+                return block, homes
+            hits = [(layer, hit) for layer, hit in hits if hit.card.id not in held.get(layer, ())]
 
     def _query(
         self,

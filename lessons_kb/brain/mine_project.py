@@ -16,14 +16,12 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from itertools import chain
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
-from lessons_kb.brain.exchange import event_of
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.tool_calls import find_command, kind_of_tool, parse_call
+from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.learn.draft_text import (
     MAX_DIFF,
     names_of,
@@ -48,7 +46,7 @@ from lessons_kb.model import DONE, Event, as_data
 from lessons_kb.process.git import find_change, list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
-from lessons_kb.store.files import read_byte_lines, read_head, read_source
+from lessons_kb.store.files import open_readonly, read_byte_lines, read_head, read_source
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.sanitize import counted
@@ -180,7 +178,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
     place = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
     if not os.path.isfile(place):
         return []
-    with contextlib.closing(_open_readonly(place)) as db:
+    with contextlib.closing(open_readonly(place)) as db:
         rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
     return [
         Source(
@@ -198,7 +196,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
 
 def _read_opencode(source: Source) -> Iterator[Entry]:
     place, _, session = source.path.rpartition("#")
-    with contextlib.closing(_open_readonly(place)) as db:
+    with contextlib.closing(open_readonly(place)) as db:
         rows = db.execute(
             "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id"
             " WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.time_created, p.id",
@@ -211,10 +209,6 @@ def _read_opencode(source: Source) -> Iterator[Entry]:
             except (ValueError, RecursionError):
                 continue
             yield from read_part(told, data, cwd=source.cwd)
-
-
-def _open_readonly(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, timeout=2.0)
 
 
 FORMAT = 2
@@ -495,6 +489,7 @@ def extract(
 
 
 _lies_in = cache(is_inside)
+_OUTCOMES = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
@@ -502,10 +497,24 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    event = event_of(entry, source.agent, directory or cwd)
-    at, session = entry.at or source.at, entry.session or source.path
-    event = replace(event, at=at, session=session)
-    if entry.kind != entries.CALL:
+    is_call, outcome = entry.kind == entries.CALL, "ok"
+    if is_call and entry.ended == entries.FAILED:
+        outcome = kind_of_failure(entry.output)
+    elif is_call:
+        outcome = _OUTCOMES.get(entry.ended, "ok")
+    event = Event(
+        kind="tool" if is_call else entry.kind,
+        at=entry.at or source.at,
+        session=entry.session or source.path,
+        id=entry.id,
+        agent=source.agent,
+        scope=(directory or cwd).replace("\\", "/"),
+        tool=entry.tool,
+        outcome=outcome,
+        text=entry.text,
+        output=entry.output,
+    )
+    if not is_call:
         return event
     kind = kind_of_tool(entry.tool, agent=source.agent)
     is_command = kind == "command" and isinstance(entry.arguments, Mapping)

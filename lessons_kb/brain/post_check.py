@@ -34,7 +34,7 @@ from lessons_kb.process.run import run_filter
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import Journal
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
-from lessons_kb.store.settings import read_user_settings
+from lessons_kb.store.settings import JudgeSettings, read_user_settings
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME, state_home
 
 
@@ -45,7 +45,7 @@ def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float)
         with layer.hook_journal.transaction():
             for what, is_shown in ((UNADDRESSED, False), (ADDRESSED, True)):
                 if times := shown.count(is_shown):
-                    layer.hook_journal.count(card.id, what, at=at, times=times)
+                    layer.hook_journal.outcomes.count(card.id, what, at=at, times=times)
 
 
 def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0) -> Check:
@@ -57,7 +57,7 @@ def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0)
     if not check.items:
         return check
     try:
-        settings = read_user_settings()
+        settings = read_user_settings(JudgeSettings)
         if not settings.command.strip():
             return check
         seconds = min(settings.seconds, within) if within else settings.seconds

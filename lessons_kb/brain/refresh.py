@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from lessons_kb.brain.search_index import SearchIndex, digest_files, versions
+from lessons_kb.brain.search_index import GENERATION, SearchIndex, digest_files, versions
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import IndexBusy
 from lessons_kb.model import as_data
@@ -22,7 +22,7 @@ from lessons_kb.search.engine_protocol import Engine
 from lessons_kb.search.engine_registry import local_engine, open_engine
 from lessons_kb.store import scan as scans
 from lessons_kb.store.catalogue import CatalogueEntry, State, remove_any
-from lessons_kb.store.file_watcher import GENERATION_NAME, find_generations
+from lessons_kb.store.files import list_folder
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import Scan, scan_brain
 from lessons_kb.store.settings import read_ignored, read_settings
@@ -59,7 +59,7 @@ class Refreshing(TypedDict, total=False):
     progress: Callable[[int, int], None] | None
     rebuild: bool
     first: int | None
-    waiting: Callable[[str], None] | None
+    waiting: Callable[[str], None]
 
 
 def refresh(
@@ -71,12 +71,12 @@ def refresh(
     progress: Callable[[int, int], None] | None = None,
     rebuild: bool = False,
     first: int | None = None,
-    waiting: Callable[[str], None] | None = None,
+    waiting: Callable[[str], None] = lambda _why: None,
 ) -> Refresh:
     """Bring the index up to date with the files.
 
     ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
-    ``patience`` the seconds waited for another writer, and ``waiting`` is told which; where either
+    ``patience`` the seconds waited for another writer, and ``waiting`` is told of it; where either
     bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
     began = time.monotonic()
@@ -142,15 +142,14 @@ class _Run:
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(remove_any, directory)
             os.makedirs(directory)
-            with open(os.path.join(directory, GENERATION_NAME), "xb") as file:
-                file.write(b"%d" % generation)
             with contextlib.closing(self._engine(fresh, create=True)) as engine:
                 fresh = replace(fresh, engine=engine.stamp())
             fresh = self.index.catalogue.commit(fresh, afresh=True)
             on_failure.pop_all()
         self.index.accept(fresh)
-        for folder in find_generations(self.index.cache):
-            if folder != directory:
+        for name in list_folder(self.index.cache):
+            folder = os.path.join(self.index.cache, name)
+            if name.startswith(GENERATION) and folder != directory:
                 # On Windows a reader may hold the files; the next generation tries again.
                 with contextlib.suppress(OSError):
                     remove_any(folder)

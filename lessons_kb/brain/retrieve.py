@@ -244,22 +244,6 @@ def _names(card: Card) -> tuple[tuple[str, ...], ...]:
     return ("content", title, card.why, *card.checklist), ("file", title, file)
 
 
-def find_guarding(
-    layers: Sequence[Layer], path: str, *, project: str | None
-) -> list[tuple[Layer, Card]]:
-    """Return the cards that guard a file, nearest brain first; ``path`` starts from the project.
-
-    The last commit is looked at as it is.
-    """
-    found: list[tuple[Layer, Card]] = []
-    for layer in layers:
-        layer.prepare()
-        if layer.state is not None:
-            cards = layer.read(lambda one: find_usable(one, one.guarding([path]), project))
-            found += [(layer, card) for card in cards.values()]
-    return found
-
-
 def files_to_guard(prompt: str) -> tuple[str, tuple[str, ...]]:
     """Return what to search for, and the files that the prompt names as ones to work on.
 

@@ -35,8 +35,7 @@ from lessons_kb.store.catalogue import (
     State,
     is_disk_trouble,
 )
-from lessons_kb.store.file_watcher import GENERATION_NAME, measure_folder
-from lessons_kb.store.files import identify_file, read_regular, sqlite_error
+from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
 from lessons_kb.store.scan import settings_signature
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
@@ -114,6 +113,8 @@ def report_unreadable(path: str, error: StorageError) -> Finding:
 
 T = TypeVar("T")
 CATALOGUE_NAME = "catalogue.db"
+GENERATION = "index-"
+"""What the names of engine folders in a cache begin with."""
 _SMALL_BYTES = 500_000
 """A catalogue or index up to this size, some 1,000 files, is verified by hooks too: 3 ms."""
 MAX_DETECTORS = 20_000
@@ -231,13 +232,6 @@ class SearchIndex:
         state = self.state
         if self._engine is None and state is not None:
             directory = self.engine_directory(state)
-            name = os.path.join(directory, GENERATION_NAME)
-            try:
-                found = read_regular(name, limit=99, name=directory)
-            except (OSError, StorageError):
-                found = b""
-            if found != b"%d" % state.generation:
-                raise IndexBroken(f"{directory} is not the index of this catalogue")
             engine = open_engine(
                 local_engine(state.settings["index"]["engine"]), directory, create=False
             )
@@ -276,7 +270,7 @@ class SearchIndex:
 
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""
-        return os.path.join(self.cache, f"index-{state.generation}")
+        return os.path.join(self.cache, f"{GENERATION}{state.generation}")
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers as of the last commit; called within ``read``."""

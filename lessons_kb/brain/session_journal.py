@@ -105,7 +105,7 @@ class SessionJournal:
 
         Injections are counted already. Counts outlive the events.
         """
-        self._file.count(card, what, at=time.time() if at is None else at, times=times)
+        self._file.outcomes.count(card, what, at=time.time() if at is None else at, times=times)
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return (card id, what, ISO day, times) of one card or of all."""

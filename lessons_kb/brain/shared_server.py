@@ -31,8 +31,7 @@ from lessons_kb.store.settings import (
     note_failure,
     read_backoff,
     read_key,
-    read_keychain,
-    read_server_settings,
+    read_user_settings,
 )
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line
@@ -244,7 +243,7 @@ def ask_server(
     ``prompt`` is sent as it is: without secrets, that is. ``seconds`` bounds what the user allows.
     """
     try:
-        settings = read_server_settings()
+        settings = read_user_settings(ServerSettings)
         asked = settings.url and prompt.strip() and _is_meant(settings, directory)
         if not asked or is_settings_moved(directory):
             return None
@@ -290,9 +289,7 @@ def _ask(
 
     try:
         name = name_server(settings.url)
-        key = read_key(settings.token_file) or (
-            read_keychain(settings.url) if settings.keychain else ""
-        )
+        key = read_key(settings.token_file)
         parts = parse_address(settings.url, instead="")
         host, port = parts.hostname or "", parts.port
         if parts.scheme == "http":

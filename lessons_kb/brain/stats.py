@@ -179,25 +179,22 @@ class _Counted:
         dated = [one for one in (card.created, card.last_seen) if one]
         since = [one for one in map(read_date, (*dated, self._first_day or day)) if one]
         now, limit = read_date(day), self.layer.settings.learn.stale_days
-        occasions = self.occasions.get(card.id, [])
+        totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
+        # It was given, and no session shows what became of its mistake.
+        untold = bool(totals.get(INJECTED)) and not any(one.fact for one in occasions)
         effect = weigh(
             card,
-            self.totals.get(card.id, {}),
+            totals,
             occasions,
             brain=self.layer.alias if shared else "",
             first=first,
             last=last,
             idle=bool(dated and now and since and (now - max(since)).days >= limit),
-            facts=read_facts(self.layer, card).kinds if self._is_untold(card) else FACTS,
+            facts=read_facts(self.layer, card).kinds if untold else FACTS,
             compared=pooled.lessons,
         )
         two = self.differences.get(card.id) if pooled.lessons > 1 else None
         return replace(effect, expected=pooled.shrink(two) if two else None)
-
-    def _is_untold(self, card: Card) -> bool:
-        """Tell whether a card was given, and no session shows what became of its mistake."""
-        given = self.totals.get(card.id, {}).get(INJECTED)
-        return bool(given) and not any(one.fact for one in self.occasions.get(card.id, ()))
 
 
 class _Part(_Counted):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -70,22 +70,15 @@ class Undoing:
     def bump(self, name: str) -> Card:
         """Count the mistake once more; see ``Cards.bump``."""
         layer, card = self._brain.cards.find(name)
-        before, at = _read(layer, card.id), time.time()
-        bumped = self._brain.cards.bump(name, at=at)[0]
-        self._keep(
-            f"bump of {card.id}", _putting_back(layer, card.id, before, at), at=(layer, card)
-        )
-        return bumped
+        at = time.time()
+        with self._changing(f"bump of {card.id}", layer, card.id, at=at):
+            return self._brain.cards.bump(name, at=at)[0]
 
     def set_status(self, status: str, name: str) -> Card:
         """Make a card ``active``, ``ignored`` or ``archived``."""
         layer, card = self._brain.cards.find(name)
-        before = _read(layer, card.id)
-        changed = self._brain.cards.set_status(status, name)[0]
-        if card.status != status:
-            back = _putting_back(layer, card.id, before)
-            self._keep(f"{_WORDS[status]} {card.id}", back, at=(layer, card))
-        return changed
+        with self._changing(f"{_WORDS[status]} {card.id}", layer, card.id):
+            return self._brain.cards.set_status(status, name)[0]
 
     def delete(self, name: str) -> Card:
         """Move a card to the trash."""
@@ -93,7 +86,7 @@ class Undoing:
         entry = trash.put(layer.root, card.id)
         layer.touch()
         back = partial(trash.restore, layer.root, entry)
-        self._keep(f"deletion of {card.id}", back, layer.touch, at=(layer, card))
+        self._keep(f"deletion of {card.id}", back, layer.touch, at=(layer, card.id))
         return card
 
     def edit(self, layer: Layer, path: str, editor: Callable[[str], None]) -> bool:
@@ -101,28 +94,11 @@ class Undoing:
 
         The file need not be a usable card.
         """
-        before = _read(layer, path)
-        editor(os.path.join(layer.root, *path.split("/")))
-        layer.touch()
-        try:
-            after = _read(layer, path)
-        except StorageError:
-            return True  # gone, or no file any more: the user's own doing
-        if after == before:
-            return False
-
-        def keep() -> None:
-            if _read(layer, path) == after:
-                trash.put_bytes(layer.root, path, after, "edit undone")
-
-        step = Step(
-            what=f"edit of {path}",
-            names=(self.name_of(layer, path),),
-            backs=(keep, _putting_back(layer, path, before)),
-            remark="the edited version is in the trash",
-        )
-        self._steps.append(step)
-        return True
+        before, remark = _read(layer, path), "the edited version is in the trash"
+        with self._changing(f"edit of {path}", layer, path, kept="edit undone", remark=remark):
+            editor(os.path.join(layer.root, *path.split("/")))
+            layer.touch()
+        return _find(layer, path) != before
 
     def edit_draft(self, draft: Draft, editor: Callable[[str], None]) -> bool:
         """Let ``editor`` change a draft, given its path; return whether it did."""
@@ -155,7 +131,7 @@ class Undoing:
             trash.put(layer.root, card.id, why="acceptance undone")
             layer.touch()
 
-        self._keep(f"acceptance of {draft.id}", back, reopen, at=(layer, card))
+        self._keep(f"acceptance of {draft.id}", back, reopen, at=(layer, card.id))
         return card
 
     def merge(self, name: str, card_name: str) -> Card:
@@ -163,11 +139,9 @@ class Undoing:
         drafts = Drafts(self._brain)
         draft, reopen = self._reopener(drafts.get(name))
         layer, card = self._brain.cards.find(card_name)
-        before, at = _read(layer, card.id), time.time()
-        merged = drafts.merge(draft.id, card_name, at=at)
-        back = _putting_back(layer, card.id, before, at)
-        self._keep(f"merging of {draft.id} into {card.id}", back, reopen, at=(layer, card))
-        return merged
+        at, what = time.time(), f"merging of {draft.id} into {card.id}"
+        with self._changing(what, layer, card.id, at=at, then=reopen):
+            return drafts.merge(draft.id, card_name, at=at)
 
     def discard(self, name: str) -> Draft:
         """Remove a draft; see ``Drafts.discard``."""
@@ -198,9 +172,54 @@ class Undoing:
     def _folder(self) -> DraftFolder:
         return DraftFolder(self._brain.layers[0].root)
 
-    def _keep(self, what: str, *backs: _Back, at: tuple[Layer, Card] | None = None) -> None:
-        names = (self.name_of(at[0], at[1].id),) if at else ()
-        self._steps.append(Step(what=what, names=names, backs=backs))
+    def _keep(
+        self, what: str, *backs: _Back, at: tuple[Layer, str] | None = None, remark: str = ""
+    ) -> None:
+        names = (self.name_of(*at),) if at else ()
+        self._steps.append(Step(what=what, names=names, backs=backs, remark=remark))
+
+    @contextlib.contextmanager
+    def _changing(
+        self,
+        what: str,
+        layer: Layer,
+        path: str,
+        *,
+        at: float | None = None,
+        kept: str = "",
+        then: _Back | None = None,
+        remark: str = "",
+    ) -> Iterator[None]:
+        """Keep how to take back what the block changes of a file, if it changes anything.
+
+        ``at`` is when it counted the mistake: that is taken back, too, with the recurrence. What
+        it made of the file goes to the trash as ``kept``; ``then`` is done last.
+        """
+        before = _read(layer, path)
+        yield
+        after = _find(layer, path)
+        if after in (before, None):  # where it is gone, that is the user's own doing
+            return
+
+        def put(found: bytes) -> bytes:
+            if found != after:
+                raise EditRefused(f"{path} has changed since then; nothing was undone")
+            return before
+
+        def back() -> None:
+            if not os.path.lexists(os.path.join(layer.root, *path.split("/"))):
+                raise CardNotFound(f"{path} no longer exists; nothing was undone")
+            card_files.rewrite(layer.root, path, put)
+            if kept and after is not None:
+                trash.put_bytes(layer.root, path, after, kept)
+            layer.touch()
+            # As when it was counted: the card itself is what counts.
+            with contextlib.suppress(StorageError):
+                if at is not None:
+                    layer.journal.outcomes.count(path, BUMPED, at=at, times=-1)
+                    layer.journal.ledger.take_back(path, at=at)
+
+        self._keep(what, *filter(None, (back, then)), at=(layer, path), remark=remark)
 
     def _reopener(self, draft: Draft) -> tuple[Draft, Callable[[], None]]:
         facts = self._folder.facts_of(draft.id)
@@ -216,31 +235,13 @@ class Undoing:
         return draft, reopen
 
 
+def _find(layer: Layer, path: str) -> bytes | None:
+    """Return the bytes of a file, None where there are none to be read."""
+    try:
+        return _read(layer, path)
+    except StorageError:
+        return None
+
+
 def _read(layer: Layer, path: str) -> bytes:
     return card_files.read_bytes(layer.root, path, limit=card_files.MAX_BYTES)
-
-
-def _putting_back(layer: Layer, path: str, before: bytes, at: float | None = None) -> _Back:
-    """Return what gives a file its former bytes, if it still holds what our change made of it.
-
-    ``at`` is when the change counted the mistake: that is taken back, too, with the recurrence.
-    """
-    after = _read(layer, path)
-
-    def put(found: bytes) -> bytes:
-        if found != after:
-            raise EditRefused(f"{path} has changed since then; nothing was undone")
-        return before
-
-    def back() -> None:
-        if not os.path.lexists(os.path.join(layer.root, *path.split("/"))):
-            raise CardNotFound(f"{path} no longer exists; nothing was undone")
-        card_files.rewrite(layer.root, path, put)
-        layer.touch()
-        # As when it was counted: the card itself is what counts.
-        with contextlib.suppress(StorageError):
-            if at is not None:
-                layer.journal.count(path, BUMPED, at=at, times=-1)
-                layer.journal.ledger.take_back(path, at=at)
-
-    return back

@@ -22,12 +22,9 @@ from lessons_kb.cards.keys import (
     read_value,
     split_header,
 )
-from lessons_kb.cards.links import slug
 from lessons_kb.cards.read_header import HeaderReading, read_header, read_leniently
 from lessons_kb.cards.sections import one_line
 from lessons_kb.errors import EditRefused, InputError
-from lessons_kb.model import KINDS, SEVERITIES
-from lessons_kb.text.sanitize import clean_line
 
 # Letters first, and nothing that YAML, or a hasty reader, gives a meaning to.
 _PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[_ .,;/()+=@%^$&*!?<>'\"~|-])*(?<![ \t])")
@@ -444,51 +441,3 @@ def _other_lines(version: _Version, changes: Mapping[str, Change]) -> list[str]:
         for entry in _named(reading.entries, name)[0 if value is None else -1 :]:
             lines[entry.line : entry.end] = [""] * (entry.end - entry.line)
     return [text[: split.header.start], *filter(None, lines), text[split.header.end :]]
-
-
-def new_card(
-    template: str,
-    *,
-    kind: str,
-    title: str,
-    topics: Sequence[str] = (),
-    project: str | None = None,
-    stage: str | None = None,
-    severity: str | None = None,
-    paths: Sequence[str] = (),
-    created: str,
-) -> str:
-    """Return the text of a new card: the template with its header filled in.
-
-    The template is a valid card; its comments stay, ``{{title}}`` in its body becomes the title.
-    ``created`` is an ISO date. What is not given keeps the template's empty line, or its default
-    where there is one (``severity``). Raises InputError for an empty title or an unknown kind,
-    severity or date, EditRefused for a template without a readable header.
-    """
-    line = one_line(title)
-    slug(line)
-    for what, choice, choices in (("kind", kind, KINDS), ("severity", severity, SEVERITIES)):
-        if choice is not None and choice not in choices:
-            raise InputError(f"{what} must be one of {', '.join(choices)}, not {choice!r}")
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", created, re.ASCII):
-        raise InputError(f"created must be a date such as 2026-01-31, not {created!r}")
-    fields: dict[str, str | tuple[str, ...] | None] = {
-        "type": kind,
-        "title": line,
-        "applies-to": tuple(map(one_line, topics)),
-        "project": one_line(project or ""),
-        "stage": one_line(stage or ""),
-        "paths": tuple(map(clean_line, paths)),
-        "severity": severity,
-        "created": created,
-    }
-    entries = read_header(split_header(template)).entries
-    filled = {canonical(entry.key) for entry in entries if any(entry.texts)}
-    changes = {
-        name: value
-        for name, value in fields.items()
-        if value or (value is not None and name in filled)
-    }
-    text = edit_header(template, changes)
-    body = split_header(text).body
-    return text[: len(text) - len(body)] + re.sub(r"\{\{ ?title ?\}\}", lambda _: line, body)

@@ -76,7 +76,8 @@ def _format_semgrep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
         if relation == "not-has" and re.fullmatch(r"[\w-]+", text):
             parts.append({"pattern-not-regex": rf"\b{text}\b"})
         elif relation in _SEMGREP:
-            parts.append({_SEMGREP[relation]: _MULTI.sub("...", text)})
+            around = f"{text}\ndef $F(...): ..." if text[0] == "@" else _MULTI.sub("...", text)
+            parts.append({_SEMGREP[relation]: around})
         else:
             raise InputError(f"Semgrep has nothing like {relation}: {text}")
     parts += [{"pattern-not-regex": pattern.unless}] if pattern.unless else []
@@ -148,8 +149,11 @@ def _read_rule(rule: Mapping[str, Any]) -> dict[str, object]:
             if key == "pattern" and isinstance(inner, str):
                 read["ast"] = inner
             elif key in RELATIONS and isinstance(inner, dict):
-                word = str(inner.get("regex", "")).removeprefix("^").removesuffix("$")
-                words = [word] if re.fullmatch(r"[\w-]+", word) else []
+                if inner.get("kind") == "decorated_definition":
+                    inner = inner.get("has", {})
+                exact = re.fullmatch(r"\^(.*)(?:\$|\\b)", str(inner.get("regex", "")))
+                word = re.sub(r"\\(\W)", r"\1", exact[1] if exact else "")
+                words = [word] if re.fullmatch(r"@[\w.]+|[\w-]+(?:=\w+)?", word) else []
                 found = [*_patterns([inner]), *words, *_patterns(inner.get("any"))]
                 if not found:
                     raise InputError(f"{key} is more than a pattern or a word")
@@ -174,7 +178,8 @@ def _read_rule(rule: Mapping[str, Any]) -> dict[str, object]:
             elif name == "pattern-not-regex":
                 read["unless"] = text
             elif name in back:
-                related.setdefault(back[name], []).append(text.replace("...", "$$$"))
+                around = text.partition("\n")[0] if text[0] == "@" else text.replace("...", "$$$")
+                related.setdefault(back[name], []).append(around)
             else:
                 raise InputError(f"{name} has no counterpart in a card")
     paths = rule.get("paths")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -17,7 +17,7 @@ import typer
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detection import (
-    MistakeHistory,
+    Months,
     count_unused,
     detect_diff,
     detect_files,
@@ -205,7 +205,7 @@ def check(
     if diff is not None:
         change = read_change(brain, diff)
         seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(one.card, one.match) for one in detect_diff(brain, change.text)]
+        detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
             hits = brain.preflight(query, paths=change.files, context=False).lessons
@@ -304,10 +304,10 @@ def detect(
             start = os.path.relpath(os.path.realpath(path), brain.directory)
             starts.append(start.replace(os.sep, "/"))
         found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
-    rows = []
-    for one in found:
-        path = relative_path(os.path.normpath(os.path.join(brain.directory, one.match.path)))
-        rows.append((path, one.card, one.match))
+    rows = [
+        (relative_path(os.path.normpath(os.path.join(brain.directory, match.path))), card, match)
+        for card, match in found
+    ]
     _print_found(
         form,
         [
@@ -337,9 +337,9 @@ def detect(
         ),
     )
     if form == "text":
-        cards = counted(len({one.card.id for one in found}), "card")
+        cards = counted(len({card.id for card, _match in found}), "card")
         say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    levels = {_SEVERITY_LEVELS[one.card.severity] for one in found}
+    levels = {_SEVERITY_LEVELS[card.severity] for card, _match in found}
     if not exit_zero and not levels.isdisjoint(FAIL_ON[fail_on]):
         raise typer.Exit(1)
 
@@ -387,37 +387,37 @@ def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> Non
     say(f"{counted(len(files), 'file')} written to {visible(paths[0])}")
 
 
-def _print_history(brain: Brain, histories: Sequence[MistakeHistory], form: str) -> None:
+def _print_history(brain: Brain, history: Mapping[tuple[str, str], Months], form: str) -> None:
     cards = {
         (layer.alias, card.id): card
         for layer in brain.layers
         for card in layer.read(lambda one: one.catalogue.all_cards())
     }
-    known = [(cards[one.brain, one.card], one) for one in histories]
     names = ("month", "before", "since")
     if form == "json":
         print_json(
             [
                 {
-                    "card": card.id,
-                    **pick(card, "title", "created"),
-                    **pick(one, "before", "since"),
-                    "months": [dict(zip(names, month, strict=True)) for month in one.months],
+                    "card": cards[key].id,
+                    **pick(cards[key], "title", "created"),
+                    "before": sum(before for _month, before, _since in months),
+                    "since": sum(since for _month, _before, since in months),
+                    "months": [dict(zip(names, month, strict=True)) for month in months],
                 }
-                for card, one in known
+                for key, months in history.items()
             ]
         )
         return
     rows = [
-        (card.id, card.created or "", month, str(before), str(since))
-        for card, one in known
-        for month, before, since in one.months
+        (cards[key].id, cards[key].created or "", *map(str, month))
+        for key, months in history.items()
+        for month in months
     ]
     if not rows:
         say("no commit added any of these mistakes")
         return
     print_table(("id", "created", *names), rows, right="before since")
     say(
-        f"added {sum(one.before for one in histories)}× before the cards were created, "
-        f"{sum(one.since for one in histories)}× since"
+        f"added {sum(int(row[3]) for row in rows)}× before the cards were created, "
+        f"{sum(int(row[4]) for row in rows)}× since"
     )

@@ -11,13 +11,10 @@ from lessons_kb.brain.exchange import (
     FORMATS,
     NAMES,
     ON_NEAR,
-    TRANSCRIPT,
     Exchange,
     ImportStep,
-    Session,
     find_files,
     guess_source,
-    take_in_transcript,
 )
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
@@ -25,8 +22,7 @@ from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.store.files import write_export
-from lessons_kb.text.sanitize import clean_line, counted
-from lessons_kb.transcripts.reader import AGENTS
+from lessons_kb.text.sanitize import clean_line
 
 
 def import_cards(
@@ -35,24 +31,17 @@ def import_cards(
     near: Annotated[str, ON_NEAR] = "skip",
     project: ForProject = None,
     tags: Tags = "",
-    agent: Annotated[str | None, AGENTS] = None,
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
 
     Rules files keep their rules; `diet` moves them. Example: lessons import tasks/lessons.md
 
     [SOURCE] FILE…  Files or folders to read; what they are is found out, unless SOURCE says so:
-                    galangal, review, memory, jsonl, rules or transcript.
+                    galangal, review, memory, jsonl or rules.
     --yes, -y       Write the cards.
     --near          If a card is a near-duplicate: skip, new or bump.
-    --agent         Agent that wrote the transcript; default: detected.
     """
     files = _find_files(paths)
-    if records := [path for source, path in files if source == TRANSCRIPT]:
-        if len(records) < len(files):
-            raise InputError("transcripts are read into the journal; import them by themselves")
-        _import_transcripts(records, agent or "", write=yes)
-        return
     exchange = Exchange(open_brain())
     plans = [  # all before the first is written: the last file may be none that can be read
         exchange.plan(source, path, near=near, project=project, topics=split_list(tags))
@@ -93,33 +82,6 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
     for source, path in found:
         say(f"{clean_line(path)}: {NAMES[source]} ({source})")
     return found
-
-
-def _import_transcripts(paths: Sequence[str], agent: str, *, write: bool) -> None:
-    """Read sessions into the journal, where `create --from-session` and drafts find them."""
-    brain = open_brain()
-    sessions: list[Session] = []
-    notes: list[str] = []
-    for path in paths:
-        found, strange = take_in_transcript(brain, path, agent=agent, write=write)
-        sessions += found
-        notes += strange
-    data = [as_data(session) for session in sessions]
-    if options().json:
-        print_json({"written": write, "sessions": data, "notes": notes})
-        return
-    for note in notes:
-        say(clean_line(note))
-    columns = ("session", "agent", "prompts", "calls", "failures", "edits", "new", "expired")
-    if data:
-        rows = [[str(session[name]) for name in columns] for session in data]
-        print_table(columns, rows, right=" ".join(columns[2:]))
-    new = sum(session.new for session in sessions)
-    if write:
-        hint = "`lessons create --from-session ID` starts a card from a session"
-        say(f"{counted(new, 'event')} recorded; {hint}")
-    else:
-        say(f"{counted(new, 'event')} to record{'; --yes records them' if new else ''}")
 
 
 def export(form: str, output: str | None = None) -> None:

@@ -34,7 +34,7 @@ def index(rebuild: bool = False) -> None:
             progress=show,
             rebuild=rebuild,
             patience=600.0,
-            waiting=lambda holder: say(f"waiting: {holder}"),
+            waiting=lambda why: say(f"waiting: {why}"),
         )
         if any(layer.settings.semantic.enabled for layer in brain.layers):
             for layer in brain.layers:

@@ -13,7 +13,7 @@ import typer
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
-from lessons_kb.agents.install.install_agent import NAMES, FileChange, find_entries, find_notes
+from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes
 from lessons_kb.agents.install.settings_files import (
     Entries,
     Request,
@@ -22,7 +22,7 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
 )
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.git_merge import SharingChange, share, unshare
+from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
@@ -32,16 +32,15 @@ from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
 from lessons_kb.store.settings import (
+    FileChange,
     ServerSettings,
-    keep_in_keychain,
     read_key,
-    read_server_settings,
     read_settings_file,
+    read_user_settings,
     replace_settings_file,
 )
 from lessons_kb.store.user_state import (
     git_top,
-    make_private,
     user_brain,
     user_settings_path,
     write_private,
@@ -58,7 +57,7 @@ WORDS = {
     "kept": "unchanged, because another agent uses the same entries",
     "foreign": "left as it is, because it is not ours",
 }
-Done = tuple[str, Sequence[FileChange | SharingChange], list[str]]
+Done = tuple[str, Sequence[FileChange], list[str]]
 """Agent, what was changed, notes on it."""
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
 _EACH = (
@@ -76,7 +75,7 @@ def _find_project() -> str:
 
 def connect(
     name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
-) -> tuple[Sequence[FileChange | SharingChange], list[str]]:
+) -> tuple[Sequence[FileChange], list[str]]:
     """Set up git or an agent, or undo it; return what was changed, and notes on it."""
     if name == GIT:
         return _share(dry_run, undo=undo, **scope)
@@ -132,7 +131,7 @@ def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
     return replace(request, entries=find_entries(bare=bare), server=install_agent.has_sdk())
 
 
-def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[SharingChange], list[str]]:
+def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileChange], list[str]]:
     """Let git merge cards key by key, or stop it; return the changes, and notes on them."""
     roots = options().brains
     if not roots:
@@ -149,15 +148,15 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[Sharing
 
 
 def _print_changes(
-    name: str, changes: Sequence[FileChange | SharingChange], notes: Sequence[str], *, dry_run: bool
+    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool
 ) -> None:
     for change in changes if dry_run else ():
         if change.diff:
             print(visible(change.diff))
     for change in changes:
-        kept = getattr(change, "backup", "")
         would = "would be " if dry_run and change.diff else ""
-        done = f"{would}{WORDS[change.action]}{f' (backup: {kept})' if kept else ''}"
+        kept = f" (backup: {change.backup})" if change.backup else ""
+        done = f"{would}{WORDS[change.action]}{kept}"
         print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
     for note in notes:
         print_wrapped(f"  → {note}", hang=2)
@@ -174,14 +173,14 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
     """
     url = url.rstrip("/")
     name_server(url)
-    former = read_server_settings()
+    former = read_user_settings(ServerSettings)
     known = former if former.url == url else ServerSettings()
     folders: list[str] = []
     if scope == "project" and (known.folders or not known.url):
         folders = list(dict.fromkeys([*known.folders, _find_project()]))
     authority = os.environ.get("SSL_CERT_FILE") or known.ca_file
     token = _find_token(url, token_file, known, dry_run=dry_run)
-    values = {"url": url, **token, "ca_file": authority, "folders": folders}
+    values = {"url": url, "token_file": token, "ca_file": authority, "folders": folders}
     table = {key: value for key, value in values.items() if value or getattr(former, key)}
     _change_settings(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
     where = "of this project" if folders else "of all projects"
@@ -197,24 +196,20 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
 
 def _forget_server(*, dry_run: bool) -> None:
     """Ask no server any more, and remove a token that we keep."""
-    settings = read_server_settings()
+    settings = read_user_settings(ServerSettings)
     if not settings.url:
         say("no server is set; nothing changed")
         return
     _change_settings(lambda text: take_table(text, _TABLE), dry_run=dry_run)
     if dry_run:
         return
-    if settings.keychain:
-        keep_in_keychain(settings.url, "")
     if settings.token_file == _own_token_file() and os.path.exists(settings.token_file):
         os.unlink(settings.token_file)
     say(f"{settings.url} is asked no more")
 
 
-def _find_token(
-    url: str, token_file: str, known: ServerSettings, *, dry_run: bool
-) -> dict[str, Any]:
-    """Return where the token is: the file that was given, what was known, or what is typed now."""
+def _find_token(url: str, token_file: str, known: ServerSettings, *, dry_run: bool) -> str:
+    """Return the token's file: the one given or known, else ours for what is typed, "" for none."""
     if token_file:
         path = os.path.abspath(os.path.expanduser(token_file))
         if not read_key(path):
@@ -227,21 +222,18 @@ def _find_token(
                 f"{path} is in a git repository, and not ignored there; keep the token elsewhere "
                 "(and remove it on the server if it was committed)"
             )
-        return {"token_file": path, "keychain": False}
-    if known.token_file or known.keychain:
-        return {"token_file": known.token_file, "keychain": known.keychain}
+        return path
+    if known.token_file:
+        return known.token_file
     token = ""
     if sys.stdin.isatty() and not dry_run:
         token = typer.prompt("Token", default="", show_default=False, hide_input=True, err=True)
         token = token.strip()
     if not token and url.startswith("https:") and not dry_run:
         raise InputError("a server asks for a token; give --token-file FILE (mode 0600)")
-    if not token or keep_in_keychain(url, token):
-        return {"token_file": "", "keychain": bool(token)}
-    path = _own_token_file()
-    make_private(os.path.dirname(path))
-    write_private(path, f"{token}\n".encode())
-    return {"token_file": path, "keychain": False}
+    if token:
+        write_private(_own_token_file(), f"{token}\n".encode())
+    return _own_token_file() if token else ""
 
 
 def _own_token_file() -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.install_agent import FileChange
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
@@ -15,12 +14,13 @@ from lessons_kb.cli.install import connect_all
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
+from lessons_kb.store.settings import FileChange
 from lessons_kb.store.user_state import git_top, user_brain
 from lessons_kb.text.sanitize import visible
 
 EDITORS = {"code": "VS Code", "nvim": "Neovim", "hx": "Helix", "zed": "Zed"}
 """Program → editor that can check cards while they are written."""
-Plan = list[tuple[str, list[FileChange]]]
+Plan = list[tuple[str, Sequence[FileChange]]]
 ASK = "Show me that a lesson arrives."
 """A prompt that draws the first lesson."""
 
@@ -68,10 +68,7 @@ def setup(yes: bool = False, undo: bool = False) -> None:
 def _connect_all(**how: bool) -> tuple[Plan, list[str]]:
     """Connect, or disconnect, the agents that are here; return the files of each, and errors."""
     done, refused = connect_all(filter(is_present, AGENTS), scope="user", shared=False, **how)
-    files = [
-        (name, [one for one in changes if isinstance(one, FileChange)]) for name, changes, _ in done
-    ]
-    return files, refused
+    return [(name, changes) for name, changes, _notes in done], refused
 
 
 def _tell(plan: Plan, refused: list[str], *, undo: bool) -> Iterator[str]:

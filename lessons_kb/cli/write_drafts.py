@@ -9,7 +9,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.cli.output import confirm, draw_progress, say
 from lessons_kb.errors import InputError
-from lessons_kb.store.settings import read_writer_settings
+from lessons_kb.store.settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import Completed, complete, tell
@@ -29,7 +29,7 @@ def write_drafts(
 
     ``command`` "" is that of the user's settings.
     """
-    settings = read_writer_settings()
+    settings = read_user_settings(WriterSettings)
     writer = open_writer(command or settings.command, seconds=settings.seconds)
     if not drafts:
         say("no drafts to complete")

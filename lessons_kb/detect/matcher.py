@@ -80,9 +80,10 @@ def find_segments(pattern: Pattern) -> tuple[str, ...]:
     """Return regular expressions that are found in any code which an ``ast`` pattern matches.
 
     Each is what stands between two metavariables: its words in their order, with the dot before
-    them and the bracket behind.
+    them and the bracket behind; or a word that it must have.
     """
-    segments = []
+    has = (text for name, text in pattern.relations if name == "has" and _WORD.fullmatch(text))
+    segments = [rf"\b{word}\b" for word in has if word.isascii()]
     for piece in _METAVARIABLE.split(pattern.text):
         tokens = _TOKEN.findall(piece)
         words = [place for place, one in enumerate(tokens) if one not in ".(["]
@@ -175,21 +176,30 @@ def name_example(language: str) -> str:
 
 _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
 _QUOTED = re.compile(r"(['\"])((?:(?!\1).)*)\1")
-_NAME = re.compile(r"[\w-]+")
+_NAME = re.compile(r"[\w-]+(?: ?[=:] ?[^\s$]+)?")
+_QUOTE = re.compile(r"['\"`]")
 
 
 def build_rule(pattern: Pattern) -> dict[str, Any]:
     """Return an ``ast`` pattern as ast-grep's rule object.
 
     A trailing ``$$$`` also stands for no argument at all, and either kind of quotes for the other.
-    The word of a relation is any node that reads so; ``inside`` an expression is its parent, a
+    The word of a relation is any node that reads so, and ``key=value`` an argument or an entry;
+    ``inside`` a decorator is the function or the class that has it, or what stands in that; else
+    ``inside`` an expression is its parent, a
     statement (with ``$$$``) any around it; ``follows`` is of what stands before it in its block,
     and before the blocks around that.
     """
     rules = [_any_of(pattern.text)]
     for name, text in pattern.relations:
         near = name.removeprefix("not-")
-        found = {"regex": f"^{text}$"} if _NAME.fullmatch(text) else _any_of(text)
+        found = _any_of(text)
+        if _NAME.fullmatch(text):
+            exact = _QUOTE.sub(".", re.escape(text).replace(r"\ ", r"\s*"))
+            found = {"regex": f"^{exact}$"}
+        elif text.startswith("@"):
+            marker = {"kind": "decorator", "regex": rf"^{re.escape(text)}\b"}
+            found = {"kind": "decorated_definition", "has": marker, "stopBy": "end"}
         if near == "follows":  # the statement of an expression, too
             found = {"any": [found, {"has": found}]}
         if near != "inside" or "$$$" in text:
@@ -238,9 +248,8 @@ def find_nodes(
     A pattern that is no code in this language finds nothing, and so does everything where
     ast-grep is not installed.
     """
-    try:
-        root = _parse(text, language)
-    except ValueError:
+    root = parse(text, language)
+    if root is None:
         return
     rules = [build_rule(one) for one in patterns]
     nodes = _find_any(root, rules) if len(patterns) >= _MANY else None
@@ -267,13 +276,10 @@ def _find_any(root: Any, rules: Sequence[dict[str, Any]]) -> list[Any] | None:
     None where that is much, or one of the patterns is no code.
     """
     try:
-        return (
-            nodes
-            if len(nodes := [*islice(_find_all(root, {"any": rules}), _FEW + 1)]) <= _FEW
-            else None
-        )
+        nodes = [*islice(_find_all(root, {"any": rules}), _FEW + 1)]
     except ValueError:
         return None
+    return nodes if len(nodes) <= _FEW else None
 
 
 @contextmanager
@@ -438,7 +444,7 @@ class Matcher:
             # As many of a text as there are more than before, those on new lines first.
             left = Counter((hit.rule, hit.found) for hit in hits)
             left.subtract((hit.rule, hit.found) for hit in was)
-            hits.sort(key=lambda hit: _line_of(after, hit.start).strip() in old)
+            hits.sort(key=lambda hit: _lines_of(after, hit.start, hit.start).strip() in old)
             kept = []
             for hit in hits:
                 left[hit.rule, hit.found] -= 1
@@ -552,24 +558,23 @@ def _fold(text: str) -> str:
 def _is_excused(hit: _Hit, data: bytes) -> bool:
     """Tell whether ``unless`` stands on the lines of a match."""
     unless = hit.rule.pattern.unless
-    return bool(unless) and compile_pattern(unless).search(_lines_of(data, hit)) is not None
+    return (
+        bool(unless)
+        and compile_pattern(unless).search(_lines_of(data, hit.start, hit.end)) is not None
+    )
 
 
-def _lines_of(data: bytes, hit: _Hit) -> bytes:
-    """Return the lines on which a match stands."""
-    end = data.find(b"\n", hit.end)
-    return data[data.rfind(b"\n", 0, hit.start) + 1 : len(data) if end < 0 else end]
-
-
-def _line_of(data: bytes, at: int) -> bytes:
-    """Return the line in which a byte stands."""
-    end = data.find(b"\n", at)
-    return data[data.rfind(b"\n", 0, at) + 1 : len(data) if end < 0 else end]
+def _lines_of(data: bytes, start: int, end: int) -> bytes:
+    """Return the lines on which some bytes stand."""
+    end = data.find(b"\n", end)
+    return data[data.rfind(b"\n", 0, start) + 1 : len(data) if end < 0 else end]
 
 
 def _match(hit: _Hit, change: Change, data: bytes, number: int) -> Match:
-    line = _line_of(data, hit.start)
-    ignored = b",".join(_IGNORED.findall(_lines_of(data, hit))).decode("utf-8", "replace")
+    line = _lines_of(data, hit.start, hit.start)
+    ignored = b",".join(_IGNORED.findall(_lines_of(data, hit.start, hit.end))).decode(
+        "utf-8", "replace"
+    )
     inside = hit.start - data.rfind(b"\n", 0, hit.start) - 1
     shown = line[max(inside - _MAX_SHOWN // 2, 0) :] if len(line) > _MAX_SHOWN else line
     own = line[inside : inside + hit.end - hit.start]

@@ -12,8 +12,8 @@ nobody ever changed.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
@@ -58,34 +58,36 @@ _STATEMENT = ("statement", "declaration", "return_statement")
 _SYNTAX = {name: tuple(words) for name, words in read_words("syntax_nodes.txt").items()}
 _MODULE_VALUE = re.compile(r"(?m)^(?:(?:const|let|var)\s+)?([a-z_]\w*)\s*(?::[^=\n]+)?=(?!=)")
 _ORDINARY = {*_SYNTAX["control"], *_SYNTAX["constants"]}
+_CONSTANT = {*_SYNTAX["literals"], "none", *map(str.casefold, _SYNTAX["constants"])}
 _IMPORT = re.compile(r"(?m)^[^\n#]*\b(?:import|require|use|using)\b[^\n]*")
 _PUNCTUATION = {*"()[]{},:;"}
 _WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"(?<!def )(?<!function )\b(\w[\w.]*)\(")
 _VALUE = r"True|False|None|true|false|null|undefined"
 _PLAIN = re.compile(
-    rf"^[\w.$]+\(?|\)$|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+)(?=[,)\]}} ]|$)"
-    rf"|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}]"
+    rf"^(?:def )?[\w.$]+\(?|\)$|\) ?(?:-> \$B)?: \$\$\$$"
+    rf"|\w+ ?[=:] ?(?:{_VALUE}|-?[\d.]+)(?=[,)\]}} ]|$)|\$\$\$|\$[A-Z]\b|\b(?:{_VALUE})\b|[\s,{{}}]"
 )
 """All of a name or call that means the same in other code: its arguments are options."""
 _QUOTED = re.compile(r"(['\"`])(?:(?!\1).)*\1")
-_FIXED = re.compile(r"(?i)\b(?:bug|hot)?fix(?:e[sd]|ing)?\b|\bbug|\bregression|\bcorrect|수정|고침")
-"""In the first line of a commit's message."""
 _FEW_WORDS = 2
 """Of a command: its program alone tells nothing."""
 _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Candidate:
     """A pattern that finds what each fix put right, and what the project says of it."""
 
     pattern: Pattern
     sites: int
     """Places that it found before the fix."""
+    files: int
+    """Files in which they were: places of one file are the work of one hand."""
     wide: Pattern | None = None
-    """What finds right and wrong uses of the same call, if the fix went on calling it."""
+    """What finds the right uses of the same call, if the fix went on calling it: those that have
+    what it lacked, else those that the pattern does not find."""
     elsewhere: int = 0
     """Places that it finds today."""
     right: int = 0
@@ -93,18 +95,18 @@ class Candidate:
     removals: int = 0
     """Other commits that took it out of code that they went on with."""
     fixes: int = 0
-    """Those of them that fixed something, or put the same in its place as this fix."""
+    """Those of them that put the same in its place as this fix."""
 
     @property
     def is_borne_out(self) -> bool:
         """Tell whether it finds the mistake and next to nothing else.
 
-        What was fixed speaks for it, once more with each commit that fixed it elsewhere; each
+        What was fixed speaks for it, once more with each commit that did the same elsewhere; each
         place that is left, and each commit that took it out for another reason, speaks against
         it, unless four times as many show how it is done right. A single place is a rule only
         where other code shows that.
         """
-        fixed, wrong = self.sites + self.fixes, self.elsewhere + self.removals - self.fixes
+        fixed, wrong = self.files + self.fixes, self.elsewhere + self.removals - self.fixes
         is_rare = 2 * wrong < fixed or (self.wide is not None and 4 * wrong <= self.right)
         shows_right = fixed > 1 or self.right >= _FEW_RIGHT
         return self.elsewhere <= MANY_PLACES and is_rare and shows_right
@@ -114,7 +116,7 @@ class Candidate:
         """What it was held against, as one sentence."""
         parts = [f"hits {counted(self.sites, 'place')} before the fix, 0 after"]
         if self.removals:
-            parts.append(f"{self.fixes} of {self.removals} other removals in history were fixes")
+            parts.append(f"{self.fixes} of {self.removals} other removals in history did the same")
         parts.append(f"{counted(self.elsewhere, 'other place')} today")
         return "; ".join([*parts, f"{self.right} do as the fix does"])
 
@@ -129,8 +131,8 @@ class Proposal:
 
 Files = Iterable[tuple[str, str]]
 """Path and text of each file of a project, as it is now."""
-History = Iterable[tuple[str, Callable[[], Iterable[Change]]]]
-"""Message of each commit, and what it changed."""
+History = Iterable[Iterable[Change]]
+"""What each commit changed."""
 
 
 def propose(fixes: Sequence[Sequence[Change]], files: Files, history: History) -> Proposal:
@@ -148,7 +150,7 @@ def propose(fixes: Sequence[Sequence[Change]], files: Files, history: History) -
     candidates = find_candidates(code)
     if not candidates:
         return Proposal(said="nothing that the fix removed or added tells it from other code")
-    candidates = _look(candidates, changes, files, history)
+    _look(candidates, changes, files, history)
     borne = [one for one in candidates if one.is_borne_out]
     if not borne:
         return Proposal(said=_explain(candidates))
@@ -164,22 +166,21 @@ def _explain(candidates: Sequence[Candidate]) -> str:
         count = min(best.elsewhere, MANY_PLACES)
         return f"what it changed also stands in {more}{counted(count, 'place')} that nobody changed"
     if best.removals > best.fixes:
-        return f"of {best.removals} other removals in history {best.fixes} were fixes"
+        return f"of {best.removals} other removals in history {best.fixes} did the same"
     return "it was fixed in one place, and no other code shows how it is done right"
 
 
 def _look(
     candidates: Sequence[Candidate], fixed: Sequence[Change], files: Files, history: History
-) -> list[Candidate]:
-    """Return candidates with what a project says of them.
-
-    One that finds much is looked for no further.
-    """
-    elsewhere, like, done = Counter[int](), Counter[int](), Counter[str]()
-    new = {name for one in fixed for name in _CALLED.findall(one.after)}
-    new -= {name for one in fixed for name in _CALLED.findall(one.before)}
-    left = dict(enumerate(candidates))
+) -> None:
+    """Count what a project says of candidates; one that finds much is looked for no further."""
+    before, after = (
+        {name for one in fixed for name in _CALLED.findall(getattr(one, side))}
+        for side in ("before", "after")
+    )
+    new, done = after - before, Counter[str]()
     languages, own = {one.pattern.language for one in candidates}, {one.path for one in fixed}
+    left = dict(enumerate(candidates))
     narrow = wide = Matcher(())
     for path, text in files:
         if language_of(path) not in languages:
@@ -187,50 +188,50 @@ def _look(
         if len(narrow.rules) != len(left):
             narrow = _matcher((n, one.pattern) for n, one in left.items())
             wide = _matcher((n, one.wide) for n, one in left.items() if one.wide)
-        found = Counter(int(match.rule.card) for match in narrow.find_in_file(path, text))
-        elsewhere.update(found)
+        found = {(int(match.rule.card), match.line) for match in narrow.find_in_file(path, text)}
+        for place, _line in found:
+            left[place].elsewhere += 1
         if path not in own:
-            like.update(int(match.rule.card) for match in wide.find_in_file(path, text))
-            like.subtract(found)
+            for match in wide.find_in_file(path, text):
+                place = int(match.rule.card)
+                left[place].right += (place, match.line) not in found
             if any(name in text for name in new):
                 done.update(name for name in _CALLED.findall(text) if name in new)
-        left = {n: one for n, one in left.items() if elsewhere[n] <= MANY_PLACES}
+        left = {n: one for n, one in left.items() if one.elsewhere <= MANY_PLACES}
         if not left:
-            break
-    removals, fixes = Counter[int](), Counter[int]()
-    known, narrow = {one.before for one in fixed}, _matcher((n, o.pattern) for n, o in left.items())
-    for message, changes in history if left else ():
-        gone = {
-            int(match.rule.card): change.after
-            for change in changes()
-            if language_of(change.path) in languages and change.before not in known
-            # What a change took out of code that it went on with.
-            for match in narrow.find_added(
-                replace(change, before=change.after, after=change.before)
-            )
-        }
-        removals.update(gone.keys())
-        is_fix = _FIXED.search(message.partition("\n")[0]) is not None
-        for place, after in gone.items():
-            fixes[place] += is_fix or not new.isdisjoint(_CALLED.findall(after))
-    replaced = min((done[name] for name in new), default=0)
-    return [
-        replace(
-            one,
-            elsewhere=elsewhere[n],
-            right=max(like[n], 0) if one.wide else replaced,
-            removals=removals[n],
-            fixes=fixes[n],
-        )
-        for n, one in enumerate(candidates)
-    ]
+            return
+    for one in left.values():
+        if one.wide is None:
+            one.right = min((done[name] for name in new), default=0)
+    known = {one.before for one in fixed}
+    narrow = _matcher((n, one.pattern) for n, one in left.items())
+    wide = _matcher((n, one.wide) for n, one in left.items() if one.wide)
+    for changes in history:
+        gone, put = set[int](), set[int]()
+        for change in changes:
+            if language_of(change.path) in languages and change.before not in known:
+                # What a change took out of code that it went on with.
+                back = replace(change, before=change.after, after=change.before)
+                taken = {int(match.rule.card) for match in narrow.find_added(back)}
+                gone |= taken
+                if new.isdisjoint(_CALLED.findall(change.after)):
+                    taken &= {int(match.rule.card) for match in wide.find_added(change)}
+                put |= taken
+        for place in gone:
+            left[place].removals += 1
+            left[place].fixes += place in put
 
 
-def _widen(pattern: Pattern) -> Pattern | None:
-    text = re.sub(r"\(.*\)$", "($$$)", pattern.text)
-    if not pattern.relations and (text == pattern.text or text.count("(") > 1):
-        return None
-    return replace(pattern, text=text, relations=())
+def _find_right(pattern: Pattern, given: str) -> Pattern | None:
+    """Return what finds the uses of a call that have what it lacked, or its uses at all."""
+    is_one = pattern.text.count("(") == 1
+    text = re.sub(r"\(.*\)$", "($$$)", pattern.text) if is_one else pattern.text
+    if not pattern.relations:
+        text = f"{pattern.text[:-1]}, {given})" if given else text
+        return replace(pattern, text=text) if text != pattern.text else None
+    near = ((name.removeprefix("not-"), text) for name, text in pattern.relations)
+    has = tuple((name, given if name == "has" and given else text) for name, text in near)
+    return replace(pattern, text=text, relations=has)
 
 
 def _matcher(patterns: Iterable[tuple[int, Pattern]]) -> Matcher:
@@ -275,68 +276,79 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
         [seed for change in fix for seed in _find_seeds(change)][: _MAX_SITES * _MAX_LEVELS]
         for fix in fixes
     ]
-    written: dict[Pattern, bool] = {}
-    for pattern, is_foreign in islice(_write_all(seeds), _MAX_WRITTEN):
+    written: dict[Pattern, _Writer] = {}
+    for pattern, writer in islice(_write_all(seeds), _MAX_WRITTEN):
         if _is_sound(pattern):
-            written.setdefault(pattern, is_foreign)
+            written.setdefault(pattern, writer)
     found: list[Candidate] = []
-    changes = [change for fix in fixes for change in fix]
     counts = [_count(written, fix) for fix in fixes]
-    for place, (pattern, is_foreign) in enumerate(written.items()):
-        if all(before[place] and not after[place] for before, after in counts):
-            wide = _widen(pattern)
-            before, after = _count([wide] if wide else [], changes)
-            is_kept = after[0] >= before[0] > 0
-            plain = len(fixes) > 1 or not _PLAIN.sub("", pattern.text)
-            if plain and (is_kept or is_foreign):
-                found.append(
-                    Candidate(
-                        pattern=pattern,
-                        sites=sum(one[place] for one, _after in counts),
-                        wide=wide if is_kept else None,
-                    )
-                )
+    for place, (pattern, writer) in enumerate(written.items()):
+        is_plain = len(fixes) > 1 or not _PLAIN.sub("", pattern.text)
+        if not is_plain or any(after[place] or not before[place] for before, after in counts):
+            continue
+        wide = _find_right(pattern, writer.given)
+        if wide:
+            before, after = _count([wide], [change for fix in fixes for change in fix])
+            wide = wide if len(after[0]) >= max(len(before[0]), 1) else None
+        if wide or writer.is_foreign:
+            places = [one[place] for one, _after in counts]
+            paths = ({path for path, _line in some} for some in places)
+            one = Candidate(
+                pattern=pattern, wide=wide, sites=sum(map(len, places)), files=sum(map(len, paths))
+            )
+            found.append(one)
     return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
 
 
-def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, bool]]:
+def _write_all(seeds: Sequence[Sequence[_Seed]]) -> Iterator[tuple[Pattern, _Writer]]:
     """Yield a pattern of each pair of instances that are alike, then of each alone."""
     flat = [(place, seed) for place, fix in enumerate(seeds) for seed in fix]
     pairs = (
         (one, other)
         for (fix, one), (again, other) in combinations(flat, 2)
-        if one.is_like(other)
-        and (fix != again if len(seeds) > 1 else one.node.text() != other.node.text())
+        if one.sort == other.sort
+        # What one fix did to two places it must have done in the same way.
+        and (fix != again if len(seeds) > 1 else one.put == other.put)
     )
     for some in (*islice(pairs, _MAX_WRITTEN // 4), *((seed,) for seed in seeds[0])):
         writer = _Writer(some)
         if pattern := writer.write_pattern():
-            yield pattern, writer.is_foreign
+            yield pattern, writer
 
 
-def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> list[Counter[int]]:
-    """Return how many places each pattern finds before a fix, and after it; copies count once."""
-    matcher, texts = _matcher(enumerate(patterns)), (set[tuple[int, str]](), set[tuple[int, str]]())
+_Found = defaultdict[int, set[tuple[str, str]]]
+"""Place of a pattern → (path, line) of what it finds; copies count once."""
+
+
+def _count(patterns: Iterable[Pattern], fix: Sequence[Change]) -> tuple[_Found, _Found]:
+    """Return what each pattern finds before a fix, and after it."""
+    matcher, sides = _matcher(enumerate(patterns)), (_Found(set), _Found(set))
     for change in fix:
-        sides = (replace(change, before="", after=change.before), replace(change, before=""))
-        for side, found in zip(sides, texts, strict=True):
-            found.update((int(match.rule.card), match.text) for match in matcher.find_added(side))
-    return [Counter(place for place, _text in found) for found in texts]
+        for text, found in zip((change.before, change.after), sides, strict=True):
+            for match in matcher.find_added(replace(change, before="", after=text)):
+                found[int(match.rule.card)].add((change.path, match.text))
+    return sides
 
 
 def _with_examples(pattern: Pattern, changes: Sequence[Change]) -> Pattern:
-    """Return a pattern with the first statement it found, and what the fix made of it."""
+    """Return a pattern with the first statement it found, and what the fix made of it.
+
+    A name alone that Python imports from a module is that one only after this import.
+    """
+    called, head = pattern.text.partition("(")[0], ""
+    names = rf"(?:\([^)]*|[^\n(]*)\b{re.escape(called)}\b"
+    above = "\n".join(change.prefix for change in changes)
+    if line := re.search(rf"(?m)^from (\w[\w.]*) import {names}", above):
+        near = ("follows", f"from {line[1]} import $$$")
+        head = f"from {line[1]} import {called}\n"
+        pattern = replace(pattern, relations=(*pattern.relations, near))
     for change in changes:
         rows, fixed = change.before.splitlines(), change.after.splitlines()
         for _kind, a, b, c, d in _steps(rows, fixed):
-            bad, good = (dedent("\n".join(some)) for some in (rows[a:b], fixed[c:d]))
+            bad, good = (head + dedent("\n".join(some)) for some in (rows[a:b], fixed[c:d]))
             before, after = _count([pattern], [Change(path=change.path, before=bad, after=good)])
-            if (
-                before[0]
-                and good.strip()
-                and not after[0]
-                and max(map(len, (bad, good))) <= MAX_TEXT
-            ):
+            is_short = good.strip() != head.strip() and len(max(bad, good, key=len)) <= MAX_TEXT
+            if is_short and before[0] and not after[0]:
                 return replace(pattern, bad=(bad,), good=(good,))
     return pattern
 
@@ -365,25 +377,24 @@ class _Seed:
 
     node: Any
     language: str
-    run: tuple[int, int]
-    """The tokens that were removed or added to; an empty one for the latter."""
     removed: tuple[tuple[int, int], ...]
     """All that the change removed."""
-    names: _KnownNames
+    bound: set[str]
+    """Names that are given a value nearby: they mean nothing elsewhere."""
+    imported: set[str]
+    put: tuple[str, ...] = ()
+    """The tokens that the fix put in its place."""
     relations: tuple[tuple[str, str], ...] = ()
     """What the fix added: a word or a pattern."""
+    given: str = ""
+    """Word and value, where the value means the same in other code."""
+    is_short: bool = False
+    """Whether the fix added an argument that has no name: the others are counted."""
 
-    def is_like(self, other: _Seed) -> bool:
-        """Tell whether two instances may be of one mistake."""
-        mine, theirs = ((one.node.kind(), one.language, one.relations) for one in (self, other))
-        return mine == theirs
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _KnownNames:
-    bound: set[str]
-    """Given a value nearby: they mean nothing elsewhere."""
-    imported: set[str]
+    @property
+    def sort(self) -> tuple[object, ...]:
+        """What instances of one mistake have in common."""
+        return self.node.kind(), self.language, self.relations
 
 
 def _find_seeds(change: Change) -> Iterator[_Seed]:
@@ -399,25 +410,30 @@ def _find_seeds(change: Change) -> Iterator[_Seed]:
     )
     if not (old.leaves and new.leaves):
         return
-    above = f"{change.prefix}{change.before}"
-    names = _KnownNames(
-        bound=old.bound | set(_MODULE_VALUE.findall(change.prefix)),
-        imported=set(_WORD.findall(" ".join(_IMPORT.findall(above)))),
-    )
     steps = [*_align(old.leaves, new.leaves)]
     runs = tuple((old.leaves[a].start, old.leaves[b - 1].end) for kind, a, b, *_ in steps if a < b)
+    imports = _IMPORT.findall(f"{change.prefix}{change.before}")
+    seed = _Seed(
+        node=None,
+        language=language,
+        removed=runs,
+        bound=old.bound.union(_MODULE_VALUE.findall(change.prefix)),
+        imported=set(_WORD.findall(" ".join(imports))),
+    )
     for kind, first, end, begin, stop in steps:
-        seed = _Seed(node=None, language=language, run=(0, 0), removed=runs, names=names)
         if kind == "insert":
             yield from _find_additions(seed, old, new, first, (begin, stop))
             continue
+        put = tuple(leaf.text for leaf in new.leaves[begin:stop])
         run = (old.leaves[first].start, old.leaves[end - 1].end)
         for node in _around(old.leaves[first].node, run):
             opening, closing = _span(node)
+            if kind == "delete" and (opening, closing) == run:
+                continue  # what was dropped without anything in its place was not wrong as such
             is_all = opening <= runs[0][0] and runs[-1][1] <= closing
-            words = {leaf.text for leaf in old.leaves[first:end]} - _ORDINARY - names.bound
+            words = {leaf.text for leaf in old.leaves[first:end]} - _ORDINARY - seed.bound
             if is_all or any(_WORD.fullmatch(word) for word in words):
-                yield replace(seed, node=node, run=run)
+                yield replace(seed, node=node, put=put)
 
 
 def _align(old: Sequence[_Leaf], new: Sequence[_Leaf]) -> Iterator[tuple[str, int, int, int, int]]:
@@ -448,34 +464,76 @@ def _find_additions(
 ) -> Iterator[_Seed]:
     """Yield the calls that something was added to, with the addition as what they lacked."""
     leaves = new.leaves[added[0] : added[1]]
-    known = {leaf.text for leaf in old.leaves}
-    known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
     before, after = old.leaves[max(first - 1, 0)], old.leaves[min(first, len(old.leaves) - 1)]
-    word = ""
+    for marker in (leaf.node.parent() for leaf in leaves if leaf.text == "@"):
+        if marker.kind() == "decorator" and _span(marker.parent())[1] > leaves[-1].end:
+            yield from _find_unmarked(seed, after.node.parent(), marker.text())
     if leaves[0].text in ("await", "yield"):
-        relation, near = ("not-inside", f"{leaves[0].text} $X"), [after]
-    else:
-        words = (leaf.text for leaf in leaves if _is_key(leaf.node) and leaf.text not in known)
-        word = next((word for word in words if re.fullmatch(r"[\w-]{2,}", word)), "")
-        relation, near = ("not-has", word), [before, after] if word else []
-    for leaf in near:
-        calls = (
-            node
-            for node in _around(leaf.node, (leaf.start, leaf.end))
-            if node.kind() in _SYNTAX["calls"] and (word or _span(node)[0] == leaf.start)
-        )
-        for node in islice(calls, 1):  # what stands around that call lacks nothing
-            yield replace(seed, node=node, run=(leaf.start, leaf.start), relations=(relation,))
+        call = _call_around(after, after)
+        if call is not None and _span(call)[0] == after.start:
+            lacks = ("not-inside", f"{leaves[0].text} $X")
+            yield replace(seed, node=call, relations=(lacks,))
+        return
+    whole = _call_around(leaves[0], leaves[-1])
+    for call in (_call_around(before, before), _call_around(after, after)):
+        if call is None or whole is None or call.child(0).text() != whole.child(0).text():
+            continue  # what stands around that call lacks nothing
+        lacking = replace(seed, node=call)
+        known = {leaf.text for leaf in old.leaves}
+        known.update(leaf.text for leaf in new.leaves if _is_binding(leaf.node))
+        for leaf in leaves:
+            word, entry = leaf.text, _find_entry(leaf.node)
+            if entry is not None and word not in known and re.fullmatch(r"[\w-]{2,}", word):
+                value = entry.children()[-1:]
+                given = entry.text() if value and value[0].kind() in _CONSTANT else ""
+                yield replace(lacking, relations=(("not-has", word),), given=given)
+                return
+            is_element = leaf.node.parent().kind() in _SYNTAX["lists"]
+            if is_element and leaf.node.kind() == "identifier" and word in call.text():
+                relations = (("has", word), ("not-has", f"[$$$, {word}, $$$]"))
+                yield replace(lacking, relations=relations)
+        if len(leaves) > 1 and (given := _find_constant(leaves[1].node, whole)):
+            yield replace(lacking, is_short=True, given=given)
+        return
 
 
-def _is_key(leaf: Any) -> bool:
-    """Tell whether a word names an argument or an entry of a mapping."""
+def _find_constant(leaf: Any, call: Any) -> str:
+    """Return an argument of a call that reads the same in other code, "" of any other."""
+    parent = leaf.parent()
+    while parent is not None and parent.kind() not in _SYNTAX["arguments"]:
+        leaf, parent = parent, parent.parent()
+    if parent is None or parent.parent() != call:
+        return ""
+    is_list = leaf.kind() in _SYNTAX["lists"]
+    return "[$$$]" if is_list else leaf.text() if leaf.kind() in _CONSTANT else ""
+
+
+def _call_around(first: _Leaf, last: _Leaf) -> Any:
+    """Return the smallest call that covers some tokens, None without one."""
+    around = _around(first.node, (first.start, last.end))
+    return next((node for node in around if node.kind() in _SYNTAX["calls"]), None)
+
+
+def _find_unmarked(seed: _Seed, node: Any, marker: str) -> Iterator[_Seed]:
+    """Yield a function that a decorator was added to, with each name that may be why."""
+    if node is not None and node.kind() == "decorator":  # another one, before which it was added
+        node = node.parent().children()[-1]
+    if node is not None and node.kind() == "function_definition":
+        body = f"{node.field('parameters').text()} {node.field('body').text()}"
+        lacks = ("not-inside", re.split(r"[\s(]", marker)[0])
+        for word in dict.fromkeys(_WORD.findall(body)):
+            if word not in _ORDINARY:
+                yield replace(seed, node=node, relations=(("has", word), lacks))
+
+
+def _find_entry(leaf: Any) -> Any:
+    """Return the argument or the entry of a mapping that a word names, None where it does not."""
     if "shorthand" in leaf.kind():
-        return True
+        return leaf
     parent = leaf.parent()
     while parent is not None and parent.kind() not in _SYNTAX["named"]:
         leaf, parent = parent, parent.parent() if "string" in parent.kind() else None
-    return parent is not None and _span(parent.child(0)) == _span(leaf)
+    return parent if parent is not None and _is_first(leaf) else None
 
 
 def _surroundings(change: Change) -> tuple[str, str]:
@@ -541,7 +599,7 @@ def _is_binding(leaf: Any) -> bool:
     parent = leaf.parent()
     kind = parent.kind() if parent is not None else ""
     if kind in _SYNTAX["defaulted"]:
-        return _span(parent.child(0)) == _span(leaf)
+        return _is_first(leaf)
     if kind not in _SYNTAX["binders"]:
         return False
     if kind.endswith(("parameters", "pattern", "pattern_list", "target")):
@@ -555,7 +613,7 @@ class _Writer:
     """Writes what some instances share; what the fix did not remove is generalised."""
 
     def __init__(self, seeds: Sequence[_Seed]) -> None:
-        self._seeds = seeds
+        self.seeds = seeds
         self._holes: dict[tuple[str, ...], str] = {}
         self._kept = False
         """Whether a part of the mistake is left: ``f("$A")`` says nothing of ``f("a, b")``."""
@@ -564,15 +622,17 @@ class _Writer:
 
     def write_pattern(self) -> Pattern | None:
         """Return the pattern, None where nothing is left of what was wrong."""
-        text = self._write([seed.node for seed in self._seeds])
-        relations = self._seeds[0].relations
-        if not (self._kept or relations):
+        first = self.seeds[0]
+        text = self._write([seed.node for seed in self.seeds])
+        if first.node.kind() == "function_definition":
+            text = f"def $A($$$){' -> $B' if first.node.field('return_type') else ''}: $$$"
+        if not (self._kept or first.relations or first.is_short):
             return None
         return Pattern(
             kind="ast",
             text=_FOLDS.sub(" ", text),
-            language=self._seeds[0].language,
-            relations=relations,
+            language=first.language,
+            relations=first.relations,
         )
 
     def _write(self, nodes: Sequence[Any]) -> str:
@@ -580,16 +640,18 @@ class _Writer:
         if len(kinds) > 1:
             return self._hole(nodes)
         kind = node.kind()
-        removed = all(map(self._is_removed, nodes, self._seeds))
+        removed = all(map(self._is_removed, nodes, self.seeds))
         if kind in _SYNTAX["arguments"] or (removed and kind in _SYNTAX["mappings"]):
             return self._write_arguments(nodes)
         if kind in _SYNTAX["bodies"] and not removed:
             return "$$$"
         if kind in _SYNTAX["literals"]:
-            if removed and len({node.text() for node in nodes}) == 1 and self._is_short(node):
-                self._kept = True
-                return str(node.text())
-            return self._hole(nodes)
+            # A text is a part of the mistake only if fixes agree on it.
+            is_plain = kind != "string" or (len(nodes) > 1 and len(node.text()) <= _MAX_LITERAL)
+            if not (removed and is_plain and len({one.text() for one in nodes}) == 1):
+                return self._hole(nodes)
+            self._kept = True
+            return str(node.text())
         children = [node.children() for node in nodes]
         if not children[0]:
             return self._write_leaf(nodes, removed=removed)
@@ -597,7 +659,7 @@ class _Writer:
             return self._hole(nodes)
         is_value = kind.endswith(_SYNTAX["values"]) and kind not in _SYNTAX["listed"]
         is_value &= node.is_named()
-        is_part = not removed and node is not self._seeds[0].node
+        is_part = not removed and node is not self.seeds[0].node
         if is_part and kind in _SYNTAX["members"]:
             if not _is_called(node) and not self._is_foreign(nodes):
                 return self._hole(nodes)
@@ -616,19 +678,31 @@ class _Writer:
             at = stop
         return "".join((*pieces, source[at - start : end - start]))
 
+    @property
+    def given(self) -> str:
+        """What all fixes gave: others of its kind are right in other places."""
+        return self.seeds[0].given if len({seed.given for seed in self.seeds}) == 1 else ""
+
     def _write_arguments(self, nodes: Sequence[Any]) -> str:
         """Write the arguments that every fix removed, the others as ``$$$``."""
         opening, closing = nodes[0].text()[:1], nodes[0].text()[-1:]
+        if self.seeds[0].is_short and nodes[0].parent() == self.seeds[0].node:
+            named = (child for child in nodes[0].children() if child.is_named())
+            return f"({', '.join(self._hole([one]) for one in named)})"
         if opening not in "([{<":
             return self._write_children(nodes[:1], [nodes[0].children()])
         removed = [
-            [one for one in node.children() if one.is_named() and self._is_removed(one, seed)]
-            for node, seed in zip(nodes, self._seeds, strict=True)
+            {
+                (one.kind(), one.text()): one
+                for one in node.children()
+                if self._is_removed(one, seed)
+            }
+            for node, seed in zip(nodes, self.seeds, strict=True)
         ]
         written, is_open = list[str](), len(nodes) > 1
         for child in nodes[0].children():
             if child.is_named() and "comment" not in child.kind():
-                same = [next((o for o in some if _is_alike(o, child)), None) for some in removed]
+                same = [some.get((child.kind(), child.text())) for some in removed]
                 is_open |= all(same) and child.kind() in _SYNTAX["named"]
                 written.append(self._write(same) if all(same) else "$$$")
         if is_open:  # else their places tell
@@ -643,12 +717,17 @@ class _Writer:
         if leaf.kind() != "identifier":
             self._kept |= removed and text not in _PUNCTUATION
             return text
-        bound = any(text in seed.names.bound for seed in self._seeds)
-        kept = _is_option(leaf) or (
-            not bound and (self._is_name(leaf) or (removed and self._is_foreign(leaves)))
-        )
+        parent = leaf.parent()
+        kind = parent.kind() if parent is not None else ""
+        is_first, is_member = _is_first(leaf), kind in _SYNTAX["members"]
+        # The name of a member, or of an argument.
+        is_option = not is_first if is_member else is_first and kind == "keyword_argument"
+        is_bound = any(text in seed.bound for seed in self.seeds)
+        is_known = _is_called(parent if is_member else leaf)
+        is_known |= (removed or is_member) and self._is_foreign(leaves)
+        kept = is_option or (is_known and not is_bound)
         self._kept |= removed and kept
-        self.is_foreign |= kept and all(text in seed.names.imported for seed in self._seeds)
+        self.is_foreign |= kept and all(text in seed.imported for seed in self.seeds)
         return text if kept else self._hole(leaves)
 
     def _is_foreign(self, nodes: Sequence[Any]) -> bool:
@@ -657,32 +736,15 @@ class _Writer:
         while first.children():
             first = first.child(0)
         text = first.text()
-        return text[:1].isupper() or any(text in seed.names.imported for seed in self._seeds)
-
-    def _is_name(self, leaf: Any) -> bool:
-        """Tell whether an identifier names what is called, a member, an option or a type."""
-        parent = leaf.parent()
-        if parent is not None and parent.kind() in _SYNTAX["members"]:
-            return _is_option(leaf) or self._is_foreign([leaf]) or _is_called(parent)
-        return _is_option(leaf) or _is_called(leaf)
+        return text[:1].isupper() or any(text in seed.imported for seed in self.seeds)
 
     def _is_removed(self, node: Any, seed: _Seed) -> bool:
         start, end = _span(node)
         return any(start < run[1] and run[0] < end for run in seed.removed)
 
-    def _is_short(self, node: Any) -> bool:
-        """Tell whether a value may be a part of the mistake: of a text, if fixes agree on it."""
-        return node.kind() != "string" or (
-            len(self._seeds) > 1 and len(node.text()) <= _MAX_LITERAL
-        )
-
     def _hole(self, nodes: Sequence[Any]) -> str:
         texts = tuple(node.text() for node in nodes)
         return self._holes.setdefault(texts, f"${chr(ord('A') + len(self._holes) % 26)}")
-
-
-def _is_alike(one: Any, other: Any) -> bool:
-    return bool(one.kind() == other.kind() and one.text() == other.text())
 
 
 def _is_called(node: Any) -> bool:
@@ -691,10 +753,6 @@ def _is_called(node: Any) -> bool:
     return is_call and _span(parent.child(0))[0] == _span(node)[0]
 
 
-def _is_option(leaf: Any) -> bool:
-    """Tell whether an identifier is the name of an argument, or of a member."""
-    parent = leaf.parent()
-    kind = parent.kind() if parent is not None else ""
-    if kind in _SYNTAX["members"]:
-        return _span(parent.child(0)) != _span(leaf)
-    return kind == "keyword_argument" and _span(parent.child(0)) == _span(leaf)
+def _is_first(node: Any) -> bool:
+    parent = node.parent()
+    return parent is not None and _span(parent.child(0)) == _span(node)

@@ -146,16 +146,13 @@ def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> li
         turns = [_fold(turn) if turn else [] for turn in session.turns]
         for earlier, turn in pairwise(turns):
             # "It broke again" behind a fix is about that fix: one incident.
-            if len(turn) == 1 and turn[0].kind == FEEDBACK and _ends_fixed(earlier):
+            was_fixed = bool(earlier) and earlier[-1].kind == RED_GREEN
+            if len(turn) == 1 and turn[0].kind == FEEDBACK and was_fixed:
                 last, said = earlier[-1], turn.pop()
                 quote = last.quote or said.quote
                 earlier[-1] = replace(last, ids=(*last.ids, *said.ids), quote=quote)
         found += [trigger for turn in turns for trigger in turn]
     return sorted(found, key=lambda trigger: trigger.cause.at)
-
-
-def _ends_fixed(turn: Sequence[Trigger]) -> bool:
-    return bool(turn) and turn[-1].kind == RED_GREEN
 
 
 class _Watched:

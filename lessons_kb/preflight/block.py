@@ -199,20 +199,25 @@ class _Block:
     def add_offers(self, offers: Offers) -> None:
         """Offer the best of what has no place among the lessons, by title and file."""
         before = [*self.lines, ""] if self.lines else []
+        head = _BESIDE if self.lessons else _FILES if offers.titled else _TITLES
         shown: list[str] = []
         kept: list[Hit] = []
         for hit in self.withheld:
             possible = hit.confidence >= offers.least and not hit.reason.startswith(_ON_PURPOSE)
             place = _safe(offers.place(hit)) if possible and len(shown) < _MAX_OFFERS else ""
-            title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
-            beside = bool(self.lessons)
-            lines = [*shown, f"{place}{title}"]
-            text = _format_offer(lines, titled=offers.titled, beside=beside)
-            if place and (held := offers.held(hit)):
+            if not place:
+                kept.append(hit)
+                continue
+            if held := offers.held(hit):
                 kept.append(replace(hit, reason=held))
-            elif place and self._fits([*before, *text], self.budget):
-                self.lines = [*before, *text]
-                shown.append(f"{place}{title}")
+                continue
+            title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
+            lines = [*shown, f"{place}{title}"]
+            text = [OFFER_OPEN, head, *lines, OFFER_CLOSE]
+            if offers.titled:
+                text = [f"{OFFER_OPEN} {head} {', '.join(lines)} {OFFER_CLOSE}"]
+            if self._fits([*before, *text], self.budget):
+                self.lines, shown = [*before, *text], lines
                 reason = hit.reason.removeprefix("suppressed: ")
                 self.offered.append(replace(hit, reason=f"{OFFERED}{reason}"))
             else:
@@ -305,12 +310,6 @@ class _Block:
         if fitted:
             self.notes.append(hit)
         return fitted
-
-
-def _format_offer(lines: Sequence[str], *, titled: bool, beside: bool) -> list[str]:
-    if titled:
-        return [f"{OFFER_OPEN} {_BESIDE if beside else _FILES} {', '.join(lines)} {OFFER_CLOSE}"]
-    return [OFFER_OPEN, _BESIDE if beside else _TITLES, *lines, OFFER_CLOSE]
 
 
 class _Form:

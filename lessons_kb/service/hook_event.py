@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
 
 from lessons_kb.agents.capabilities import AGENTS, Agent, event_name, find_host, is_attended
@@ -18,13 +19,14 @@ from lessons_kb.brain.injected import posted_session
 from lessons_kb.brain.layers import Layers
 from lessons_kb.hook_client import (
     AGAIN_VARIABLE,
+    DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
     LONGER_SECONDS,
     read_deadline,
 )
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import NOTHING, Capabilities, HookEvent
-from lessons_kb.store.trial_record import WITHOUT, note_event, read_arm
+from lessons_kb.session.state import NOTHING, AgentTraits, Capabilities, HookEvent
+from lessons_kb.store.trial_record import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
 
 _LATE_SECONDS = 3.0
@@ -62,7 +64,7 @@ def answer_event(
         event = _read_event(row, name, payload, environment, cwd, posted_by)
         if event is None:
             return row.silence, ""
-        if arm := read_arm(environment):
+        if TRIAL_VARIABLE in environment and (arm := read_arm(environment)):
             note_event()
             if arm == WITHOUT:
                 return row.silence, ""
@@ -70,22 +72,19 @@ def answer_event(
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""
         # The local answer has to come in time, and a client leaves a process that takes longer.
-        event.patience = read_deadline(environment.get(DEADLINE_VARIABLE.decode(), "")) / 4
+        deadline = environment.get(DEADLINE_VARIABLE.decode())
+        event.patience = (read_deadline(deadline) if deadline else DEADLINE_SECONDS) / 4
         if find is not None:
             event.patience = min(event.patience, LONGER_SECONDS / 2)
         can = Capabilities(
-            context=event.takes_context and name in row.context,
+            **{one.name: getattr(row, one.name) for one in fields(AgentTraits)},
+            inject=event.takes_context and name in row.context,
             lines=name in row.lines and not (posted_by and row.progress),
-            lasting=row.lasting,
-            max_bytes=row.max_bytes,
-            tokens=row.tokens,
             # Whoever runs a server may not hold up the agents of others.
             ask=name in row.ask and not posted_by and is_attended(row, payload, environment),
             refuse=name in row.refuse and not posted_by,
             explains=event.tool not in row.unexplained,
             stop=name in row.stop,
-            reads_outside=row.reads_outside,
-            reads_ignored=row.reads_ignored,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)
@@ -129,9 +128,6 @@ def _read_event(
         again=again,
         posted=bool(user),
         within=max(row.within, _LATE_SECONDS) if again else row.within,
-        keeps_directory=row.keeps_directory,
-        hooked_tools=row.hooked_tools,
-        rewritten=row.rewritten,
     )
     row.read(payload, name, event)
     if not event.what or not event.session:

@@ -14,7 +14,7 @@ from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import start_detached
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.user_state import make_private, state_home, write_private
+from lessons_kb.store.user_state import state_home, write_private
 from lessons_kb.text.sanitize import counted
 
 with contextlib.suppress(ImportError):  # not on Windows
@@ -177,5 +177,4 @@ def _path() -> str:
 
 
 def _write(record: Mapping[str, object]) -> None:
-    make_private(state_home())
     write_private(_path(), json.dumps(record).encode())

@@ -10,7 +10,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.tool_calls import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
 from lessons_kb.model import DONE, Card, Event, Signal
-from lessons_kb.session.record_event import Missed, outcome_of, prepared, read_missed, see
+from lessons_kb.session.record_event import Missed, as_seen, outcome_of, read_missed, see
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
     find_for_error,
@@ -40,7 +40,7 @@ def answer(hook: Hook) -> Answer:
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     calls = parse_call(ended, arguments, cwd=event.cwd)
     wrote = _find_written(hook, calls)
-    events = [*missed.events, *prepared((_with_lines(c, wrote) for c in calls), event.part)]
+    events = [*missed.events, *as_seen((_with_lines(c, wrote) for c in calls), event.part)]
     late = _find_late(hook, ended)
     opened = find_opened(hook, [*(one for one, *_ in missed.events), *calls])
     limits = read_limits(hook.brain) if late else None
@@ -49,7 +49,7 @@ def answer(hook: Hook) -> Answer:
         missed.note(state)
         signals = see(hook, state, events)
         _note_stop(state, ended, signals, part=event.part)
-        note_opened(state, hook.event.context, opened, at=hook.now)
+        note_opened(state, hook.event.context_id, opened, at=hook.now)
         made = _take_made(hook, state, wrote, done=ended.outcome in DONE)
         texts = [(GUARD, signal.message) for signal in signals]
         texts += [(MATCH, text) for _call, _brain, _card, text in made]

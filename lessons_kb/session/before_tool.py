@@ -39,6 +39,7 @@ from lessons_kb.brain.detection import (
     place_change,
     place_creation,
 )
+from lessons_kb.brain.injected import Known, find_known, is_in_context
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
 from lessons_kb.brain.post_check import find_session_evidence
@@ -64,12 +65,9 @@ from lessons_kb.session.state import (
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
-    Known,
     LessonLimits,
     find_for_change,
-    find_known,
     give,
-    is_in_context,
     is_kept_back,
     name_card,
     name_place,
@@ -172,9 +170,9 @@ def _hold_or_tell(
     # Of a server's cards a client is told the ids, not where they lie.
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
-    known = find_known(hook, limits)
+    known = find_known(limits.reinject_after, hook.event.context_id)
     concerns = _leave_reasons(concerns, known, hook.scope if call.place else "")
-    more = [one for one in late if not is_in_context(known, one)][MOST - hook.state.late :]
+    more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
     mistakes = [one.mistake for one in concerns if one.mistake]
@@ -184,42 +182,63 @@ def _hold_or_tell(
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
-                layer.hook_journal.forget_context(event.context, unsaid)
-        refusal, lines = _refuse(state, event.id, can, gates, told_from)
-        texts = [(GUARD, refusal)] if refusal else []
-        if refusal:  # the call is not made: nobody is asked, and nothing is expected of it
-            gates, afters, before, can = [], [], None, replace(can, context=True)
-        if before is not None:
+                layer.hook_journal.forget_context(event.context_id, unsaid)
+        ruling = _decide(state, event.id, can, gates, told_from)
+        texts = [(GUARD, ruling.refusal)] if ruling.refusal else []
+        if ruling.refusal:  # the call is not made: nothing is expected of it
+            afters, can = [], replace(can, inject=True)
+        elif before is not None:
             state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
-        asking = _note_asked(state, event.id if can.ask else "", gates)
         new, new_mistakes = _note_shown(hook, state, concerns)
         late = state.note_late(event.id, late)
-        state.late += sum(not is_in_context(known, one) for one in late)
+        state.late += sum(not is_in_context(known, *one) for one in late)
         if new or new_mistakes or late:
             cards = new | dict.fromkeys(late, True)
             block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
             texts += said
-        question = _name_reason(asking, told_from)
-        if question and not can.ask and can.context:
-            texts.append((GUARD, f"{_NOBODY} {question}"))
+        texts += [(GUARD, ruling.advice)] if ruling.advice else []
         if mistakes or new or late or texts:
             message = state.deliver(texts, can)
-        if message and question and event.id and can.ask:
+        if message and ruling.question and event.id:
             state.held.append([event.id, message])
         # What a human decides, or is told with the result anyway, is not told once more.
-        told = (can.ask and question) or any(about == MATCH for about, _text in state.waiting)
+        told = ruling.question or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
-    ask = ""
-    if question and can.ask:
-        is_file = any(not one.mistake for one in asking)
-        proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
-        ask = f"{_PERMISSION} {question} {proceed}"
-    if not (message or ask or (block is not None and block.lessons)):
+    if not (message or ruling.question or (block is not None and block.lessons)):
         return NOTHING
-    if refusal:
-        return hook.say(brain, refuse=message, block=block, lines=lines)
-    return hook.say(brain, context=message, ask=ask, block=block)
+    if ruling.refusal:
+        return hook.say(brain, refuse=message, block=block, lines=ruling.lines)
+    return hook.say(brain, context=message, ask=ruling.question, block=block)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ruling:
+    """What becomes of a call: it is refused, or the user is asked about it, or it passes."""
+
+    refusal: str = ""
+    """Why, for the model."""
+    lines: tuple[str, ...] = ()
+    """For the user, with a refusal."""
+    question: str = ""
+    """For the user."""
+    advice: str = ""
+    """For the model, where nobody can be asked."""
+
+
+def _decide(
+    state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
+) -> _Ruling:
+    """Note and return what becomes of a call; nobody is asked about one that is refused."""
+    ruling = _refuse(state, call, can, gates, directory)
+    asking = [] if ruling.refusal else _note_asked(state, call if can.ask else "", gates)
+    if not (reason := _name_reason(asking, directory)):
+        return ruling
+    if not can.ask:
+        return _Ruling(advice=f"{_NOBODY} {reason}" if can.inject else "")
+    is_file = any(not one.mistake for one in asking)
+    proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
+    return _Ruling(question=f"{_PERMISSION} {reason} {proceed}")
 
 
 def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
@@ -241,7 +260,7 @@ def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> li
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
-        or is_in_context(known, (one.layer, one.card))
+        or is_in_context(known, one.layer, one.card)
         or one in narrow
     ]
 
@@ -282,8 +301,8 @@ def _take_stop(hook: Hook) -> str:
 
 def _refuse(
     state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
-) -> tuple[str, tuple[str, ...]]:
-    """Return why a call is refused, and lines for the user; no card and file twice in a session.
+) -> _Ruling:
+    """Return why a call is refused, if it is; no card and file twice in a session.
 
     A card wants it, or a question to the user whose dialog would not show them its reason.
     """
@@ -298,8 +317,8 @@ def _refuse(
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
         line = f"{_PERMISSION} {reason}"
-        return f"{line} {_ASKED_NEXT}", (line,)
-    return f"{_REFUSED} {reason} {_PASSES}" if reason else "", ()
+        return _Ruling(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
+    return _Ruling(refusal=f"{_REFUSED} {reason} {_PASSES}" if reason else "")
 
 
 def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
@@ -344,7 +363,7 @@ def _note_shown(
 
     Each card comes with whether it is worth saying again, where the session has it.
     """
-    prompt = hook.brain.layers[0].hook_journal.injections.turn(hook.event.context)
+    prompt = hook.brain.layers[0].hook_journal.injections.turn(hook.event.context_id)
     shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
     keys: dict[str, None] = {}
     new: dict[Found, bool] = {}
@@ -378,8 +397,8 @@ def _tell(
 
     Of those that it has, the first few that are worth it are said again.
     """
-    known = find_known(hook, limits)
-    again = [one for one in cards if cards[one] and is_in_context(known, one)][:MOST]
+    known = find_known(limits.reinject_after, hook.event.context_id)
+    again = [one for one in cards if cards[one] and is_in_context(known, *one)][:MOST]
     told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
@@ -395,8 +414,8 @@ def _tell(
 
 def _find_done(hook: Hook, limits: LessonLimits, cards: Sequence[Found]) -> frozenset[str]:
     """Return the items that this turn shows as done, of the cards that the session has."""
-    known = find_known(hook, limits)
-    had = [one[1] for one in cards if is_in_context(known, one)]
+    known = find_known(limits.reinject_after, hook.event.context_id)
+    had = [one[1] for one in cards if is_in_context(known, *one)]
     if not had:
         return frozenset()
     event, after = hook.event, hook.state.after
@@ -488,8 +507,7 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
         *map(_concern_of, find_detected(brain, call.placed(), call.commands, proposed=True))
     ]
     for layer in brain.layers if call.changed else ():
-        layer.prepare()
-        if layer.state is not None:
+        if layer.make_ready():
             concerns += layer.read(search)
     return sorted(
         concerns,

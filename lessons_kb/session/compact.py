@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from lessons_kb.brain.injected import find_cards
+from lessons_kb.brain.injected import find_cards, find_known
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.brain.session_titles import TITLES_OPEN
 from lessons_kb.model import SEVERITIES
-from lessons_kb.session.record_event import prepared, see
+from lessons_kb.session.record_event import as_seen, see
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import (
     Found,
     LessonLimits,
-    find_known,
     find_titles,
     give,
     read_limits,
@@ -32,7 +31,7 @@ def answer(hook: Hook) -> Answer:
     if not event.id and (size := _size(event.transcript)):
         # Two within a moment are two, if the record has grown meanwhile.
         hook.event = event = replace(event, id=f"compaction {size}")
-    events = prepared([hook.as_event("compaction", text=event.text)], "")
+    events = as_seen([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)
     titles = find_titles(hook) if can.lasting else ""  # what is built anew each time stays
@@ -42,7 +41,7 @@ def answer(hook: Hook) -> Answer:
         if hook.journal.events.last_number() == before:
             return NOTHING
         for layer in brain.layers:
-            layer.hook_journal.forget_context(event.context)
+            layer.hook_journal.forget_context(event.context_id)
         state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
@@ -64,7 +63,7 @@ def _size(path: str) -> int:
 def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     """Return the lessons that the session still has in its context, the worst first."""
     found: list[Found] = []
-    for layer, known in find_known(hook, limits).items():
+    for layer, known in find_known(limits.reinject_after, hook.event.context_id).items():
         cards = find_cards(layer, {card for card, _digest in known})
         cards = [card for card in cards if card.is_injectable]
         # Harmful ones may not be given where the settings say so.
@@ -76,11 +75,11 @@ def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
 def catch_up(hook: Hook) -> Answer:
     """Return what a compaction took that no event told of, to stand before this event's answer."""
     event = hook.event
-    if not hook.can.context or not event.transcript:
+    if not hook.can.inject or not event.transcript:
         return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None
     data, start = read_tail(event.transcript, offset, limit=_MAX_BYTES)
-    place = data.rfind(event.rewritten)
+    place = data.rfind(hook.can.rewritten)
     if offset is None or place >= 0 or len(data) > _LONG:
         whole = data.rfind(b"\n") + 1
         with hook.transaction() as state:
@@ -88,8 +87,8 @@ def catch_up(hook: Hook) -> Answer:
             state.offset = start + (place + 1 if place >= 0 else whole)
     if place < 0:
         return NOTHING
-    known = find_known(hook, read_limits(hook.brain)).values()
-    marks = [f"{card})" for cards in known for card, _digest in cards]
+    known = find_known(read_limits(hook.brain).reinject_after, event.context_id)
+    marks = [f"{card})" for cards in known.values() for card, _digest in cards]
     marks += [TITLES_OPEN] if hook.state.titled else []
     if any(mark.encode() not in data[place:] for mark in marks):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)

@@ -75,7 +75,7 @@ def respond(
 def _answer(hook: Hook) -> Answer:
     """Answer the event, behind what a compaction took that the record alone tells of."""
     what, first = hook.event.what, NOTHING
-    if hook.event.rewritten and what in ("prompt", "after"):
+    if hook.can.rewritten and what in ("prompt", "after"):
         try:
             first = catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
@@ -83,7 +83,7 @@ def _answer(hook: Hook) -> Answer:
         if first.context:  # both share one output; what has too little room waits
             left = hook.can.max_bytes - count_bytes(f"{first.context}\n\n")
             room = left > hook.can.max_bytes // 2
-            hook.can = replace(hook.can, max_bytes=left, context=room)
+            hook.can = replace(hook.can, max_bytes=left, inject=room)
     try:
         answer: Answer = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer(hook)
     except ConfigError as error:

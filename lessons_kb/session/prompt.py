@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from lessons_kb.brain.injected import OUTCOME, note_offered, outcome
+from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
+from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import Event, Preflight
+from lessons_kb.guards.file_names import show_path
+from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import Missed, read_missed, see
@@ -25,9 +28,9 @@ from lessons_kb.session.state import (
     Hook,
     SessionMemory,
 )
-from lessons_kb.session.turn_lessons import find_file, find_homes, find_titles, note_given
+from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.card_files import DraftFolder
-from lessons_kb.store.journal import prepare, prepare_record
+from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
 
 _EVIDENCE = (
@@ -39,10 +42,10 @@ _EVIDENCE = (
 
 def answer(hook: Hook) -> Answer:
     """Return the lessons for a prompt; the second report of one prompt gets nothing."""
-    event, can = hook.event, hook.can
+    event, can, session = hook.event, hook.can, hook.event.context_id
     brain = hook.brain  # opens the brains: nothing is noted before
     missed = read_missed(hook)
-    prompt = prepare(hook.as_event("prompt", text=event.text))
+    prompt = redact_event(hook.as_event("prompt", text=event.text))
     _forget_unheard(hook, prompt)
     asking = _ask(hook, prompt.text)
     try:
@@ -50,34 +53,38 @@ def answer(hook: Hook) -> Answer:
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
     settings = brain.layers[0].settings
-    block = brain.preflight(
+
+    def find_file(layer: Layer, hit: Hit) -> str:
+        """Return the file of a card as the agent opens it, "" where it would have to ask."""
+        if event.posted or SERVED in hit.card.id:
+            return ""
+        return show_path(find_place(brain, layer, hit.card.id, hook.access))
+
+    block, homes = brain.find_block(
         event.text,
-        session=event.context or None,
+        occasion="prompt",
+        session=session or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
         alone=False,
         max_chars=can.max_bytes,
         counter=can.count_tokens,
-        fresh=False,
-        remember=False,
-        noted=True,
         served=asking.collect if asking is not None else None,
-        place=lambda hit: find_file(hook, brain, hit),
+        place=find_file,
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )
-    given, offered = find_homes(brain, block.lessons), find_homes(brain, block.offered)
     # A subagent whose start no event tells of, or whose first prompt comes with it.
     titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
     evidence = _tell_evidence(hook) if hook.state.drafts else ""
-    prompt = replace(prompt, record=prepare_record({OUTCOME: outcome(block)}))
+    prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
             return NOTHING
         for layer in brain.layers:
-            layer.hook_journal.next_turn(event.context)
-        state.cards = note_given(hook, given, block.tokens)
-        note_offered(offered, event.context, at=hook.now)
+            layer.hook_journal.next_turn(session)
+        state.cards = note_given(homes, block, session, at=hook.now)
+        note_offered(homes, block, session, at=hook.now)
         state.near = [
             [shown_name(hit), f"{hit.confidence:.4f}"]
             for hit in (*block.offered, *block.withheld)
@@ -90,11 +97,12 @@ def answer(hook: Hook) -> Answer:
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:
-        session = f"server {event.agent} {event.session}"
-        lines += (line,) if is_first(state_home(), session, unknown=True) else ()
+        said = f"server {event.agent} {event.session}"
+        lines += (line,) if is_first(state_home(), said, unknown=True) else ()
     if asking is not None and asking.is_new:  # for the log: it came up just now
         trouble = trouble or line
-    return hook.say(brain, context=context, block=block, lines=lines, trouble=trouble)
+    told = Answer(context=context, block=block, lines=lines, trouble=trouble)
+    return replace(told, language=settings.language, footer=settings.hooks.footer)
 
 
 def _tell_evidence(hook: Hook) -> str:
@@ -157,7 +165,7 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
     unheard = {card for _root, card in state.cards} if waits or noted else set()
     for layer in hook.brain.layers:
         cards = unheard if hook.can.lasting else None
-        layer.hook_journal.forget_context(event.context, cards, opened=False)
+        layer.hook_journal.forget_context(event.context_id, cards, opened=False)
 
 
 def _ask(hook: Hook, prompt: str) -> Asking | None:

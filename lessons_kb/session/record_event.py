@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from lessons_kb.guards.session_guards import Watch
 from lessons_kb.guards.tool_calls import kind_of_failure, parse_call
 from lessons_kb.model import Event, Signal
-from lessons_kb.session.state import Hook, HookEvent, SessionMemory, read_memory
+from lessons_kb.session.state import Hook, HookEvent, SessionMemory
 from lessons_kb.store.files import read_tail
-from lessons_kb.store.journal import prepare, prepare_record
-from lessons_kb.transcripts.codex_rollouts import read_number, read_origin
+from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
 from lessons_kb.transcripts.reader import read_answer
 from lessons_kb.transcripts.reader import read_tail as read_entries
@@ -64,7 +64,7 @@ def read_missed(hook: Hook) -> Missed:
     Where this call's outcome stands only in the record, wait a moment for it to be written.
     """
     event = hook.event
-    if not event.hooked_tools or not event.transcript:
+    if not hook.can.hooked_tools or not event.transcript:
         return Missed()
     offset = hook.state.offset
     if hook.state.transcript != event.transcript:
@@ -119,23 +119,6 @@ def find_answer(hook: Hook) -> str:
         time.sleep(_ANSWER_POLL_SECONDS)
 
 
-def find_origin(hook: Hook) -> str:
-    """Return the session that this one is a whole copy of, "" where no record says so.
-
-    A copy of a part may lack a lesson, and one that comes twice is better than one that is lost.
-    """
-    if not hook.event.transcript:
-        return ""
-    data, start = read_tail(hook.event.transcript, 0, limit=MAX_TAIL_BYTES)
-    origin, end = ("", 0) if start else read_origin(data.partition(b"\n")[0])
-    if not origin:
-        return ""
-    record = read_memory(hook.journal, origin).transcript
-    copied, _start = read_tail(record, 0, limit=LOOK_BACK_BYTES)
-    last = read_number(copied.rstrip().rpartition(b"\n")[2])
-    return origin if last is not None and last < end else ""
-
-
 def _read_results(event: HookEvent, offset: int) -> tuple[list[Entry], int, dict[str, str]]:
     """Return the results behind an offset, the next one, and the steps of calls."""
     data, start = read_tail(event.transcript, offset, limit=MAX_TAIL_BYTES)
@@ -159,12 +142,12 @@ def _ended(event: HookEvent, data: bytes) -> tuple[list[Entry], int, dict[str, s
     return [one for one in known if one.kind == CALL or one.ended == OK], used, dict(steps)
 
 
-def prepared(events: Iterable[Event], part: str) -> list[Seen]:
+def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
     """Return each event with what will be written of it: this takes its time.
 
     The guards keep paths: they see them as the journal does.
     """
-    rows = [(event, prepare(event)) for event in events]
+    rows = [(event, redact_event(event)) for event in events]
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
@@ -183,7 +166,9 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
         if not event.tool and doubled and event.kind != INTERRUPTION:
             continue
         if part not in watches:
-            kept = _parsed(journal.guard_state(session, part))
+            kept: object = None
+            with contextlib.suppress(ValueError):
+                kept = json.loads(journal.guard_state(session, part) or "null")
             watches[part] = Watch.from_state(kept, scope=hook.scope)
             if state.begun and part == hook.event.part:
                 watches[part].see(Event(kind="prompt"))
@@ -193,7 +178,7 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
         said = watches[part].see(event)
         written = state.note_declined(row)
         if said:
-            signalled = prepare_record({"signals": [signal.record for signal in said]})
+            signalled = redact_record({"signals": [signal.record for signal in said]})
             written = replace(written, record={**written.record, **signalled})
         doubled = not journal.events.write(written, within=hook.event.within)
         if doubled:
@@ -206,17 +191,10 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
     return signals
 
 
-def _parsed(kept: str) -> object:
-    try:
-        return json.loads(kept) if kept else None
-    except ValueError:
-        return None
-
-
 def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
     """Return the events of results: failures, and successes of tools that no hook is for."""
     event = hook.event
-    cwd = event.cwd if event.keeps_directory else event.directory
+    cwd = event.cwd if hook.can.keeps_directory else event.directory
     events: list[Event] = []
     for result in results:
         if hook.state.is_refused(result.id):
@@ -225,7 +203,7 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
         told = {"id": result.id, "at": result.at or hook.now}
         if result.id and result.kind == INTERRUPT:
             events.append(hook.as_event(INTERRUPTION, outcome="cancelled", **told))
-        if result.id and (failed or (result.tool and result.tool not in event.hooked_tools)):
+        if result.id and (failed or (result.tool and result.tool not in hook.can.hooked_tools)):
             call = hook.as_event(
                 "tool",
                 **told,
@@ -235,7 +213,7 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
                 output=result.output if failed else "",
             )
             events += parse_call(call, result.arguments, cwd=cwd)
-    return prepared(events, event.part)
+    return as_seen(events, event.part)
 
 
 def outcome_of(result: Entry) -> str:

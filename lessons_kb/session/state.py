@@ -15,13 +15,12 @@ from zlib import crc32
 from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.session_titles import is_whole
+from lessons_kb.brain.session_titles import Access, is_whole
 from lessons_kb.config import PreflightSettings
 from lessons_kb.guards.tool_calls import digest_arguments
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
-from lessons_kb.store.journal import SESSION_PATIENCE, SESSION_STATE, Journal, open_hook_journal
-from lessons_kb.store.scan import cache_dir
+from lessons_kb.store.journal import SESSION_STATE, Journal
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 
@@ -44,10 +43,6 @@ class HookEvent:
     """The agent's own id of the call or prompt: the same one twice is one event."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
-    forked: bool = False
-    """A session begins as a copy of another."""
-    answered_ago: float | None = None
-    """Of such a one: seconds since the other's last answer, where the agent tells."""
     unattended: bool = False
     """Of a session that begins: it was given its prompt with the command, so nobody may be there
     to answer a question."""
@@ -78,18 +73,11 @@ class HookEvent:
     """It happened on another machine: its paths are names, and nothing here looks for them."""
     within: float = 0.0
     """Seconds within which the same without an id is taken for the same event."""
-    keeps_directory: bool = False
-    """The agent begins a command where the last one ended; else where the session began."""
-    hooked_tools: tuple[str, ...] = ()
-    """Tools whose successes come through a hook, of an agent whose record tells of all calls."""
     answer_recorded: bool = False
     """What was answered stands in the record alone."""
-    rewritten: bytes = b""
-    """How the line begins with which the agent replaces all messages of its record; b"" where a
-    compaction fires an event."""
 
     @property
-    def context(self) -> str:
+    def context_id(self) -> str:
         """Names the context of the model: that of a subagent is its own, all else is shared."""
         return f"{self.session}/{self.part}" if self.part else self.session
 
@@ -100,27 +88,42 @@ class HookEvent:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Capabilities:
+class AgentTraits:
+    """What holds of an agent at each of its events."""
+
+    lasting: bool = True
+    """Lessons given with a prompt stay before the model; else they are gone with the turn."""
+    max_bytes: int = 9_900
+    """Most of one text, a little below the least of the agents' own limits: Codex cuts out the
+    middle of more than 10,000 bytes, Claude Code puts more than 10,000 characters into a file."""
+    tokens: int = 3_200
+    reads_outside: bool = False
+    """Files outside the session's folder are read without asking the user."""
+    reads_ignored: bool = True
+    """Files that git ignores are read as others are."""
+    keeps_directory: bool = False
+    """A command begins where the last one ended; else each one where the session began."""
+    hooked_tools: tuple[str, ...] = ()
+    """Tools whose successes come through a hook with more than the record tells, of an agent
+    whose record tells of all calls, also of those that fire no hook."""
+    rewritten: bytes = b""
+    """How the line begins with which it replaces all messages of its record, where it compacts a
+    session without telling any hook."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capabilities(AgentTraits):
     """What the agent lets an answer to this event do."""
 
-    context: bool = True
+    inject: bool = True
     """Text can be put in front of the model; else it waits for the next event that can."""
     lines: bool = True
     """Lines can be shown to the user; what must be seen waits for the next event that can."""
-    lasting: bool = True
-    """What a prompt was answered with is still before the model at the next one."""
-    max_bytes: int = 100_000
-    """The most that one text may have, in UTF-8."""
-    tokens: int = 100_000
     ask: bool = False
     refuse: bool = False
     explains: bool = True
     """The question about a call shows the user its reason."""
     stop: bool = False
-    reads_outside: bool = False
-    """Files outside the session's folder are read without asking the user."""
-    reads_ignored: bool = True
-    """Files that git ignores are read as others are."""
     review: str = ""
     """What the user types in the chat to go through drafts."""
 
@@ -169,14 +172,11 @@ class Answer:
 
 
 NOTHING = Answer()
-_PATIENCE = {"after": 1.0, "stop": 1.0, "end": 1.0}
-"""Kind of event → seconds for which another writer is waited for, where what happened matters
-more than what is answered; elsewhere ``SESSION_PATIENCE``."""
 _ENDLESS = 1_000_000_000
 
 
 class Hook:
-    """One event while it is answered: the brains and the journal are opened when first needed.
+    """One event while it is answered: the brains are opened when first needed.
 
     ``look`` finds the brains around a directory, and ``find`` gives one that is open already (and
     stays so).
@@ -194,7 +194,6 @@ class Hook:
         self._look = look
         self._find = find
         self._brain: Layers | None = None
-        self._journal: Journal | None = None
         self._state: SessionMemory | None = None
         self.occasion = "prompt"
         """What lessons are due for, as the ledger calls it."""
@@ -203,8 +202,6 @@ class Hook:
     def brain(self) -> Layers:
         """The trusted brains, opened when this is first read.
 
-        Where a process keeps brains open (``find``), ``journal`` and ``state`` open them as well.
-
         Raises Untrusted or BrainNotFound when there are none. In the daemon ``find`` also tells the
         client that the answer has begun, or declines, by an exception that no handler catches, and
         the client answers itself: so nothing may be noted before.
@@ -212,30 +209,19 @@ class Hook:
         if self._brain is None and self._find is not None:
             self._brain = self._find(self.event.directory)
         elif self._brain is None:
-            self._brain = Layers.open(*self._roots, directory=self.event.directory)
-            if self._journal is not None:
-                self._brain.layers[0].use_hook_journal(self._journal)
-                self._journal = None
+            roots = require(self.found).trusted
+            self._brain = Layers.open(*roots, directory=self.event.directory)
         return self._brain
 
     @property
     def journal(self) -> Journal:
-        """The journal of the nearest trusted brain, opened without opening that brain."""
-        if self._brain is not None or self._find is not None:
-            return self.brain.layers[0].hook_journal
-        if self._journal is None:
-            patience = _PATIENCE.get(self.event.what, SESSION_PATIENCE)
-            self._journal = open_hook_journal(self._roots[0], patience=patience)
-        return self._journal
+        """The journal of the nearest trusted brain."""
+        return self.brain.layers[0].hook_journal
 
     @cached_property
     def found(self) -> Discovery:
         """The brains around the session, trusted and silent."""
         return self._look(self.event.directory)
-
-    @property
-    def _roots(self) -> tuple[str, ...]:
-        return tuple(require(self.found).trusted)
 
     @cached_property
     def scope(self) -> str:
@@ -247,6 +233,12 @@ class Hook:
             return directory
         below = os.sep + os.path.relpath(real, top)
         return directory.removesuffix(below) if directory.endswith(below) else top
+
+    @cached_property
+    def access(self) -> Access:
+        """Which files the agent reads without asking."""
+        directory, can = os.path.realpath(self.event.directory), self.can
+        return Access(directory=directory, outside=can.reads_outside, ignored=can.reads_ignored)
 
     @property
     def now(self) -> float:
@@ -263,13 +255,13 @@ class Hook:
     def state(self) -> SessionMemory:
         """The session's memory as it was last read: to look at, not to change."""
         if self._state is None:
-            self._state = read_memory(self.journal, self.event.context)
+            self._state = read_memory(self.journal, self.event.context_id)
         return self._state
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[SessionMemory]:
         """Lend the session's memory as it is now, to change it; see ``lend_memory``."""
-        with lend_memory(self.journal, self.event.context) as state:
+        with lend_memory(self.journal, self.event.context_id) as state:
             self._state = state
             yield state
 
@@ -285,8 +277,6 @@ class Hook:
 
     def find_trouble(self) -> tuple[str, str]:
         """Return why nothing is remembered, and a cache folder of ours; "" while all is well."""
-        if self._journal is not None and self._journal.trouble:
-            return self._journal.trouble, cache_dir(self._roots[0])
         troubles = ((one.journal_trouble, one.cache) for one in self._open_layers)
         return next((one for one in troubles if one[0]), ("", ""))
 
@@ -300,8 +290,6 @@ class Hook:
         """Close what was opened here."""
         if self._brain is not None and self._find is None:
             self._brain.close()
-        if self._journal is not None:
-            self._journal.close()
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
@@ -462,9 +450,9 @@ class SessionMemory:
             fits = count_bytes(joined) <= can.max_bytes and (
                 len(joined) <= can.tokens or estimate_tokens(joined) <= can.tokens
             )
-            if can.context and fits and text:
+            if can.inject and fits and text:
                 given.append(text)
-            elif text and (given or not can.context):  # what is too long alone never fits
+            elif text and (given or not can.inject):  # what is too long alone never fits
                 self.waiting.append([about, text])
         return "\n\n".join(given)
 

@@ -22,7 +22,7 @@ from lessons_kb.model import CONTRADICTED, DENIED, Card
 from lessons_kb.session.drafting import start_drafting
 from lessons_kb.session.record_event import find_answer, read_missed, see
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
-from lessons_kb.store.journal import prepare
+from lessons_kb.store.journal import redact_event
 
 _JUDGE_SECONDS = 1.2
 """For the user's program; the hook itself has to answer within two."""
@@ -45,7 +45,7 @@ def _check(hook: Hook) -> Answer:
     """Check the answer and the turn's actions against the lessons given in this turn."""
     event, journal, brain = hook.event, hook.journal, hook.brain
     missed = read_missed(hook)
-    row = prepare(hook.as_event("answer", text=event.text))
+    row = redact_event(hook.as_event("answer", text=event.text))
     with hook.transaction() as state:
         missed.note(state)
         see(hook, state, missed.events)
@@ -67,7 +67,7 @@ def _check(hook: Hook) -> Answer:
         given += ((layer, card) for card in find_cards(layer, ids))
     given += [(brain.layers[0], read_card(one)) for one in served]  # whose journal remembers them
     settings = brain.layers[0].settings
-    ranked = find_ranked(brain.layers, event.context) if settings.hooks.close else {}
+    ranked = find_ranked(brain.layers, event.context_id) if settings.hooks.close else {}
     numbered = {
         rank: card.id
         for rank, found in ranked.items()

@@ -6,25 +6,28 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from lessons_kb.brain.detection import Detected, is_card_file
 from lessons_kb.brain.injected import (
     card_digest,
     find_cards,
+    find_known,
+    is_in_context,
     is_withheld,
+    note_given,
     note_taken,
     read_withholding,
 )
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers, freshen
-from lessons_kb.brain.session_titles import Access, build_titles, find_card, find_place
+from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.model import ACT_TOLD, BLOCK_TOLD, DONE, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_due, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
@@ -62,7 +65,7 @@ def describe(brain: Layers, changes: Iterable[Change]) -> str:
 
 def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     """Tell whether a lesson is withheld from the session, and note that it was due."""
-    return is_withheld(layer, card, hook.event.context, occasion=hook.occasion, at=hook.now)
+    return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
 def find_for_change(hook: Hook, brain: Layers, changes: Iterable[Change]) -> list[Found]:
@@ -96,9 +99,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return
-    for layer in brain.layers:
-        layer.prepare()
-    if any(layer.state is None for layer in brain.layers):
+    if not all(layer.make_ready() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT + len(state.cards)):
@@ -143,75 +144,6 @@ def read_limits(brain: Layers) -> LessonLimits:
     return LessonLimits(packing=settings[brain.layers[0]], reinject_after=after)
 
 
-Known = Mapping[Layer, set[tuple[str, str]]]
-
-
-def is_in_context(known: Known, found: Found) -> bool:
-    """Tell whether a session still has a lesson, as it is now."""
-    layer, card = found
-    return (card.id, card_digest(card)) in known[layer]
-
-
-def find_known(hook: Hook, limits: LessonLimits) -> Known:
-    """Return (card id, digest) of the lessons that the session still has, by their brain."""
-    known = {}
-    for layer, after in limits.reinject_after.items():
-        turn = layer.hook_journal.injections.turn(hook.event.context)
-        since = turn - after
-        known[layer] = layer.hook_journal.in_context(hook.event.context, since_turn=since)
-    return known
-
-
-def find_homes(brain: Layers, hits: Sequence[Hit]) -> list[tuple[Layer, Hit]]:
-    """Return each hit with the brain that holds its card; the nearest has a server's."""
-    aliases = {layer.alias: layer for layer in brain.layers}
-    first, *others = brain.layers
-    return [
-        (
-            aliases.get(hit.brain)
-            or next((one for one in others if hit.card in find_cards(one, {hit.card.id})), first),
-            hit,
-        )
-        for hit in hits
-    ]
-
-
-def find_file(hook: Hook, brain: Layers, hit: Hit) -> str:
-    """Return the file of a card as the agent opens it, "" where it would have to ask."""
-    if hook.event.posted or SERVED in hit.card.id:
-        return ""
-    ((layer, _hit),) = find_homes(brain, [hit])
-    return show_path(find_place(brain, layer, hit.card.id, _find_access(hook)))
-
-
-def _find_access(hook: Hook) -> Access:
-    directory, can = os.path.realpath(hook.event.directory), hook.can
-    session = hook.event.context if read_withholding().withhold else ""
-    outside, ignored = can.reads_outside, can.reads_ignored
-    return Access(directory=directory, outside=outside, ignored=ignored, session=session)
-
-
-def note_given(hook: Hook, given: Sequence[tuple[Layer, Hit]], tokens: int) -> list[list[str]]:
-    """Journal lessons as given, in the order of their block; return [root, card id] of each."""
-    rows: dict[Layer, list[tuple[int, tuple[str, str, int]]]] = {}
-    for rank, (layer, hit) in enumerate(given, 1):
-        row = (hit.card.id, card_digest(hit.card), tokens // len(given))
-        rows.setdefault(layer, []).append((rank, row))
-    for layer, cards in rows.items():
-        layer.hook_journal.record_injections(
-            hook.event.context,
-            turn=layer.hook_journal.injections.turn(hook.event.context),
-            at=hook.now,
-            cards=[row for _rank, row in cards],
-            ranks=[rank for rank, _row in cards],
-            told=BLOCK_TOLD if hook.occasion == "prompt" else ACT_TOLD,
-            occasion=hook.occasion,
-        )
-        for _rank, (card, *_rest) in cards:
-            note_taken(layer, hook.event.context, card, at=hook.now)
-    return [[layer.root, hit.card.id] for layer, hit in given]
-
-
 def give(
     hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[list[str]]]:
@@ -221,16 +153,19 @@ def give(
     costs nothing.
     """
     ids = [card.id for _layer, card in found]
-    known = find_known(hook, limits)
-    missing: dict[str, tuple[Layer, Hit]] = {}
+    session = hook.event.context_id
+    known = find_known(limits.reinject_after, session)
+    homes: dict[tuple[str, str], Layer] = {}
+    missing: list[Hit] = []
     for layer, card in found:
         alias = layer.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        if not is_in_context(known, (layer, card)):
-            missing[shown_name(hit)] = (layer, hit)
-    block = hook.can.pack_known([hit for _layer, hit in missing.values()], limits.packing)
-    given = [missing[shown_name(hit)] for hit in block.lessons]
-    return block, note_given(hook, given, block.tokens if counted else 0)
+        if not is_in_context(known, layer, card):
+            missing.append(hit)
+            homes[alias, card.id] = layer
+    block = hook.can.pack_known(missing, limits.packing)
+    given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
+    return block, given
 
 
 _MAX_LINES = 5
@@ -312,10 +247,11 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
     if hook.event.posted:
         return ""
     can = hook.can
+    session = hook.event.context_id if read_withholding().withhold else ""
     try:
         return build_titles(
             brain or freshen(hook.brain)[0],
-            _find_access(hook),
+            replace(hook.access, session=session),
             most=can.tokens,
             counter=can.count_tokens,
         )

@@ -18,6 +18,7 @@ from lessons_kb.store.files import (
     TEMP_PREFIX,
     exchange,
     list_folder,
+    read_json,
     read_regular,
     read_settled,
     rename_new,
@@ -286,11 +287,8 @@ class DraftFolder:
 
     def facts_of(self, name: str) -> DraftFacts | None:
         """Return what is known of one draft, None when nothing is."""
-        try:
-            facts = json.loads(self._read(name + _FACTS) or b"")
-        except ValueError:
-            return None
-        return cast(DraftFacts, facts) if isinstance(facts, dict) else None
+        path = os.path.join(self._folder, name + _FACTS)
+        return cast(DraftFacts | None, read_json(path, limit=_MAX_BYTES) or None)
 
     def read(self, name: str) -> str | None:
         """Return the text of a draft, None when there is no such file."""
@@ -313,7 +311,6 @@ class DraftFolder:
 
     def note(self, name: str, facts: DraftFacts) -> None:
         """Write what is known of a draft; its text stays."""
-        make_private(self._folder)
         text = json.dumps(redact_data(facts), ensure_ascii=False, indent=1)
         write_private(os.path.join(self._folder, name + _FACTS), text.encode("utf-8", "replace"))
 

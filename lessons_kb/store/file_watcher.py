@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import errno
 import math
 import os
 import queue
 import sys
-import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
-from lessons_kb.store.files import TEMP_PREFIX, identify_file, list_folder, shown, storage_error
+from lessons_kb.store.files import TEMP_PREFIX, identify_file, shown, storage_error
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME
 
@@ -27,85 +25,6 @@ if TYPE_CHECKING:
 
 RESCAN = "."
 """Among changed paths: anything may have changed, scan the brain."""
-
-
-class Changes:
-    """What a watch of this process knows of the files that changed since the last commit."""
-
-    def __init__(self, cache: str, root: str) -> None:
-        self.cache = cache
-        self._root = root
-        self._lock = threading.Lock()
-        self._signs = 0
-        self._pending: dict[str, int] = {}
-        """Changed file → number of its last sign."""
-        self._known = False
-        """Whether no other file has changed."""
-        self._lost = 0
-        """Number of the last sign after which that was not so."""
-        self._folder: tuple[int, int] | None = None
-        self._next: tuple[int, int] | None = None
-        """The folders that the last commit and the running refresh are about."""
-        _CHANGES.append(self)
-
-    def note(self, paths: set[str]) -> None:
-        """Note a change."""
-        with self._lock:
-            self._signs += 1
-            self._pending |= dict.fromkeys(paths, self._signs)
-            if RESCAN in paths:
-                self._known, self._lost = False, self._signs
-
-    def begin(self) -> int:
-        """Begin a refresh of all files; return what `finish` asks for."""
-        with self._lock:
-            self._next = identify_file(self._root)
-            return self._signs
-
-    def finish(self, begun: int, *, vouch: bool = True) -> None:
-        """Note that what changed before ``begun`` is committed; whether the rest will be known."""
-        with self._lock:
-            self._folder = self._next
-            self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
-            self._known = vouch and self._lost <= begun
-
-    @property
-    def files(self) -> frozenset[str] | None:
-        """The changed files, None where there may be others."""
-        with self._lock:
-            known = self._known and self._folder is not None and not self.is_replaced
-            return frozenset(self._pending) if known else None
-
-    @property
-    def count(self) -> int:
-        """How many changed files are known."""
-        return len(self._pending)
-
-    @property
-    def is_replaced(self) -> bool:
-        """Whether the last commit is about another folder than the one that is there now."""
-        return self._folder is not None and self._folder != identify_file(self._root)
-
-    def end(self) -> None:
-        """Vouch for nothing any more."""
-        self.note({RESCAN})
-        with contextlib.suppress(ValueError):
-            _CHANGES.remove(self)
-
-
-_CHANGES: list[Changes] = []
-
-
-def is_leased(cache: str) -> bool:
-    """Tell whether a watch of this process vouches that all changes so far are indexed."""
-    return any(one.cache == cache and one.files == frozenset() for one in tuple(_CHANGES))
-
-
-def drop_lease(cache: str) -> None:
-    """Let no watch vouch for an index before it has looked again: this process wrote a file."""
-    for one in tuple(_CHANGES):
-        if one.cache == cache:
-            one.note({RESCAN})
 
 
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
@@ -312,45 +231,3 @@ def _is_exhausted(root: str) -> bool:
         return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
     finally:
         os.close(instance)
-
-
-_IGNORE = ".gitignore"
-_GENERATION = "index-"
-GENERATION_NAME = "generation"
-"""In the engine's folder: whose generation it is, for a folder may be copied under any name."""
-_ABANDONED_SECONDS = 60
-
-
-def find_missing_ignores(root: str, cache: str) -> list[str]:
-    """List the ``.gitignore`` files that a cache inside the brain lacks."""
-    outer = os.path.join(root, CACHE_NAME)
-    if not cache.startswith(outer + os.sep):
-        return []
-    names = [os.path.join(folder, _IGNORE) for folder in (outer, cache)]
-    return [name for name in names if not os.path.lexists(name)]
-
-
-def find_old_generations(cache: str, current: str) -> list[str]:
-    """List engine folders that a rebuild left behind; ``current`` is the one in use."""
-    before, old = time.time() - _ABANDONED_SECONDS, []
-    for folder in find_generations(cache):
-        with contextlib.suppress(OSError):
-            if folder != current and os.lstat(folder).st_mtime < before:
-                old.append(folder)
-    return old
-
-
-def find_generations(cache: str) -> list[str]:
-    """List the engine folders in a cache."""
-    names = [name for name in list_folder(cache) if name.startswith(_GENERATION)]
-    return [os.path.join(cache, n) for n in names if n.removeprefix(_GENERATION).isdigit()]
-
-
-def measure_folder(folder: str) -> int:
-    """Return the bytes of all files in a folder and below; what vanishes meanwhile is nothing."""
-    size = 0
-    for place, _folders, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                size += os.lstat(os.path.join(place, name)).st_size
-    return size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import json
 import os
 import shutil
 import signal
@@ -182,6 +183,15 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
     """
     with open_regular(full, name=name) as file:
         return _read_all(file.fileno(), limit, name)
+
+
+def read_json(path: str, *, limit: int) -> dict[str, Any]:
+    """Return the object in a JSON file of ours, {} where none can be read."""
+    try:
+        data = json.loads(read_regular(path, limit=limit, name=path))
+    except (OSError, StorageError, ValueError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def identify_file(path: str) -> tuple[int, int] | None:
@@ -504,7 +514,7 @@ def read_table(
     if not size:
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
-        with contextlib.closing(_open_readonly(path)) as db:
+        with contextlib.closing(open_readonly(path)) as db:
             return _read_rows(db, path, table, names)
     except sqlite3.Error as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -514,7 +524,8 @@ def read_table(
         raise InputError(f"{shown(path)}: {reason}") from None
 
 
-def _open_readonly(path: str) -> sqlite3.Connection:
+def open_readonly(path: str) -> sqlite3.Connection:
+    """Open a SQLite file for reading only, and write nothing beside it; raise sqlite3.Error."""
     uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
     for mode in ("", "&immutable=1"):
         db = sqlite3.connect(uri + mode, uri=True, timeout=_BUSY_SECONDS)
@@ -596,3 +607,13 @@ def list_folder(folder: str) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:
         return []
+
+
+def measure_folder(folder: str) -> int:
+    """Return the bytes of all files in a folder and below; what vanishes meanwhile is nothing."""
+    size = 0
+    for place, _folders, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size
+    return size

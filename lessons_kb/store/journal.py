@@ -8,14 +8,14 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure
-from lessons_kb.store.user_state import make_private, state_dir
+from lessons_kb.store.user_state import make_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000
@@ -73,11 +73,15 @@ class EventFilters(TypedDict, total=False):
     limit: int | None
 
 
-class Events:
-    """The table of events."""
+class _Table:
+    """Some tables of a journal."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
+
+
+class Events(_Table):
+    """The table of events."""
 
     def append(self, event: Event, *, within: float = 0.0) -> bool:
         """Write an event; False when it is there already.
@@ -86,10 +90,10 @@ class Events:
         of its own. An event without an id is taken for one that was seen up to ``within`` seconds
         ago if all it says is equal. ``at`` 0 becomes now. Text is redacted and bounded first.
         """
-        return self.write(prepare(event), within=within)
+        return self.write(redact_event(event), within=within)
 
     def write(self, prepared: Event, *, within: float = 0.0) -> bool:
-        """Write what ``prepare`` returned: looking for secrets takes no other writer's time."""
+        """Write what ``redact_event`` returned: looking for secrets holds up no other writer."""
         event = prepared if prepared.at else replace(prepared, at=time.time())
         row: dict[str, Any] = {"within": within}
         for name in _COLUMNS:
@@ -110,7 +114,7 @@ class Events:
 
         It is found by its session, kind and time; ``told`` is plain JSON data.
         """
-        clean = json.dumps(prepare_record({what: told}), ensure_ascii=False)
+        clean = json.dumps(redact_record({what: told}), ensure_ascii=False)
         clean = clean.encode("utf-8", "replace").decode()
         self._db.run(
             "UPDATE events SET record = ? WHERE session = ? AND at = ? AND kind = ?",
@@ -141,7 +145,7 @@ class Events:
         return int(self._db.value("SELECT max(number) FROM events") or 0)
 
 
-def prepare(event: Event) -> Event:
+def redact_event(event: Event) -> Event:
     """Return an event as it is written: without secrets, bounded in size."""
     targets = tuple(
         redact_short(target)[:MAX_TARGET_CHARS] for target in event.targets[:MAX_TARGETS]
@@ -158,11 +162,11 @@ def prepare(event: Event) -> Event:
         arguments=event.arguments[:_MAX_NAME_CHARS],
         text=excerpt(event.text, MAX_TEXT_CHARS),
         output=excerpt(event.output, MAX_OUTPUT_CHARS),
-        record=prepare_record(event.record) if event.record else {},
+        record=redact_record(event.record) if event.record else {},
     )
 
 
-def prepare_record(record: dict[str, Any]) -> dict[str, Any]:
+def redact_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record as it is written."""
     clean: dict[str, Any] = redact_data(record, MAX_OUTPUT_CHARS)
     return clean
@@ -186,11 +190,8 @@ ALL = ""
 """Counted in place of a card where all cards are meant: the sessions that were given any."""
 
 
-class Outcomes:
+class Outcomes(_Table):
     """What was seen once a session, and the sums of what was counted by day."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
@@ -283,18 +284,15 @@ _SAME_SESSION = "(session = :session OR (session > :session || '/' AND session <
 """A session and its subagents."""
 
 
-class Ledger:
+class Ledger(_Table):
     """The table of occasions: what became of each session that a lesson was due for.
 
     A session counts once for a card, so that sessions can be compared. Rows outlive the events.
     """
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
     def note(self, **one: Any) -> None:
         """Note an occasion by its fields; of a session and a card the first one counts."""
-        row = [getattr(Occasion(**one), name) for name in _OCCASION]
+        row = astuple(Occasion(**one))
         self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
 
     def settle(self, one: Occasion, outcome: str, fact: str) -> None:
@@ -359,14 +357,14 @@ class Runs:
         path = self._find_lock(run_id)
         make_private(os.path.dirname(path))
         self._held[run_id] = _take_lock(path)
-        data = json.dumps(as_data(prepare(replace(event, id=run_id))), default=str)
+        data = json.dumps(as_data(redact_event(replace(event, id=run_id))), default=str)
         with on_failure(self._release, run_id):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
         return run_id
 
     def end(self, run_id: str, event: Event) -> bool:
         """Write how a command ended; False, and nothing is written, when it has ended before."""
-        ended = prepare(replace(event, id=run_id))
+        ended = redact_event(replace(event, id=run_id))
         try:
             with self._db.transaction():
                 first = self._db.change("DELETE FROM runs WHERE id = ?", (run_id,)) > 0
@@ -427,10 +425,6 @@ OFFER = "offer"
 """What is counted of a card, once a context, whose title was offered."""
 GIVEN, OPENED = "given", "opened"
 """How a session came by a card: in a block, or by reading its file."""
-SESSION_PATIENCE = 0.4
-"""Seconds that an answer to an agent waits for another writer: a fifth of a hook's deadline."""
-
-
 SESSION_STATE = "hook"
 """Name under which what one hook tells the next lies beside the guards' states."""
 _DAY_SECONDS = 86_400
@@ -531,11 +525,8 @@ class Injection:
     """False once the session's context was compacted."""
 
 
-class Injections:
+class Injections(_Table):
     """The rows of a journal's table, read only."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
 
     def of(self, session: str) -> list[Injection]:
         """Return the newest thousand of a session, oldest first, by rank within one block."""
@@ -581,47 +572,6 @@ class Injections:
         )
 
 
-_WORTH_BYTES = 4_000_000
-"""Free space inside the file from which rewriting it pays."""
-
-
-class Upkeep:
-    """Measures and shortens the file of a journal."""
-
-    def __init__(self, db: Database) -> None:
-        self._db = db
-
-    def write_test(self) -> None:
-        """Write something, as a full disk lets a transaction begin; StorageError says why not."""
-        self._db.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
-
-    def measure(self) -> tuple[int, int, float]:
-        """Return (bytes, events, when the oldest was, 0 without any) of the journal.
-
-        The bytes are those of the file and of what SQLite keeps beside it.
-        """
-        ((rows, oldest),) = self._db.run("SELECT count(*), min(at) FROM events")
-        sides = (self._db.path + side for side in ("", "-wal"))
-        size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
-        return size, int(rows), float(oldest or 0)
-
-    def count_older(self, before: float) -> int:
-        """Return how many rows are older than a moment, in all tables that forget."""
-        sql = "SELECT count(*) FROM {} WHERE at < ?"
-        return sum(self._db.value(sql.format(table), (before,)) for table in _AGEING)
-
-    def prune(self, before: float) -> int:
-        """Forget all rows older than a moment and return how many; free space is given back."""
-        gone = 0
-        for table, key in _AGEING.items():
-            while deleted := self._db.forget(table, key, before, most=_PRUNED_AT_ONCE):
-                gone += deleted
-        free = self._db.value("PRAGMA freelist_count") * self._db.value("PRAGMA page_size")
-        if gone and free > _WORTH_BYTES:
-            self._db.run("VACUUM")
-        return gone
-
-
 class Journal(Database):
     """An open journal file; any number of processes and threads may write.
 
@@ -642,23 +592,10 @@ class Journal(Database):
         self.injections = Injections(self)
         self.outcomes = Outcomes(self)
         self.ledger = Ledger(self)
-        self.upkeep = Upkeep(self)
         self._pruned = False
 
     def rename(self, old: str, new: str) -> None:
         """Let all that is known of one card be known of another name; ids of its brain."""
-        spelled = {
-            tuple(json.dumps(one, ensure_ascii=ascii_only) for one in (old, new))
-            for ascii_only in (True, False)
-        }
-        names = [was[1:-1] for was, _to in spelled]
-        # Behind the alias of its brain, and before a file that it guards, too.
-        forms = (("", ""), *((":", end) for end in '":'))
-        pairs = [
-            (was, to) if not start else (f":{was[1:-1]}{end}", f":{to[1:-1]}{end}")
-            for was, to in spelled
-            for start, end in forms
-        ]
         with self.transaction():
             self.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
             self.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
@@ -667,15 +604,15 @@ class Journal(Database):
             for what, day, times in rows:
                 self.run(_COUNT, (new, what, day, times))
             self.run("DELETE FROM counts WHERE card = ?", (old,))
-            # One pass over each table: hooks wait meanwhile, and not for long.
-            value = "replace(" * len(pairs) + "{}" + ", ?, ?)" * len(pairs)
-            place = " OR ".join("instr({0}, ?)" for _ in names)
-            words = (*(word for pair in pairs for word in pair), *names)
             for table, column in (("events", "record"), ("guards", "state")):
+                ascii_only = table == "guards"
+                was, to = (json.dumps(n, ensure_ascii=ascii_only)[1:-1] for n in (old, new))
+                # In quotes, or behind the alias of its brain.
+                words = (f'"{was}', f'"{to}', f":{was}", f":{to}")
                 self.run(
-                    f"UPDATE {table} SET {column} = {value.format(column)}"  # noqa: S608
-                    f" WHERE {place.format(column)}",
-                    words,
+                    f"UPDATE {table} SET {column} = replace(replace({column}, ?, ?), ?, ?)"  # noqa: S608
+                    f" WHERE instr({column}, ?)",
+                    (*words, was),
                 )
 
     def next_turn(self, session: str, *, by: int = 1) -> int:
@@ -696,21 +633,6 @@ class Journal(Database):
             (session, since_turn),
         )
         return {(card, digest) for card, digest in rows}
-
-    def copy_context(self, source: str, target: str) -> None:
-        """Let a session that is new have what another one holds in its context."""
-        with self.transaction():
-            self.run(
-                "INSERT OR IGNORE INTO turns SELECT ?, turn, at FROM turns WHERE session = ?",
-                (target, source),
-            )
-            self.run(
-                "INSERT INTO injections (session, turn, at, card, digest, rank, tokens)"
-                " SELECT ?, turn, at, card, digest, rank, 0 FROM injections"
-                " WHERE session = ? AND in_context"
-                " AND NOT EXISTS (SELECT 1 FROM injections WHERE session = ?)",
-                (target, source, target),
-            )
 
     def record_injections(
         self,
@@ -804,10 +726,6 @@ class Journal(Database):
             (session, part, time.time(), state),
         )
 
-    def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
-        """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
-        self.outcomes.count(card, what, at=at, times=times)
-
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
         return self.run(
@@ -815,6 +733,18 @@ class Journal(Database):
             " ORDER BY card, day, what",
             (card, card),
         )
+
+    def measure(self) -> tuple[int, int, float]:
+        """Return (bytes, events, when the oldest was, 0 without any), once it has taken a write.
+
+        The bytes are those of the file and of what SQLite keeps beside it.
+        """
+        # A full disk lets a transaction begin.
+        self.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
+        ((rows, oldest),) = self.run("SELECT count(*), min(at) FROM events")
+        sides = (self.path + side for side in ("", "-wal"))
+        size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
+        return size, int(rows), float(oldest or 0)
 
     def prune_daily(self, days: Callable[[], int], *, now: float) -> None:
         """End what a killed process left running and, once a day, forget what is old.
@@ -854,15 +784,6 @@ _RECALLED = (
     "INSERT INTO counts SELECT * FROM kept.counts",
 )
 """What memory takes over from a file that can be read and not written."""
-
-
-def open_hook_journal(root: str, *, patience: float = SESSION_PATIENCE) -> Journal:
-    """Return the journal of the brain at ``root`` as what an agent waits for uses it.
-
-    Nothing is raised for a file that cannot be used, see ``Journal.trouble``.
-    """
-    path = os.path.join(state_dir(root, create=False), JOURNAL_NAME)
-    return Journal(path, patience=patience, fallback=True)
 
 
 def _day(at: float) -> str:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.catalogue import remove_any
-from lessons_kb.store.files import read_regular, shown, storage_error
+from lessons_kb.store.files import shown, storage_error
 from lessons_kb.store.user_state import make_private, state_home
 
 _BUCKETS = 64
 _SECONDS = 30.0
 _POLL_SECONDS = 0.005
-_MAX_HOLDER_BYTES = 1_000
 
 
 def locked(full: str) -> AbstractContextManager[object]:
@@ -58,65 +54,32 @@ def _hold(full: str, name: str) -> AbstractContextManager[object]:
         raise storage_error(error, folder) from None
 
 
+_BUSY = "another process is writing the index"
+
+
 @contextlib.contextmanager
 def hold_writer(
-    path: str, *, patience: float, waiting: Callable[[str], None] | None = None
+    path: str, *, patience: float, waiting: Callable[[str], None] = lambda _why: None
 ) -> Iterator[str]:
     """Hold a writer's lock and yield "", or yield in one line why it cannot be had.
 
-    ``patience`` in seconds; ``waiting`` is called once with whom it waits for. A killed holder
-    frees the lock. Raises OSError.
+    ``patience`` in seconds; ``waiting`` is told what it waits for. A killed holder frees the lock.
     """
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, fallback_to_soft=False)
-    until = time.monotonic() + patience
-    while True:
+    refused = ""
+    try:
         try:
             lock.acquire(blocking=False)
-            break
         except Timeout:
-            holder = _read_holder(path)
-            if time.monotonic() >= until:
-                yield holder
-                return
-            if waiting is not None:
-                waiting(holder)
-                waiting = None
-        except OSError as error:
-            if not os.path.lexists(path) or os.path.isfile(path):
-                yield str(storage_error(error, path))
-                return
-            remove_any(path)  # something else has the name of the lock in our cache
-            continue
-        time.sleep(_POLL_SECONDS)
+            waiting(_BUSY)
+            lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
+    except Timeout:
+        refused = _BUSY
+    except OSError as error:
+        refused = str(storage_error(error, path))
     try:
-        _write_holder(path)
-        yield ""
+        yield refused
     finally:
-        _write_holder(path, b"")
         lock.release()
-
-
-def _write_holder(path: str, data: bytes | None = None) -> None:
-    """Say in a lock file who holds it; one that cannot be written locks all the same."""
-    if data is None:
-        program, *arguments = sys.argv or [""]
-        name = os.path.basename(program).removesuffix(".exe")
-        command = arguments[0] if arguments and arguments[0].isalpha() else ""
-        name = "lessons" if name in ("-c", "-m", "") else name
-        data = f"{os.getpid()}\n{time.time():.0f}\n{name} {command}".strip().encode()
-    with contextlib.suppress(OSError), open(path, "r+b") as file:
-        file.write(data[:_MAX_HOLDER_BYTES])
-        file.truncate()
-
-
-def _read_holder(path: str) -> str:
-    """Return who holds a lock."""
-    try:
-        text = read_regular(path, limit=_MAX_HOLDER_BYTES, name=path).decode("utf-8", "replace")
-        number, began, command = text.split("\n")
-        pid, since = int(number), time.strftime("%H:%M:%S", time.localtime(float(began)))
-    except (OSError, StorageError, ValueError, OverflowError):
-        return "another process is writing the index"
-    return f"{shown(command)} (process {pid}) has been writing the index since {since}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import hashlib
 import hmac
 import json
@@ -14,13 +15,13 @@ import time
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from importlib.util import find_spec
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.store.files import (
     open_regular,
+    read_json,
     read_regular,
     replace_whole,
     shown,
@@ -112,22 +113,23 @@ def _read(root: str, name: str) -> str:
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 _MAX_KEY_BYTES = 10_000
-SERVER = "server"
-"""Name of the table that `install --server` writes."""
-Section = TypeVar(
-    "Section",
-    "JudgeSettings",
-    "WriterSettings",
-    "ClusterSettings",
-    "ServerSettings",
-    "WithholdSettings",
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeSettings:
+class UserSettings:
+    """A table of the user's own settings."""
+
+    table: ClassVar[str]
+
+
+Section = TypeVar("Section", bound=UserSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSettings(UserSettings):
     """``[check]`` of the user's settings: a program that judges checklist items."""
 
+    table = "check"
     command: str = ""
     """A command line; "" = none."""
     seconds: float = DEFAULT_SECONDS
@@ -135,9 +137,10 @@ class JudgeSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WriterSettings:
+class WriterSettings(UserSettings):
     """``[writer]`` of the user's settings: what completes drafts where ``--with`` names nobody."""
 
+    table = "writer"
     command: str = ""
     """An agent such as ``claude``, with its options, or what reads a prompt on stdin."""
     seconds: float = 300.0
@@ -145,9 +148,10 @@ class WriterSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ClusterSettings:
+class ClusterSettings(UserSettings):
     """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
 
+    table = "cluster"
     url: str = ""
     """A server, or a folder; "" = nowhere, and the local index answers."""
     key_file: str = ""
@@ -157,15 +161,14 @@ class ClusterSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServerSettings:
+class ServerSettings(UserSettings):
     """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
 
+    table = "server"
     url: str = ""
     """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
     token_file: str = ""
     """A file with the token, readable by this user alone."""
-    keychain: bool = False
-    """The token is in the user's keychain, under this URL."""
     ca_file: str = ""
     """Certificates (PEM) of the authorities to believe; "" = those that this machine believes."""
     seconds: float = 0.5
@@ -179,41 +182,22 @@ class ServerSettings:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class WithholdSettings:
+class WithholdSettings(UserSettings):
     """``[effect]`` of the user's settings: lessons kept back to see what becomes without them."""
 
+    table = "effect"
     withhold: float = 0.0
     """Share of sessions that each lesson is withheld from."""
     withhold_high: bool = False
     """Cards of high severity and those with a gate, too."""
 
 
-def read_withhold_settings() -> WithholdSettings:
-    """Return what the user has withheld, nothing without a file; ConfigError if not usable."""
-    return _read_section(WithholdSettings, "effect")
+def read_user_settings(kind: type[Section]) -> Section:
+    """Return a table of the user's settings, the defaults without a file.
 
-
-def read_user_settings() -> JudgeSettings:
-    """Return who judges items, the defaults without a file; ConfigError if it is not usable."""
-    return _read_section(JudgeSettings, "check")
-
-
-def read_writer_settings() -> WriterSettings:
-    """Return who completes drafts, the defaults without a file; ConfigError if not usable."""
-    return _read_section(WriterSettings, "writer")
-
-
-def read_cluster_settings() -> ClusterSettings:
-    """Return where the user searches, the defaults without a file; ConfigError if not usable."""
-    return _read_section(ClusterSettings, "cluster")
-
-
-def read_server_settings() -> ServerSettings:
-    """Return which server the user asks, the defaults without a file; ConfigError if not usable."""
-    return _read_section(ServerSettings, SERVER)
-
-
-def _read_section(kind: type[Section], name: str) -> Section:
+    Raises ConfigError for one that is not usable.
+    """
+    name = kind.table
     path = user_settings_path()
     try:
         data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
@@ -334,6 +318,27 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
     return made
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FileChange:
+    """What is or would be done to one file, or to a key of git's configuration."""
+
+    path: str
+    action: str
+    """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
+    uses the same entries) or ``foreign`` (a file of somebody else's stands in its place)."""
+    diff: str = ""
+    """Unified, without secrets."""
+    backup: str = ""
+    """Where the file's former content is kept."""
+
+
+def show_change(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return a change of a file as a unified diff, without secrets."""
+    old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (before, after))
+    was, is_now = (os.devnull if data is None else path for data in (before, after))
+    return redact("\n".join(difflib.unified_diff(old, new, was, is_now, lineterm="", n=2)))
+
+
 def overwrite(path: str, data: bytes) -> None:
     """Write into a temporary file of another program, which waits for us to end.
 
@@ -353,7 +358,7 @@ def remove_empty(folders: list[str]) -> None:
 
 def back_up(path: str, data: bytes) -> str:
     """Keep ``data``, what ``path`` holds now, and return where; the last few are kept."""
-    folder = _folder(path, create=True)
+    folder = _folder(path)
     name = f"{_BACKUP}{time.time_ns():020d}-{os.path.basename(path)}"
     write_private(os.path.join(folder, name), data)
     backups = sorted(entry for entry in os.listdir(folder) if entry.startswith(_BACKUP))
@@ -368,20 +373,17 @@ def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
     The second is what the file held before, None when there was no file.
     """
     folder = _folder(path)
-    name = os.path.join(folder, _RECORD)
-    try:
-        record = json.loads(read_regular(name, limit=MAX_BYTES, name=name))
-        if not record["existed"]:
-            return record, None
-        original = os.path.join(folder, _ORIGINAL)
-        return record, read_regular(original, limit=MAX_BYTES, name=original)
-    except (OSError, StorageError, ValueError, KeyError, TypeError):
-        return {}, None
+    record = read_json(os.path.join(folder, _RECORD), limit=MAX_BYTES)
+    original = os.path.join(folder, _ORIGINAL)
+    with contextlib.suppress(OSError, StorageError):
+        existed = record.get("existed")
+        return record, read_regular(original, limit=MAX_BYTES, name=original) if existed else None
+    return {}, None
 
 
 def remember_change(path: str, record: dict[str, Any], original: bytes | None) -> None:
     """Keep ``record`` (plain JSON data) and what the file held before it was changed first."""
-    folder = _folder(path, create=True)
+    folder = _folder(path)
     if original is not None:
         write_private(os.path.join(folder, _ORIGINAL), original)
     kept = {**record, "path": os.path.realpath(path), "existed": original is not None}
@@ -399,11 +401,8 @@ def forget_change(path: str) -> None:
             raise storage_error(error, path) from None
 
 
-def _folder(path: str, *, create: bool = False) -> str:
-    folder = os.path.join(state_home(), "installs", brain_key(path))
-    if create:
-        make_private(folder)
-    return folder
+def _folder(path: str) -> str:
+    return os.path.join(state_home(), "installs", brain_key(path))
 
 
 SECONDS = 30.0
@@ -414,12 +413,10 @@ _MAX_CHARS = 300
 
 def read_backoff(url: str) -> str:
     """Return why a server is not asked now, "" where it may be."""
-    try:
-        data = json.loads(read_regular(_path(), limit=_MAX_BYTES, name=_path()))
-        known, at, why = str(data["url"]), float(data["at"]), str(data["why"])
-    except (OSError, StorageError, ValueError, TypeError, KeyError):
-        return ""
-    return why if known == url and 0 <= time.time() - at < SECONDS else ""
+    data = read_json(_path(), limit=_MAX_BYTES)
+    at = data.get("at")
+    recent = isinstance(at, float) and 0 <= time.time() - at < SECONDS
+    return str(data.get("why", "")) if data.get("url") == url and recent else ""
 
 
 def note_failure(url: str, why: str) -> None:
@@ -438,40 +435,6 @@ def forget_failure() -> None:
 
 def _path() -> str:
     return os.path.join(state_home(), "server-backoff.json")
-
-
-EXTRA = "keychain"
-_SERVICE = "lessons-kb"
-
-
-def read_keychain(url: str) -> str:
-    """Return the token of a server, "" where there is none; StorageError without a keychain."""
-    if find_spec("keyring") is None:
-        raise StorageError("the token is in the keychain, and the extra `keychain` is missing")
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        return keyring.get_password(_SERVICE, url) or ""
-    except KeyringError as error:
-        raise StorageError(f"the keychain does not give the token ({error}); unlock it") from None
-
-
-def keep_in_keychain(url: str, token: str) -> bool:
-    """Keep a token, "" forgets it; False where this machine has no keychain that takes it."""
-    if find_spec("keyring") is None:
-        return False
-    import keyring
-    from keyring.errors import KeyringError
-
-    try:
-        if token:
-            keyring.set_password(_SERVICE, url, token)
-        elif keyring.get_password(_SERVICE, url) is not None:
-            keyring.delete_password(_SERVICE, url)
-    except KeyringError:
-        return False
-    return True
 
 
 READ, PROPOSE, REVIEW, METRICS = "read", "propose", "review", "metrics"
@@ -598,10 +561,8 @@ def note_ended(cookie: str, *, before: float) -> None:
     Raises StorageError where it cannot be kept.
     """
     path = _ended_path(cookie)
-    folder = os.path.dirname(path)
-    make_private(folder)
     write_private(path, b"")
-    forget_older(folder, before)
+    forget_older(os.path.dirname(path), before)
 
 
 def _ended_path(cookie: str) -> str:
@@ -623,6 +584,5 @@ def _parse(data: dict[str, Any]) -> ServerToken:
 
 def _write_tokens(tokens: Sequence[ServerToken]) -> None:
     path = tokens_path()
-    make_private(os.path.dirname(path))
     data = json.dumps([asdict(token) for token in tokens], indent=1)
     write_private(path, data.encode())

@@ -23,13 +23,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.config import TrashSettings
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
 from lessons_kb.store.files import (
     TEMP_PREFIX,
     is_being_written,
     list_folder,
     on_failure,
+    read_json,
     read_regular,
     relative,
     rename_new,
@@ -109,13 +109,9 @@ def new_entry(
 def read_meta(entry: str) -> Mapping[str, Any]:
     """Return what is known of an entry, {} when its note is damaged."""
     note = os.path.join(entry, _META)
-    try:
-        if os.path.islink(note):
-            return {"path": os.readlink(note), "why": "deleted"}
-        meta = json.loads(read_regular(note, limit=1 << 20, name=_META))
-    except (OSError, StorageError, ValueError):
-        return {}
-    return meta if isinstance(meta, dict) else {}
+    if os.path.islink(note):
+        return {"path": os.readlink(note), "why": "deleted"}
+    return read_json(note, limit=1 << 20)
 
 
 def digest(data: bytes) -> str:
@@ -284,33 +280,20 @@ def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
     return name
 
 
-def prune(root: str, settings: TrashSettings) -> list[Trashed]:
-    """Remove what is older or more than the settings keep, and return it."""
-    gone = find_beyond(entries(root), settings)
-    for entry in gone:
-        drop(os.path.join(trash_dir(root), entry.name))
-    return gone
-
-
-def find_beyond(trashed: list[Trashed], settings: TrashSettings) -> list[Trashed]:
-    """Return those of the entries, newest first, that are too old, or too many bytes.
-
-    The newest is never among them: it is what an undo brings back.
-    """
-    oldest = time.time_ns() - settings.retention_days * _DAY_NS
-    size, beyond = 0, []
-    for place, entry in enumerate(trashed):
-        size += entry.size
-        began, _, _rest = entry.name.partition("-")
-        late = began.isdigit() and int(began) < oldest
-        if place and (late or size > settings.max_bytes):
-            beyond.append(entry)
-    return beyond
-
-
 def _prune_as_set(root: str) -> None:
-    with contextlib.suppress(ConfigError):  # a setting that cannot be read removes nothing
-        prune(root, read_settings(root)[0].trash)
+    """Remove what is older, or more bytes, than the settings keep, but not the newest.
+
+    That is what an undo brings back. A setting that cannot be read removes nothing.
+    """
+    with contextlib.suppress(ConfigError):
+        settings = read_settings(root)[0].trash
+        oldest, size = time.time_ns() - settings.retention_days * _DAY_NS, 0
+        for place, entry in enumerate(entries(root)):
+            size += entry.size
+            began, _, _rest = entry.name.partition("-")
+            late = began.isdigit() and int(began) < oldest
+            if place and (late or size > settings.max_bytes):
+                drop(os.path.join(trash_dir(root), entry.name))
 
 
 def entries(root: str) -> list[Trashed]:

@@ -28,6 +28,7 @@ from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.store.files import (
     list_folder,
     open_regular,
+    read_json,
     read_regular,
     shown,
     storage_error,
@@ -353,9 +354,8 @@ def rename_state(old: str, new: str) -> None:
 
 def write_record_of(key: str, record: dict[str, Any]) -> None:
     """Write the record in the state folder ``key``. Raises StorageError."""
-    folder = os.path.join(state_home(), _BRAINS, key)
-    make_private(folder)
-    write_private(os.path.join(folder, _RECORD), json.dumps(record).encode())
+    path = os.path.join(state_home(), _BRAINS, key, _RECORD)
+    write_private(path, json.dumps(record).encode())
 
 
 def can_be_marked(place: str) -> bool:
@@ -375,24 +375,16 @@ def make_cache_folder(folder: str) -> None:
         os.mkdir(folder, 0o755)
     # A strange .lessons may have brought a .gitignore of its own: it stays.
     if _is_folder(folder):
-        write_ignore(os.path.join(folder, ".gitignore"))
-
-
-def write_ignore(path: str) -> None:
-    """Write a ``.gitignore`` that keeps its folder out of git; one that is there stays."""
-    with contextlib.suppress(FileExistsError), open(path, "xb") as file:
-        file.write(b"*\n")
+        ignore = os.path.join(folder, ".gitignore")
+        with contextlib.suppress(FileExistsError), open(ignore, "xb") as file:
+            file.write(b"*\n")
 
 
 def read_record_of(key: str) -> dict[str, Any] | None:
     """Return the record in the state folder ``key``, None when there is none that can be used."""
     path = os.path.join(state_home(), _BRAINS, key, _RECORD)
-    try:
-        record = json.loads(read_regular(path, limit=_MAX_RECORD_BYTES, name=path))
-    except (OSError, StorageError, ValueError):
-        return None
-    usable = isinstance(record, dict) and isinstance(record.get("cache_token"), str)
-    return record if usable else None
+    record = read_json(path, limit=_MAX_RECORD_BYTES)
+    return record if isinstance(record.get("cache_token"), str) else None
 
 
 def list_keys() -> list[str]:
@@ -522,11 +514,12 @@ def read_private(path: str, *, limit: int) -> bytes:
 
 
 def write_private(path: str, data: bytes) -> None:
-    """Write a whole file for this user alone, atomically and durably; its folder must exist.
+    """Write a whole file for this user alone, atomically and durably, and the folders above it.
 
     Raises StorageError and leaves the old file as it was.
     """
     folder = os.path.dirname(path)
+    make_private(folder)
     with storage_errors(path):
         with temporary(folder, data, private=True) as temp:
             os.replace(temp, path)
@@ -543,7 +536,6 @@ def withhold_key() -> bytes:
     """
     path = os.path.join(state_home(), _KEY_NAME)
     if not os.path.exists(path):
-        make_private(state_home())
         write_private(path, os.urandom(_KEY_BYTES))
     return read_private(path, limit=_KEY_BYTES)
 
@@ -610,7 +602,6 @@ def silence_sessions(agent: str, project: str) -> None:
     An agent goes on with the hooks that it read when it started.
     """
     path = _session_file(f"silenced {agent}")
-    make_private(os.path.dirname(path))
     write_private(path, os.fsencode(project))
 
 

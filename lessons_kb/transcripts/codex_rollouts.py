@@ -33,30 +33,6 @@ _HEAD = 400
 _SHELLS = ("exec_command", "shell", "local_shell")
 
 
-def read_origin(line: bytes) -> tuple[str, int]:
-    """Return the session that another is a copy of, and the number of the line that ends the copy.
-
-    ``line`` is the first one of a rollout; ("", 0) where it names no origin.
-    """
-    data = _object(line)
-    payload = mapping(data.get("payload")) if data.get("type") == "session_meta" else {}
-    origin, end = payload.get("forked_from_id"), payload.get("forked_from_ordinal_exclusive")
-    return origin if isinstance(origin, str) else "", end if type(end) is int else 0
-
-
-def read_number(line: bytes) -> int | None:
-    """Return the number of a line of a rollout."""
-    number = _object(line).get("ordinal")
-    return number if type(number) is int else None
-
-
-def _object(line: bytes) -> Mapping[str, Any]:
-    try:
-        return mapping(json.loads(line.decode()))
-    except (ValueError, RecursionError):
-        return {}
-
-
 class CodexReader(RecordReader):
     """Reads a rollout."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from lessons_kb.transcripts.claude_code_transcripts import ClaudeReader
 from lessons_kb.transcripts.codex_rollouts import CodexReader
@@ -15,21 +14,6 @@ from lessons_kb.transcripts.gemini_chats import GeminiReader
 CLAUDE, CODEX, GEMINI, COPILOT = "claude-code", "codex", "gemini-cli", "copilot-cli"
 AGENTS = (CLAUDE, CODEX, GEMINI, COPILOT)
 MAX_LINE_BYTES = 20_000_000
-
-_CLAUDE_TYPES = ("user", "assistant", "system", "summary", "queue-operation", "progress")
-
-
-def detect_agent(data: Mapping[str, Any]) -> str:
-    """Return whose record this object is from, "" where it does not show."""
-    if isinstance(data.get("payload"), dict) and isinstance(data.get("type"), str):
-        return CODEX
-    if isinstance(data.get("data"), dict) and "." in str(data.get("type")):
-        return COPILOT
-    if "projectHash" in data or "$set" in data or data.get("type") == "gemini":
-        return GEMINI
-    known = any(key in data for key in ("sessionId", "leafUuid", "parentUuid"))
-    return CLAUDE if known and data.get("type") in _CLAUDE_TYPES else ""
-
 
 _READERS = {CODEX: CodexReader, GEMINI: GeminiReader, COPILOT: CopilotReader}
 
@@ -42,21 +26,14 @@ def open_reader(agent: str, *, subagent: bool = False) -> RecordReader:
 class Transcript:
     """A record that grows: fed with bytes as they come, it yields what they tell.
 
-    Lines may be cut anywhere; what is no JSON object is passed over and counted.
+    Lines may be cut anywhere; what is no JSON object is passed over.
     """
 
-    def __init__(self, agent: str = "", *, subagent: bool = False) -> None:
-        self.agent = agent
-        """One of AGENTS; "" until the record shows it."""
-        self.passed_over = 0
-        """Lines that are no JSON object."""
+    def __init__(self, agent: str, *, subagent: bool = False) -> None:
         self._rest = b""
-        self._reader = open_reader(agent, subagent=subagent) if agent else None
-
-    @property
-    def steps(self) -> Mapping[str, str]:
+        self._reader = open_reader(agent, subagent=subagent)
+        self.steps: Mapping[str, str] = self._reader.steps
         """Call → what the calls of one message have in common; {} where the record does not say."""
-        return self._reader.steps if self._reader is not None else {}
 
     def feed(self, data: bytes) -> Iterator[Entry]:
         """Yield the entries of the lines that ``data`` completes."""
@@ -74,21 +51,14 @@ class Transcript:
             data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
         except (ValueError, RecursionError):
             data = None
-        if not isinstance(data, dict):
-            self.passed_over += 1
-            return
-        if self._reader is None:
-            self.agent = detect_agent(data)
-            self._reader = open_reader(self.agent) if self.agent else None
-        if self._reader is not None:
+        if isinstance(data, dict):
             yield from self._reader.read(data)
 
     def finish(self) -> Iterator[Entry]:
         """Yield what waited for more: a last line without an end, the last answer."""
         rest, self._rest = self._rest, b""
         yield from self.feed_line(rest)
-        if self._reader is not None:
-            yield from self._reader.finish()
+        yield from self._reader.finish()
 
 
 def read_tail(

@@ -150,14 +150,6 @@ def test_the_first_matching_change_is_refused_once(either, file, new):
     assert edit(either, file, 4, new, session_id="s2").refused
 
 
-def test_a_fork_is_not_refused_what_the_copied_session_was(claude):
-    assert edit(claude, "pay/client.py").refused
-    claude.stop("done")
-    claude.session = "s2"
-    claude.say("SessionStart", source="fork", seconds_since_last_response=1)
-    assert not edit(claude, "pay/client.py", 2).refused
-
-
 def test_a_command_is_refused_once(either):
     assert "`pay-cli replay" in either.run("pay-cli replay --since yesterday").refused
     assert either.run("pay-cli replay --since yesterday", 2) == {}

@@ -282,26 +282,3 @@ def test_two_compactions_in_a_moment_each_bring_the_lessons_again(claude):
         claude.record({"type": "compacted", "payload": {"message": number}})
         assert ITEM in claude.say("SessionStart", source="compact").context
         assert claude.say("SessionStart", source="compact") == {}, "told by a second hook"
-
-
-@pytest.mark.slow
-def test_a_fork_has_the_lessons_of_what_it_is_a_copy_of(claude):
-    claude.prompt(PROMPT)
-    claude.stop("done")
-    claude.session = "s2"
-    claude.say("SessionStart", source="fork", seconds_since_last_response=1)
-    assert claude.prompt(PROMPT, 9) == {}
-    assert ITEM in claude.prompt(PROMPT, 9, session_id="s3").context
-
-
-@pytest.mark.parametrize(("end", "given"), [(2, False), (1, True)])
-def test_a_fork_in_codex_has_the_lessons_of_what_its_record_names(end, given, claude, project):
-    claude.agent = "codex"
-    claude.transcript = project / "s1.jsonl"
-    claude.record({"ordinal": 0}, {"ordinal": 1})
-    claude.prompt(PROMPT)
-    claude.session, claude.transcript = "s2", project / "s2.jsonl"
-    origin = {"id": "s2", "forked_from_id": "s1", "forked_from_ordinal_exclusive": end}
-    claude.record({"type": "session_meta", "payload": origin})
-    claude.say("SessionStart", source="fork")
-    assert (ITEM in claude.prompt(PROMPT, 2).context) is given, "a part may lack it"

@@ -262,7 +262,7 @@ def harmful(card):
         journal = brain.layers[0].journal
         for one in occasions(CARD, block=(14, 20), withheld=(1, 10)):
             journal.ledger.note(**as_data(one))
-        journal.count(CARD, "injected", at=time.time(), times=20)
+        journal.outcomes.count(CARD, "injected", at=time.time(), times=20)
     return card
 
 

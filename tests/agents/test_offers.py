@@ -7,10 +7,9 @@ import shutil
 
 import pytest
 
-from lessons_kb.store.journal import open_hook_journal
 from lessons_kb.store.user_state import user_brain
 from tests.agents.conftest import context_of
-from tests.kit import Claude, make_brain, write
+from tests.kit import Claude, make_brain, open_journal, write
 
 CARD = "lessons/drop-column.md"
 PROMPT = "Drop the old name field from the users table"
@@ -24,7 +23,7 @@ def counts(project):
     """Return how often something is counted of the card."""
 
     def find(what):
-        with contextlib.closing(open_hook_journal(str(project))) as journal:
+        with contextlib.closing(open_journal(project)) as journal:
             return sum(times for _card, name, _day, times in journal.counts(CARD) if name == what)
 
     return find

@@ -11,9 +11,8 @@ import pytest
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.session.state import lend_memory
-from lessons_kb.store.journal import open_hook_journal
 from tests.agents.conftest import Session, context_of
-from tests.kit import Said, answer_event, read_output
+from tests.kit import Said, answer_event, open_journal, read_output
 
 pytestmark = pytest.mark.slow
 
@@ -267,7 +266,7 @@ def test_what_waits_when_a_session_starts(agent, source, given, project, fire):
     """Text is due, for the call before which it was found brought none to the model."""
     script = Script(project, agent)
     fire(agent, script.asked("Go on.", 1))
-    journal = open_hook_journal(str(project))
+    journal = open_journal(project)
     with contextlib.closing(journal), lend_memory(journal, "s1") as state:
         state.waiting.append(["files", "## Files Modified\n- a.py"])
     outputs = {"start": fire(agent, script.start(source)), "after": fire(agent, script.edited(1))}

@@ -8,10 +8,9 @@ import re
 
 import pytest
 
-from lessons_kb.store.journal import open_hook_journal
 from lessons_kb.store.user_state import user_brain
 from tests.agents.conftest import context_of
-from tests.kit import make_brain, write
+from tests.kit import make_brain, open_journal, write
 
 TITLE = "Telegram remote execution must require an allowlist"
 CARD = "lessons/telegram-allowlist.md"
@@ -127,7 +126,7 @@ def many(project):
         card = f"---\ntype: lesson\ntitle: The lesson of number {number}\n---\n\nText.\n"
         write(project, f"lessons/sub/case-{number}.md", card)
     write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\n")
-    with contextlib.closing(open_hook_journal(str(project))) as journal:
+    with contextlib.closing(open_journal(project)) as journal:
         given = [("lessons/sub/case-7.md", "", 0)]
         for _time in range(9):
             journal.record_injections("s0", turn=1, at=1, cards=given)
@@ -259,7 +258,7 @@ def test_a_copy_that_is_opened_counts_as_its_card(own_card, session, project):
     folder = re.search(r"\n(\.lessons/\S+/)\nown.md", text)[1]
     path = {"file_path": str(project / folder / "own.md")}
     claude.call("Post", "Read", path, tool_response={"type": "text"})
-    with contextlib.closing(open_hook_journal(user_brain())) as journal:
+    with contextlib.closing(open_journal(user_brain())) as journal:
         assert [one.card for one in journal.injections.of("s1")] == ["lessons/own.md"]
 
 
@@ -275,7 +274,7 @@ SHELL = {"gemini-cli": "run_shell_command", "copilot-cli": "bash", "opencode": "
 
 
 def injections(project):
-    with contextlib.closing(open_hook_journal(str(project))) as journal:
+    with contextlib.closing(open_journal(project)) as journal:
         return journal.injections.of("s1")
 
 

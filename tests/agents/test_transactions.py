@@ -186,15 +186,10 @@ COMMANDS = """\
         runs = brain.layers[0].journal.runs
         runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
         check_health(brain, os.getcwd()), apply_fixes(brain)
-        from lessons_kb.brain.exchange import take_in_transcript
-        take_in_transcript(brain, "session.jsonl", write=True)
 """
 
 
 def test_no_command_does_either(project):
-    said = {"type": "user", "sessionId": "t", "cwd": str(project), "uuid": "u1"}
-    said |= {"timestamp": "2026-11-21T21:17:32Z", "message": {"role": "user", "content": PROMPT}}
-    (project / "session.jsonl").write_text(json.dumps(said) + "\n")
     begin = "    for agent, payload in"
     code = WORKER.read_text().replace(begin, COMMANDS + begin)
     done = subprocess.run(

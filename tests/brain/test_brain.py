@@ -278,18 +278,6 @@ def test_a_deleted_card_comes_back_although_another_begins_like_it(brain, write)
     assert brain.cards.get("queue-full").status == "archived"
 
 
-def test_a_card_that_is_gone_is_not_said_to_be_active(brain, write, monkeypatch):
-    path = write("lessons/queue.md", "---\ntitle: Queue\n---\n")
-    cards = brain.cards
-    layer, card = cards.find("queue")
-    path.unlink()
-    monkeypatch.setattr(
-        type(cards), "find", lambda *_, **__: (layer, card)
-    )  # an index that lags behind
-    with pytest.raises(CardNotFound, match="no card named 'queue'"):
-        cards.restore("queue")
-
-
 def test_one_card_that_refuses_keeps_no_other_back(brain, write):
     for name in ("a", "c"):
         write(f"lessons/{name}.md", f"---\ntitle: {name}\noccurrences: 1\n---\n")

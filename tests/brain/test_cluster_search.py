@@ -8,7 +8,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.cluster import open_cluster, sync
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
-from lessons_kb.store.settings import read_cluster_settings, read_key
+from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
 from lessons_kb.store.user_state import user_settings_path
 from tests import kit
 from tests.kit import Workspace, trust_brain
@@ -175,5 +175,5 @@ def test_settings_that_cannot_be_used_are_named(root, server, line, words):
     local = ask(root)
     configure(line)
     with pytest.raises(ConfigError, match=words):
-        read_cluster_settings()
+        read_user_settings(ClusterSettings)
     assert ask(root) == local

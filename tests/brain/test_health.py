@@ -41,7 +41,7 @@ def test_a_sound_brain_is_told_in_full(brain, lines, fixed):
     health = lines("")
     assert {line.level for line in health} == {"ok"}
     assert [line.what for line in health] == [
-        *("hooks", "state", "disk", "versions", "brain", "trust", "settings", "index"),
+        *("hooks", "state", "versions", "brain", "trust", "settings", "index"),
         *("semantic", "files", "write access", "journal", "drafts", "trash"),
     ]
     assert lines("trust")[0].detail == "created by you"
@@ -94,17 +94,6 @@ def test_open_state_folders_are_closed(brain, lines, fixed, root):
     assert fixed() == []
 
 
-def test_the_caches_gitignore_comes_back(brain, lines, fixed, root):
-    ignore = pathlib.Path(brain.layers[0].root, ".lessons", ".gitignore")
-    ignore.unlink()
-    (line,) = lines("cache")
-    assert "the cache could be committed" in line.detail
-    (done,) = fixed()
-    assert (done.level, done.detail) == ("fixed", f"wrote {ignore}")
-    assert ignore.read_text() == "*\n"
-    assert lines("cache") == []
-
-
 def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
     layer = brain.layers[0]
     assert layer.engine is not None
@@ -135,27 +124,6 @@ def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path, lines, f
     assert fixed() == []
 
 
-def test_former_indexes_are_removed(brain, lines, fixed):
-    old = pathlib.Path(brain.layers[0].cache, "index-99")
-    old.mkdir()
-    os.utime(old, (1_000_000, 1_000_000))
-    assert lines("index")[-1].level == "warning"
-    assert any(str(old) in line.detail for line in fixed())
-    assert not old.exists()
-
-
-def test_the_journal_forgets_what_is_old(brain, lines, fixed):
-    journal = brain.layers[0].journal
-    journal.events.append(Event(kind="prompt", at=1_000.0, session="old", text="x"))
-    journal.events.append(Event(kind="prompt", at=time.time(), session="new", text="x"))
-    (_well, late) = lines("journal")
-    assert (late.level, late.detail) == ("warning", "1 row is older than 90 days")
-    (done,) = fixed()
-    assert done.detail == "removed 1 row older than 90 days"
-    assert [event.session for event in journal.events.find()] == ["new"]
-    assert [line.level for line in lines("journal")] == ["ok"]
-
-
 def test_a_command_that_was_killed_is_ended(brain, fixed, root):
     layer = brain.layers[0]
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
@@ -164,7 +132,7 @@ def test_a_command_that_was_killed_is_ended(brain, fixed, root):
     assert [line.detail for line in fixed()] == ["ended 1 command whose process no longer exists"]
 
 
-def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain, lines, fixed, root):
+def test_the_trash_is_told(brain, lines):
     for name in ("telegram-allowlist", "other"):
         if name == "other":
             brain.create("Other")
@@ -172,16 +140,6 @@ def test_the_trash_is_told_and_what_is_too_old_goes_on_request(brain, lines, fix
     (line,) = lines("trash")
     assert line.detail.startswith("2 files, ")
     assert line.detail.endswith("; kept for 180 days, up to 100 MB")
-    trash = pathlib.Path(state_dir(brain.layers[0].root), "trash")
-    first = min(trash.iterdir())
-    first.rename(trash / ("0" * 20 + first.name[20:]))
-    told, beyond = lines("trash")
-    assert (told.level, beyond.level) == ("ok", "warning")
-    assert beyond.detail == "1 file beyond these limits"
-    assert any(line.what == "trash" for line in fixed())
-    (line,) = lines("trash")
-    assert line.detail.startswith("1 file, ")
-    assert not [line for line in fixed() if line.what == "trash"]
 
 
 def test_drafts_that_wait_are_told(brain, lines):

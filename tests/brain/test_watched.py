@@ -9,8 +9,9 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.layer import REFRESHED_FILES
+from lessons_kb.brain.layer import REFRESHED_FILES, Changes, drop_lease, is_leased
 from lessons_kb.brain.search_index import digest_files
+from lessons_kb.store.file_watcher import RESCAN
 from lessons_kb.store.locks import hold_writer
 
 MANY = 4 * REFRESHED_FILES
@@ -175,3 +176,77 @@ def test_a_link_in_the_place_of_a_card_is_not_followed(watched):
     assert watched.titles("treasure") == []
     watched.until(lambda: watched.titles("plain text of one")[:1] != ["Lesson one"])
     assert watched.titles("treasure") == []
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "brain").mkdir()
+    return str(tmp_path / "brain")
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return str(tmp_path)
+
+
+@pytest.fixture
+def changes(cache, folder):
+    made = Changes(cache, folder)
+    commit(made)
+    yield made
+    made.end()
+
+
+def commit(changes):
+    changes.finish(changes.begin())
+
+
+def test_an_index_is_vouched_for_until_something_changes(cache, changes):
+    assert is_leased(cache)
+    assert not is_leased(f"{cache}/other")
+    changes.note({"a.md"})
+    assert not is_leased(cache)
+    assert changes.files == {"a.md"}
+    commit(changes)
+    assert is_leased(cache)
+
+
+def test_what_this_process_writes_is_known_after_a_full_look_only(cache, changes):
+    drop_lease(cache)
+    assert changes.files is None
+    commit(changes)
+    assert is_leased(cache)
+
+
+def test_each_watch_has_its_own(cache, folder, changes):
+    other = Changes(cache, folder)
+    commit(other)
+    changes.note({"a.md"})
+    assert is_leased(cache)  # the other watch has seen for itself what this one saw
+    other.end()
+    assert not is_leased(cache)
+
+
+@pytest.mark.parametrize("sign", ["a.md", RESCAN])
+def test_a_sign_on_the_way_counts(cache, changes, sign):
+    begun = changes.begin()
+    changes.note({sign})
+    changes.finish(begun)
+    assert not is_leased(cache)
+
+
+def test_no_other_folder_of_that_name_is_vouched_for(cache, folder, changes):
+    os.rename(folder, f"{folder} before")
+    assert not is_leased(cache)
+    os.mkdir(folder)
+    assert not is_leased(cache)
+    assert changes.is_replaced
+    assert changes.files is None
+
+
+def test_a_look_while_the_folder_was_gone_counts_for_nothing(cache, folder, changes):
+    shutil.rmtree(folder)
+    commit(changes)
+    assert not is_leased(cache)
+    os.mkdir(folder)
+    assert not is_leased(cache)

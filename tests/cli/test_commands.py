@@ -321,7 +321,6 @@ BAD_INPUT = [
     (["create", "x", "--type", "poem"], ": --type must be one of"),
     (["create", "x", "--on-duplicate", "never"], ": --on-duplicate must be one of"),
     (["import", "memory", "x.md", "--near", "no"], ": --near must be one of"),
-    (["import", "transcript", "x", "--agent", "me"], ": --agent must be one of"),
     (["export", "xml"], ": FORMAT must be one of"),
     (["--brain", "lessons.toml", "list"], "--brain lessons.toml is a file; give the folder"),
     (["--brain", "lessons/telegram-allowlist.md", "list"], "of a brain, such as .\n"),

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from lessons_kb.cards.rule_files import parse_rules
 from tests.kit import commit, git, make_brain, write
 
 SHELL = r"""---
@@ -324,6 +325,11 @@ detect:
     good: "requests.get(url)"
   - regex: 'shell\s*=\s*True'
     files: ["*.py"]
+  - ast: "def $A($$$): $$$"
+    language: python
+    not-inside: "@pytest.mark.asyncio"
+    bad: "async def test_a(): await b()"
+    good: "@pytest.mark.asyncio\nasync def test_a(): await b()"
 ---
 
 ## Root Cause
@@ -340,7 +346,7 @@ def ruled(shop):
 
 def test_the_examples_of_patterns_are_tested(ruled, lessons):
     done = lessons("detect", "--test")
-    assert (done.code, done.out, done.err) == (0, "", "lessons: 4 examples, 0 failed\n")
+    assert (done.code, done.out, done.err) == (0, "", "lessons: 6 examples, 0 failed\n")
     write(ruled, "lessons/shell.md", RULED.replace("'utf-8')", "e)").replace("open(path)", "f(p)"))
     done = lessons("detect", "--test")
     assert done.code == 1
@@ -359,10 +365,10 @@ def test_ast_grep_runs_the_exported_rules_and_their_tests(ruled, lessons):
     done = lessons("detect", "--export", "ast-grep", "rules")
     left = "lessons/shell.md: regex pattern 3 left out: ast-grep takes ast patterns with a language"
     assert left in done.err
-    assert "5 files written to rules" in done.err
+    assert "7 files written to rules" in done.err
     tool = os.path.join(os.path.dirname(sys.executable), "ast-grep")
     code, told = run_tool(tool, "test", "--skip-snapshot-tests", cwd=ruled / "rules")
-    assert (code, "2 passed; 0 failed" in told) == (0, True), told
+    assert (code, "3 passed; 0 failed" in told) == (0, True), told
     (ruled / "src" / "bad.py").write_text("x = open(p)\ny = open(p, encoding=e)\n")
     config = str(ruled / "rules" / "sgconfig.yml")
     _code, told = run_tool(tool, "scan", "-c", config, "src/bad.py", "--json", cwd=ruled)
@@ -372,14 +378,15 @@ def test_ast_grep_runs_the_exported_rules_and_their_tests(ruled, lessons):
     assert found["range"]["start"]["line"] == 0
 
 
-def test_semgrep_runs_the_exported_rules_and_their_tests(ruled, lessons):
-    semgrep = shutil.which("semgrep")
-    if semgrep is None:
-        pytest.skip("semgrep is not on the PATH")
-    assert lessons("detect", "--export", "semgrep", "rules").code == 0
-    quiet = ("--metrics=off", "--disable-version-check")
-    code, told = run_tool(semgrep, "--test", *quiet, ".", cwd=ruled / "rules")
-    assert (code, "2/2: ✓ All tests passed" in told) == (0, True), told
+@pytest.mark.parametrize("tool", ["semgrep", "opengrep"])
+def test_semgrep_and_opengrep_run_the_exported_rules_and_their_tests(ruled, lessons, tool):
+    path = shutil.which(tool)
+    if path is None:
+        pytest.skip(f"{tool} is not on the PATH")
+    assert lessons("detect", "--export", tool, "rules").code == 0
+    quiet = ("--metrics=off", "--disable-version-check") if tool == "semgrep" else ()
+    code, told = run_tool(path, "--test", *quiet, ".", cwd=ruled / "rules")
+    assert (code, "3/3: ✓ All tests passed" in told) == (0, True), told
 
 
 @pytest.mark.parametrize("tool", ["ast-grep", "semgrep"])
@@ -395,6 +402,15 @@ def test_exported_rules_come_back_as_cards(ruled, lessons, tmp_path, tool):
     assert "title: Text files were read in the machine's encoding" in text
     assert "not-has: 'encoding'" in text
     assert "severity: high" in text
+
+
+@pytest.mark.parametrize("tool", ["ast-grep", "semgrep"])
+def test_an_exported_marker_is_read_as_it_was(ruled, lessons, tmp_path, tool):
+    lessons("detect", "--export", tool, str(tmp_path / "rules"))
+    (file,) = (tmp_path / "rules").rglob("*-4.yml")
+    ((_told, pattern, why),) = parse_rules(file.read_text())
+    assert pattern is not None, why
+    assert pattern.relations == (("not-inside", "@pytest.mark.asyncio"),)
 
 
 def test_a_rule_that_no_pattern_says_is_passed_over(shop, lessons):

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb.store.scan import trust
+from lessons_kb.store.user_state import state_home
 
 
 @pytest.fixture
@@ -70,10 +71,11 @@ def test_what_the_user_took_out_stays_out(lessons, brain, home):
 @pytest.mark.slow
 def test_fixes_are_data_too(lessons, brain):
     lessons("index")
-    ignore = brain / ".lessons" / ".gitignore"
-    ignore.unlink()
+    home = pathlib.Path(state_home())
+    home.chmod(0o755)
     data = json.loads(lessons("doctor", "--fix", "--json").out)
-    assert data[0] == {"level": "fixed", "what": "cache", "detail": f"wrote {ignore}", "fix": ""}
+    private = f"{home} is private again"
+    assert data[0] == {"level": "fixed", "what": "state", "detail": private, "fix": ""}
     assert {line["level"] for line in data[1:]} == {"ok"}
 
 

@@ -60,7 +60,7 @@ def shop(tmp_path, monkeypatch):
                     if part:
                         brain.journal.count(name, what, at=at, times=part)
         journal = brain.layers[0].journal
-        journal.count("", "sessions", at=START.timestamp(), times=62)
+        journal.outcomes.count("", "sessions", at=START.timestamp(), times=62)
         for card, arms in OCCASIONS.items():
             for one in occasions(card, **arms):
                 journal.ledger.note(**as_data(replace(one, at=START.timestamp() + one.at * 43_200)))

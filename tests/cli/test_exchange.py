@@ -57,24 +57,6 @@ def test_export_prints_or_writes(lessons, brain, tmp_path):
     assert lessons("export", "yaml").code == 2
 
 
-def test_import_takes_a_transcript_into_the_journal(lessons, brain, tmp_path):
-    from datetime import UTC, datetime
-
-    moment = datetime.now(tz=UTC).isoformat()
-    line = {"type": "user", "sessionId": "s-1", "promptId": "p", "timestamp": moment}
-    path = tmp_path / "s.jsonl"
-    path.write_text(json.dumps({**line, "message": {"content": "Why does it keep failing?"}}))
-    dry = lessons("import", "transcript", path)
-    assert dry.out.splitlines()[1].split() == ["s-1", "claude-code", "1", "0", "0", "0", "1", "0"]
-    assert dry.err == "lessons: 1 event to record; --yes records them\n"
-    assert lessons("import", "transcript", path, "--yes").err.startswith(
-        "lessons: 1 event recorded"
-    )
-    data = json.loads(lessons("import", "transcript", path, "--json").out)
-    assert data["sessions"][0]["new"] == 0
-    assert "Why does it keep failing?" in lessons("events").out
-
-
 def test_no_output_is_written_over_a_card(lessons, brain):
     card = brain / "lessons" / "queue.md"
     card.parent.mkdir(exist_ok=True)
@@ -91,7 +73,6 @@ def test_no_output_is_written_over_a_card(lessons, brain):
 
 
 REVIEW = "| # | Claim | State |\n|---|---|---|\n| C1 | It leaks | Evidenced |\n"
-SESSION = {"type": "user", "sessionId": "s", "message": {"content": "still broken"}}
 FILES = {
     "AGENTS.md": (NOTES, "memory"),
     "CLAUDE.md": (NOTES, "memory"),
@@ -100,8 +81,6 @@ FILES = {
     ".cursor/rules/db.mdc": ("---\nglobs: '*.sql'\n---\n\n- Never drop a table\n", "memory"),
     "review.txt": (REVIEW, "review"),
     "lessons.jsonl": ('{"title": "Cache is never emptied"}\n', "jsonl"),
-    "session.jsonl": (json.dumps(SESSION) + "\n", "transcript"),
-    "chat.json": ('{\n "projectHash": "x",\n "messages": []\n}\n', "transcript"),
 }
 
 

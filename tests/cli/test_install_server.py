@@ -6,10 +6,7 @@ import re
 import subprocess
 import tomllib
 
-import keyring
 import pytest
-from keyring.backend import KeyringBackend
-from keyring.backends import fail
 
 from lessons_kb.store.user_state import user_brain, user_settings_path
 from tests.agents.shared_server import FakeServer, send
@@ -23,14 +20,6 @@ def _here(tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
-
-
-@pytest.fixture(autouse=True)
-def _no_keychain():
-    before = keyring.get_keyring()
-    keyring.set_keyring(fail.Keyring())
-    yield
-    keyring.set_keyring(before)
 
 
 @pytest.fixture
@@ -147,47 +136,16 @@ def test_a_token_that_a_repository_ignores_may_lie_in_it(lessons, server, token)
     assert lessons("install", "--server", server.url, "--token-file", token).code == 0
 
 
-class Keychain(KeyringBackend):
-    """A keychain in memory."""
-
-    priority = 9
-
-    def __init__(self):
-        super().__init__()
-        self.kept: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service, username):
-        return self.kept.get((service, username))
-
-    def set_password(self, service, username, password):
-        self.kept[service, username] = password
-
-    def delete_password(self, service, username):
-        del self.kept[service, username]
-
-
-@pytest.mark.parametrize("has_keychain", [True, False])
-def test_a_token_that_is_typed_goes_to_the_keychain_or_a_private_file(
-    answer, lessons, server, monkeypatch, has_keychain
-):
+def test_a_token_that_is_typed_goes_to_a_private_file(answer, lessons, server, monkeypatch):
     monkeypatch.setattr("getpass.getpass", lambda _prompt: "lsn_typed")
-    chain = Keychain()
-    if has_keychain:
-        keyring.set_keyring(chain)
     answer("install", "--server", server.url, typed="")
-    known = settings()["server"]
-    if has_keychain:
-        assert chain.kept == {("lessons-kb", server.url): "lsn_typed"}
-        assert known == {"url": server.url, "keychain": True}
-        lessons("doctor")
-        assert server.seen[-1][1]["Authorization"] == "Bearer lsn_typed"
-    else:
-        file = pathlib.Path(known["token_file"])
-        assert (file.read_text(), file.stat().st_mode & 0o777) == ("lsn_typed\n", 0o600)
-        assert file.parent == pathlib.Path(user_settings_path()).parent
+    file = pathlib.Path(settings()["server"]["token_file"])
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("lsn_typed\n", 0o600)
+    assert file.parent == pathlib.Path(user_settings_path()).parent
+    lessons("doctor")
+    assert server.seen[-1][1]["Authorization"] == "Bearer lsn_typed"
     lessons("uninstall", "--server")
-    assert chain.kept == {}
-    assert not os.path.exists(known.get("token_file", "none"))
+    assert not file.exists()
 
 
 def test_the_doctor_says_what_is_wrong(install, server, token, health):

@@ -116,7 +116,7 @@ def stale(brain):
     stale_card(brain, "used")
     stale_card(brain, "ignored", "status: ignored\n")
     with Brain.open(brain) as opened:
-        opened.layers[0].journal.count("lessons/used.md", "injected", at=time.time())
+        opened.layers[0].journal.outcomes.count("lessons/used.md", "injected", at=time.time())
     return brain
 
 

@@ -54,7 +54,7 @@ def test_two_fixes_of_one_mistake_are_one_pattern_for_all_verbs():
      "stripe.charges.create($$$)", "stripe.charges.create({ amount: 3 });",
      "stripe.charges.create(order, { idempotencyKey: order.id });"),
     ("a.py", "def f(p):\n    x = open(p)", "def f(p):\n    x = open(p, encoding='utf-8')",
-     "open(a, encoding='ascii')\nwith open(\n    b,\n    encoding=c,\n) as d:\n    pass\n",
+     "open(a, encoding='utf-8')\nwith open(\n    b,\n    encoding=\"utf-8\",\n) as d:\n    pass\n",
      "open($$$)", "y = open(q, 'w')", "y = open(q, encoding=e)"),
     ("a.py", "import subprocess\nsubprocess.run(cmd, shell=True)", "import subprocess\nsubprocess.run(cmd)",
      "subprocess.run(a, check=True)\nsubprocess.run(b)\n",
@@ -76,6 +76,35 @@ def test_what_one_fix_shows_finds_the_mistake_elsewhere(
     assert not finds(found.pattern, path, after)
 
 
+ASYNC_TEST = "async def test_a(client) -> None:\n    await client.get('/')"
+MARKED = "@pytest.mark.asyncio\nasync def test_{}(client) -> None:\n    await client.get('/{}')\n"
+HOOK = "import {{ useEffect }} from 'react';\nfunction A({{ userId }}) {{\n  useEffect(() => {{ load(userId); }}{});\n}}"
+
+
+@pytest.mark.parametrize(("path", "before", "after", "today", "text", "relations", "bad", "good"), [
+    ("test_a.py", ASYNC_TEST, f"import pytest\n\n@pytest.mark.asyncio\n{ASYNC_TEST}", MARKED.format("b", 1) + MARKED.format("c", 2),
+     "def $A($$$) -> $B: $$$", (("has", "client"), ("not-inside", "@pytest.mark.asyncio")),
+     ASYNC_TEST.replace("test_a", "test_z"),
+     "@pytest.mark.asyncio\nclass TestA:\n    async def test_z(self, client) -> None:\n        pass"),
+    ("a.tsx", HOOK.format(", [a]"), HOOK.format(", [a, userId]"),
+     "useEffect(() => { save(userId); }, [userId]);\nuseEffect(() => { show(userId); }, [userId, b]);\n",
+     "useEffect($$$)", (("has", "userId"), ("not-has", "[$$$, userId, $$$]")),
+     "useEffect(() => { drop(userId); }, [c]);", "useEffect(() => { drop(userId); }, [c, userId]);"),
+    ("a.tsx", HOOK.format(""), HOOK.format(", []"), "useEffect(f, []);\nuseEffect(g, [b]);\n",
+     "useEffect($A)", (), "useEffect(() => { f(); });", "useEffect(() => { f(); }, [a]);"),
+    ("a.js", "let a = parseInt(b.c);", "let a = parseInt(b.c, 10);", "parseInt(a, 10);\nparseInt(b, 10);\n",
+     "parseInt($A)", (), "parseInt(x)", "parseInt(x, 10)"),
+])  # fmt: skip
+def test_what_a_fix_added_is_what_the_mistake_lacks(
+    path, before, after, today, text, relations, bad, good
+):
+    found = propose([fix(path, before, after)], [(f"other/{path}", today)], [])
+    assert found.pattern is not None, found.said
+    assert (found.pattern.text, found.pattern.relations) == (text, relations)
+    assert finds(found.pattern, path, bad)
+    assert not finds(found.pattern, path, good)
+
+
 OPEN = fix("a.py", "x = open(p)", "x = open(p, encoding='utf-8')")
 SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
 
@@ -84,6 +113,14 @@ SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
     ([OPEN], "open(a, encoding='x')\n" * 3 + "open(b)\n",
      "what it changed also stands in 1 place that nobody changed"),
     ([OPEN], "open(b)\n" * 9, "what it changed also stands in more than 5 places that nobody changed"),
+    ([OPEN], "open(a, encoding='ascii')\nopen(b, encoding='latin-1')\n",
+     "it was fixed in one place, and no other code shows how it is done right"),
+    ([fix("a.py", "import os\nos.chdir(x)\nos.chdir(y)", "import os\nrun(x)\nwalk(y)")], "",
+     "it was fixed in one place, and no other code shows how it is done right"),
+    ([fix("a.py", "import os\nos.chdir(x)\nf(x)", "import os\nf(x)")], "",
+     "nothing that the fix removed or added tells it from other code"),
+    ([fix("a.py", "write(a)\nwrite(b)", "send(a, encoding=b)")], "",
+     "nothing that the fix removed or added tells it from other code"),
     ([OPEN], "", "it was fixed in one place, and no other code shows how it is done right"),
     ([SHELL], "", "it was fixed in one place, and no other code shows how it is done right"),
     ([fix("a.py", "x = 1", "x = 2")], "", "nothing that the fix removed or added tells it from other code"),
@@ -103,17 +140,14 @@ def test_the_history_speaks_for_a_pattern_and_against_it():
     today = [("c.py", "x = run(1)\n")]
     again = fix("b.py", "import os\nos.system('ls')", "import os\nrun('ls')")
 
-    def history(*messages):
-        return [(one, lambda: again) for one in messages]
-
-    found = propose([SHELL], today, history("Fix the shell", "Do not hand it to a shell"))
+    found = propose([SHELL], today, [again, again])
     assert found.pattern is not None
     assert found.pattern.text == "os.system"
-    assert "2 of 2 other removals in history were fixes" in found.said
+    assert "2 of 2 other removals in history did the same" in found.said
     other = fix("b.py", "import os\nos.system('ls')", "import os\nlist_files()")
-    found = propose([SHELL], today, [("Speed up", lambda: other)] * 2)
-    assert (found.pattern, found.said) == (None, "of 2 other removals in history 0 were fixes")
-    found = propose([SHELL], today, [("the fix itself", lambda: SHELL)])
+    found = propose([SHELL], today, [other, other])
+    assert (found.pattern, found.said) == (None, "of 2 other removals in history 0 did the same")
+    found = propose([SHELL], today, [SHELL])
     assert found.pattern is None
 
 
@@ -144,6 +178,20 @@ def test_a_pattern_brings_its_examples():
     assert found.pattern is not None
     assert found.pattern.bad == ("r = requests.post(url, json=x, verify=False)",)
     assert found.pattern.good == ("r = requests.post(url, json=x)",)
+
+
+def test_a_name_that_is_imported_from_a_module_is_that_one_only_after_the_import():
+    imported = "from urllib.parse import quote, parse_qs"
+    change = Change(
+        path="a.py", prefix=f"{imported}\n", before="x = parse_qs(y)\n",
+        after="x = parse_qs(y, keep_blank_values=True)\n",
+    )  # fmt: skip
+    right = "parse_qs(a, keep_blank_values=True)\nparse_qs(b, keep_blank_values=True)\n"
+    found = propose([[change]], [("b.py", right)], [])
+    assert found.pattern is not None, found.said
+    assert found.pattern.bad == ("from urllib.parse import parse_qs\nx = parse_qs(y)",)
+    assert finds(found.pattern, "c.py", "from urllib.parse import parse_qs\nparse_qs(z)")
+    assert not finds(found.pattern, "c.py", "from mine import parse_qs\nparse_qs(z)")
 
 
 def test_without_the_extra_nothing_is_proposed(monkeypatch):

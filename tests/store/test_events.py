@@ -38,7 +38,7 @@ FULL = Event(
 def test_an_event_comes_back_as_it_was(journal):
     journal.events.append(Event(kind="prompt"))  # of now
     assert abs(journal.events.find()[0].at - time.time()) < 60
-    journal.upkeep.prune(time.time() + 60)
+    journal.prune_daily(lambda: 0, now=time.time() + 60)
     assert journal.events.append(FULL) is True
     assert journal.events.append(Event(kind="prompt", at=1_700_000_001.0)) is True
     assert journal.events.find() == [FULL, Event(kind="prompt", at=1_700_000_001.0)]

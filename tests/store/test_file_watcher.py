@@ -12,7 +12,7 @@ import pytest
 
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.store import card_files, file_watcher, trash
-from lessons_kb.store.file_watcher import RESCAN, Changes, drop_lease, is_leased
+from lessons_kb.store.file_watcher import RESCAN
 
 PATIENCE = 10
 
@@ -303,71 +303,3 @@ def test_real_exhaustion_of_watches_is_noticed_though_the_library_is_silent(root
     )
     assert done.stdout.splitlines() == ["['.']"] * 3
     assert done.returncode == 0
-
-
-@pytest.fixture
-def cache(tmp_path):
-    return str(tmp_path)
-
-
-@pytest.fixture
-def changes(cache, root):
-    made = Changes(cache, root)
-    commit(made)
-    yield made
-    made.end()
-
-
-def commit(changes):
-    changes.finish(changes.begin())
-
-
-def test_an_index_is_vouched_for_until_something_changes(cache, changes):
-    assert is_leased(cache)
-    assert not is_leased(f"{cache}/other")
-    changes.note({"a.md"})
-    assert not is_leased(cache)
-    assert changes.files == {"a.md"}
-    commit(changes)
-    assert is_leased(cache)
-
-
-def test_what_this_process_writes_is_known_after_a_full_look_only(cache, changes):
-    drop_lease(cache)
-    assert changes.files is None
-    commit(changes)
-    assert is_leased(cache)
-
-
-def test_each_watch_has_its_own(cache, root, changes):
-    other = Changes(cache, root)
-    commit(other)
-    changes.note({"a.md"})
-    assert is_leased(cache)  # the other watch has seen for itself what this one saw
-    other.end()
-    assert not is_leased(cache)
-
-
-@pytest.mark.parametrize("sign", ["a.md", RESCAN])
-def test_a_sign_on_the_way_counts(cache, changes, sign):
-    begun = changes.begin()
-    changes.note({sign})
-    changes.finish(begun)
-    assert not is_leased(cache)
-
-
-def test_no_other_folder_of_that_name_is_vouched_for(cache, root, changes):
-    os.rename(root, f"{root} before")
-    assert not is_leased(cache)
-    os.mkdir(root)
-    assert not is_leased(cache)
-    assert changes.is_replaced
-    assert changes.files is None
-
-
-def test_a_look_while_the_folder_was_gone_counts_for_nothing(cache, root, changes):
-    shutil.rmtree(root)
-    commit(changes)
-    assert not is_leased(cache)
-    os.mkdir(root)
-    assert not is_leased(cache)

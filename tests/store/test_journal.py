@@ -116,8 +116,8 @@ def test_what_is_counted_by_day_outlives_what_is_forgotten(journal):
     day = 86_400.0
     journal.record_injections("s", turn=1, at=int(day * 100), cards=[("x.md", "", 1)])
     journal.record_injections("s", turn=2, at=int(day * 100), cards=[("x.md", "", 1)])
-    journal.count("x.md", "bumped", at=day * 101)
-    journal.count("y.md", "addressed", at=day * 101, times=3)
+    journal.outcomes.count("x.md", "bumped", at=day * 101)
+    journal.outcomes.count("y.md", "addressed", at=day * 101, times=3)
     journal.events.append(Event(kind="prompt", at=day * 100))
     journal.events.append(Event(kind="prompt", at=day * 250))
     journal.keep_guard_state("s", "{}")

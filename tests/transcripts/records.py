@@ -108,4 +108,4 @@ GEMINI = lines(
 )
 CALLS = {**SAID, "toolCalls": [GEMINI_CALL, GEMINI_EDIT]}
 DOCUMENT = {"sessionId": SESSION, "projectHash": "e2", "messages": [ASKED, CALLS, ENDED]}
-GEMINI_DOCUMENT = json.dumps(DOCUMENT, indent=1).encode()
+GEMINI_DOCUMENT = json.dumps(DOCUMENT).encode()

@@ -12,13 +12,13 @@ from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
 from tests.transcripts import records
 
 
-def read(data, step=0):
-    transcript = Transcript()
+def read(agent, data, step=0):
+    transcript = Transcript(agent)
     found = []
     for start in range(0, len(data), step or len(data)):
         found += transcript.feed(data[start : start + (step or len(data))])
     found += transcript.finish()
-    return transcript, [(e.kind, e.id, e.tool, e.ended, e.text or e.output) for e in found]
+    return [(e.kind, e.id, e.tool, e.ended, e.text or e.output) for e in found]
 
 
 CLAUDE = [
@@ -52,21 +52,19 @@ GEMINI = [
     ("CLAUDE", "claude-code", CLAUDE),
     ("CODEX", "codex", CODEX),
     ("GEMINI", "gemini-cli", GEMINI),
+    ("GEMINI_DOCUMENT", "gemini-cli", GEMINI),
 ])  # fmt: skip
 def test_a_record_tells_the_same_however_it_comes(name, agent, expected, step):
-    transcript, found = read(getattr(records, name), step)
-    assert transcript.agent == agent
-    assert found == expected
-    assert transcript.passed_over == 0
+    assert read(agent, getattr(records, name), step) == expected
 
 
 def test_each_entry_knows_session_time_and_place():
-    for name in ("CLAUDE", "CODEX", "GEMINI"):
-        transcript = Transcript()
+    for name, agent in zip(("CLAUDE", "CODEX", "GEMINI"), AGENTS, strict=False):
+        transcript = Transcript(agent)
         found = [*transcript.feed(getattr(records, name)), *transcript.finish()]
         assert {entry.session for entry in found} == {records.SESSION}
         assert all(entry.at > 1.7e9 or entry.id == "g2" for entry in found)
-    assert {e.cwd for e in Transcript().feed(records.CODEX)} == {"/home/dev/proj"}
+    assert {e.cwd for e in Transcript("codex").feed(records.CODEX)} == {"/home/dev/proj"}
 
 
 def test_a_tail_ends_at_the_last_whole_line():
@@ -85,16 +83,13 @@ def test_a_result_ends_the_calls_that_were_made_together():
     assert steps == {"c1": "c1", "c2": "c2", "c3": "c3"}
 
 
-def test_lines_that_are_no_objects_are_counted_and_passed_over():
+def test_lines_that_are_no_objects_are_passed_over():
     data = b"not json\n[1]\n" + records.CLAUDE + b'{"type": "user", "mess'
-    transcript, found = read(data)
-    assert transcript.passed_over == 3
-    assert found == CLAUDE
+    assert read("claude-code", data) == CLAUDE
 
 
 def test_what_is_no_record_tells_nothing():
-    transcript, found = read(b'{"a": 1}\n{"type": "user"}\n')
-    assert (transcript.agent, found) == ("", [])
+    assert read("claude-code", b'{"a": 1}\n{"type": "user"}\n') == []
 
 
 @pytest.mark.parametrize(("value", "expected"), [

@@ -264,7 +264,7 @@ COMMANDS = (
         "lint . --format github; doctor; config; index; index --rebuild; events; review --list; "
         "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
         "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
-        "import galangal mistakes.db; import transcript session.jsonl; eval eval.jsonl; mcp; lsp; "
+        "import galangal mistakes.db; eval eval.jsonl; mcp; lsp; "
         "diet; diet AGENTS.md --json; diet --check 9; "
         "install git --dry-run; setup; setup --undo --yes "
     ),
@@ -285,7 +285,7 @@ WRITING = split(
     "archive lessons/good.md --yes; import memory AGENTS.md --yes; import review review.md --yes; "
     "diet AGENTS.md --apply --yes; diet --undo; "
     "import jsonl cards.jsonl --yes; import galangal mistakes.db --yes; "
-    "import transcript session.jsonl --yes; run -- /bin/true; report; report --output -; "
+    "run -- /bin/true; report; report --output -; "
     "add 'Never add what a clone says' --why 'It lies.' --do 'Read it' --symptom x; "
     "rename lessons/outside.md Inside; rename lessons/good.md ../../outside/y "
 )

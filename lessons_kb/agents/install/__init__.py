@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from lessons_kb.agents.install.install_agent import FileChange as FileChange
 from lessons_kb.agents.install.install_agent import install as install
 from lessons_kb.agents.install.install_agent import uninstall as uninstall
 from lessons_kb.agents.install.settings_files import Entries as Entries
 from lessons_kb.agents.install.settings_files import Request as Request
 
-__all__ = ["Entries", "FileChange", "Request", "install", "uninstall"]
+__all__ = ["Entries", "Request", "install", "uninstall"]

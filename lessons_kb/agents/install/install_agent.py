@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import glob
 import hashlib
 import json
@@ -41,8 +40,8 @@ from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.programs import find_program, install_command
 from lessons_kb.store import settings as agent_settings
 from lessons_kb.store.files import shown
+from lessons_kb.store.settings import FileChange
 from lessons_kb.store.user_state import end_silence, silence_sessions
-from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 
@@ -70,20 +69,6 @@ def find_entries(*, bare: bool) -> Entries:
 def has_sdk() -> bool:
     """Tell whether the SDK that ``lessons mcp`` needs is installed."""
     return find_spec("mcp") is not None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileChange:
-    """What is or would be done to one file."""
-
-    path: str
-    action: str
-    """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
-    uses the same entries) or ``foreign`` (a file of somebody else's stands in its place)."""
-    diff: str = ""
-    """Unified, without secrets."""
-    backup: str = ""
-    """Where the file's former content is kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -216,7 +201,7 @@ def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
         FileChange(
             path=step.target.path,
             action=_action(step),
-            diff=_diff(step),
+            diff=agent_settings.show_change(step.target.path, step.before, step.after),
             backup=backups.get(step.target.path, ""),
         )
         for step in steps
@@ -230,14 +215,6 @@ def _action(step: _Step) -> str:
     if step.before is None:
         return "created"
     return "removed" if step.after is None else "changed"
-
-
-def _diff(step: _Step) -> str:
-    sides = (step.before, step.after)
-    old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in sides)
-    was, is_now = (os.devnull if data is None else step.target.path for data in sides)
-    lines = difflib.unified_diff(old, new, was, is_now, lineterm="", n=2)
-    return redact("\n".join(lines))
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ import lessons_kb
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import read_regular, storage_error
-from lessons_kb.store.user_state import make_private, state_home, write_private
+from lessons_kb.store.user_state import state_home, write_private
 
 NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120
@@ -56,7 +56,6 @@ def write_launcher() -> None:
     """Write the launcher, unless it is there as it should be. Raises StorageError."""
     path = launcher_path()
     if path and _read(path) != (text := _launcher_text()):
-        make_private(os.path.dirname(path))
         write_private(path, text)
         try:
             os.chmod(path, 0o700)

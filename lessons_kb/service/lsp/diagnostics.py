@@ -161,7 +161,7 @@ def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark
     detected = find_detected(file.brain, [change])
     homes = {id(one.card): one.layer for one in detected}
     marks = []
-    for card, match in ((one.card, one.match) for one in flatten(detected)):
+    for card, match in flatten(detected):
         layer, title, why = homes[id(card)], clean_line(card.title), clean_line(card.why)
         shown = Diagnostic(
             range=_place(text, match),

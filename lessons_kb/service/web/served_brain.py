@@ -79,9 +79,7 @@ class ServedBrain:
         if self._watched:
             waiting = bool(freshen(brain)[1])
         else:
-            for layer in brain.layers:
-                layer.prepare()
-            waiting = any(layer.state is None for layer in brain.layers)
+            waiting = not all(layer.make_ready() for layer in brain.layers)
         return BUILDING if waiting else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
@@ -121,10 +119,8 @@ class ServedBrain:
     def is_ready(self) -> bool:
         """Tell whether something is indexed, so that it can be searched; starts that if not."""
         try:
-            layers = self._workspace.find().layers
-            for layer in layers:
-                layer.prepare()
-            return os.path.isdir(self.root) and all(layer.state is not None for layer in layers)
+            ready = [layer.make_ready() for layer in self._workspace.find().layers]
+            return os.path.isdir(self.root) and all(ready)
         except LessonsError:
             return False
 

@@ -52,7 +52,7 @@ def test_lines_are_those_of_detect(editor, project, eol):
     (project / "src" / "run.py").write_bytes(text.encode())
     with Brain.open(project, directory=project) as brain:
         brain.refresh()
-        lines = [one.match.line for one in detect_files(brain, ["src/run.py"])]
+        lines = [match.line for _card, match in detect_files(brain, ["src/run.py"])]
     assert lines == [3, 6, 9]
     assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
 
