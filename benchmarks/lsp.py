@@ -27,7 +27,6 @@ import lessons_kb
 from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, data_folder
 from benchmarks.ours import own_brain, private_state
-from lessons_kb.cards.sections import find_fences
 from lessons_kb.detect.matcher import find_language, name_example
 
 if TYPE_CHECKING:
@@ -42,6 +41,7 @@ QUIET_SECONDS = 3.0
 """Without a word from the server: it has said everything."""
 MOST_PATTERNS = 400
 _CALL = re.compile(r"\b([A-Za-z_]\w{4,})\(")
+_FENCE = re.compile(r"^ *```(\S*)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 
 
 class Editor(BaseLanguageClient):
@@ -127,11 +127,11 @@ def make_project(folder: Path, brain: Path, *, quick: bool) -> Path:
     calls: Counter[tuple[str, str]] = Counter()
     (folder / "code").mkdir()
     for number, card in enumerate(sorted(folder.rglob("*.md"))):
-        for place, fence in enumerate(find_fences(card.read_text("utf-8", "replace"))):
-            if language := find_language(fence.language):
+        for place, fence in enumerate(_FENCE.findall(card.read_text("utf-8", "replace"))):
+            if language := find_language(fence[0]):
                 name = f"{number}-{place}.{name_example(language).rpartition('.')[2]}"
-                (folder / "code" / name).write_text(fence.text, "utf-8")
-                calls.update((call, language) for call in _CALL.findall(fence.text))
+                (folder / "code" / name).write_text(fence[1], "utf-8")
+                calls.update((call, language) for call in _CALL.findall(fence[1]))
     chosen = sorted(calls)[: 40 if quick else MOST_PATTERNS]
     write_patterns(folder / "docs" / "solutions", chosen)
     commit(folder)

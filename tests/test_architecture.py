@@ -21,7 +21,7 @@ PURE_ROOMS = (
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
     "search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py",
-    "search/embeddings.py", "search/embedding_model.py",
+    "search/embeddings.py", "search/embedding_model.py", "search/engine_protocol.py",
 )  # fmt: skip
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
@@ -29,7 +29,6 @@ below store opens a file"."""
 HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store",),
-    "frontmatter": ("cards",),
     "jinja2": ("report", "service/web/pages/view.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
@@ -62,7 +61,6 @@ ON_FIRST_USE = {
     "ast_grep_py": 14,
     "concurrent.futures": 15,
     "filelock": 40,
-    "frontmatter": 35,
     "http.client": 30,
     "jinja2": 50,
     "lsprotocol": 300,
@@ -153,8 +151,8 @@ def test_nothing_below_store_does_io(path):
 STARTS_PROCESSES = {
     "process/git.py": 1,  # silent for too long, git is ended
     "process/run.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
-    "process/programs.py": 2,  # the index ends itself; the user's editor is waited for
-    "service/start_daemon.py": 1,  # leaves when it is idle
+    # The index ends itself, the daemon leaves when it is idle; the user's editor is waited for.
+    "process/programs.py": 2,
 }
 """How many calls start a process, and what ends it."""
 

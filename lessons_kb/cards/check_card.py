@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.keys import (
@@ -29,7 +29,7 @@ from lessons_kb.cards.sections import (
     read_checklist,
     read_sections,
 )
-from lessons_kb.data import read_patterns
+from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
@@ -71,23 +71,9 @@ def is_vague(item: str) -> bool:
     return bool(_VAGUE_KOREAN.match(text) or (is_short and _VAGUE.match(text)))
 
 
-_FIXES = {
-    "no-title": "write `title: …`, naming the mistake in one sentence",
-    "no-checklist": "add `## Prevention Checklist` with items such as `- Cover … with a test`",
-    "no-cause": "add a section `## Root Cause`; its first sentence is shown to the agent",
-    "no-symptoms": "add `symptoms:` with two or three phrases, worded like a future task",
-    "vague-item": "describe what a diff or an answer shows when it is done",
-    "placeholder": "fill it in, or remove it",
-    "long-item": "shorten it to one line and move the rest to the section Fix",
-    "shown-by": "write a regular expression of RE2: `<!-- shown-by: test\\w*reject -->`",
-    "odd-path": "write it as in .gitignore, relative to the project root, such as src/**/*.py",
-}
-_FILLS = {
-    "no-checklist": "fill this section with items such as `- Cover … with a test`",
-    "no-cause": "fill this section; its first sentence is shown to the agent",
-    "no-symptoms": "fill `symptoms:` with two or three phrases, worded like a future task",
-}
-"""The suggested fix where the section or key exists already."""
+_ADVICE = read_mapping("lint_advice.txt")
+_FIXES, _FILLS = _ADVICE["fixes"], _ADVICE["fills"]
+"""Rule → the suggested fix, and that where the section or key exists already."""
 
 ADVICE = frozenset((*_FIXES, *EXAMPLE_RULES))
 """Rules that say how a card could be better, where nothing is wrong with its file."""
@@ -164,16 +150,11 @@ _HEADER_LINE = re.compile(r"[ \t]+\S.*|#.*|- .*|[^\W\d_][\w -]*:(?: .*)?")
 _EOL = re.compile(r"\r\n|\r|\n")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QuickFix:
+class QuickFix(NamedTuple):
     """An edit of a card's text."""
 
     title: str
     splice: Splice
-
-    def apply(self, text: str) -> str:
-        """Return the text with the edit made."""
-        return self.splice.apply(text)
 
 
 def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[QuickFix]:
@@ -193,7 +174,7 @@ def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str])
     fixes = []
     for title, start, end, new in make(_Text(text), finding) if finding in was else ():
         fix = QuickFix(title=title, splice=Splice(start=start, end=end, text=new))
-        now, left = check(fix.apply(text))
+        now, left = check(fix.splice.apply(text))
         if finding not in now and left <= errors:
             fixes.append(fix)
     return fixes

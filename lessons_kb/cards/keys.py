@@ -16,11 +16,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
-from lessons_kb.data import read_table
+from lessons_kb.data import read_json, read_mapping, read_table
 from lessons_kb.detect.matcher import (
     MAX_FILES,
     MAX_PATTERNS,
-    MAX_TEXT,
     check_pattern,
     find_language,
 )
@@ -324,15 +323,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {"severity": {"critical": "high"}}
 
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
-_EXPECTED = {
-    "text": "one text",
-    "tags": "a list of words",
-    "texts": "a list of texts",
-    "globs": "a list of globs",
-    "count": f"a whole number from 1 to {MAX_OCCURRENCES:,}",
-    "date": "a date such as 2026-01-31",
-    "patterns": "a list of patterns such as `- regex: 'shell=True'`",
-}
+_EXPECTED = read_mapping("card_keys.txt")["forms"]
 _ITEM_PROBLEMS = {
     "n": ("wrong-value", "is nested and ignored", "write each item as one line of text", "warning"),
     "m": (
@@ -464,54 +455,25 @@ def nearest_key(name: str) -> str | None:
 
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SCALAR: Mapping[str, Any] = {"type": ["string", "number", "boolean", "null"]}
-_LIST: Mapping[str, Any] = {"type": ["array", "string", "number", "null"], "items": _SCALAR}
-_PATTERN_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
-_SCHEMA_FORMS: Mapping[str, Mapping[str, Any]] = {
-    "text": _SCALAR,
-    "tags": _LIST,
-    "texts": _LIST,
-    "globs": _LIST,
-    "count": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_OCCURRENCES},
-    "date": {"type": ["string", "null"], "pattern": r"^\d{4}-\d{2}-\d{2}($|[T ])"},
-    "patterns": {
-        "type": ["array", "null"],
-        "maxItems": MAX_PATTERNS,
-        "items": {
-            "type": "object",
-            "properties": {
-                **dict.fromkeys(PATTERNS, _PATTERN_TEXT),
-                "files": {
-                    "type": ["array", "string"],
-                    "items": {"type": "string"},
-                    "maxItems": MAX_FILES,
-                },
-                "language": {"type": "string"},
-                "unless": _PATTERN_TEXT,
-            },
-            "oneOf": [{"required": [kind]} for kind in PATTERNS],
-            "additionalProperties": False,
-        },
-    },
-}
 
 
 def build_schema() -> dict[str, Any]:
     """Return the schema: what it refuses, `lessons lint` warns of; unknown keys are allowed."""
+    forms = read_json("header_forms.json")
     return {
         "$schema": _DIALECT,
         "title": "Header of a lesson card",
         "type": ["object", "null"],
-        "properties": {name: _describe(name, key) for name, key in KEYS.items()},
+        "properties": {name: _describe(name, key, forms) for name, key in KEYS.items()},
     }
 
 
-def _describe(name: str, key: CardKey) -> dict[str, Any]:
+def _describe(name: str, key: CardKey, forms: Mapping[str, Any]) -> dict[str, Any]:
     if not key.meaning:
         names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
         return {"description": f"Read as `{names[0]}`." if names else "Text to search."}
     if key.form != "choice":
-        return {"description": key.meaning, **_SCHEMA_FORMS[key.form]}
+        return {"description": key.meaning, **forms[key.form]}
     known: dict[str, Any] = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
     if key.foreign:  # other systems write their own values, which are nobody's mistake
         known = {"anyOf": [known, {"type": "string"}]}

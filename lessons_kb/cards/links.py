@@ -23,6 +23,7 @@ _RESERVED = frozenset(
 """Names that Windows keeps for devices, and those that never are cards."""
 
 _KEPT = ("L", "N", "M")
+_UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u20d0-\u20f0\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff]"
@@ -34,22 +35,15 @@ def slug(title: str) -> str:
     """Return a file name, without suffix, that is safe on every system for any title.
 
     Letters of every script stay, in lower case and composed form (NFC); whatever else stood
-    between them is one hyphen. A title of symbols alone is spelled out (``???`` becomes
-    ``question-mark``). At most MAX_BYTES bytes, no name reserved by Windows. Idempotent. Raises
-    InputError for a title in which there is nothing to see.
+    between them is one hyphen; of symbols alone comes ``untitled``. At most MAX_BYTES bytes, no
+    name reserved by Windows. Idempotent. Raises InputError for a title in which there is nothing
+    to see.
     """
     name = _hyphenated(title)
     if not name:
-        signs = dict.fromkeys(char for char in _INVISIBLE.sub("", title) if not char.isspace())
-        # One of one's own font, or of a later Unicode, has no name but a number.
-        names = (
-            unicodedata.name(char, f"u{ord(char):04x}")
-            for char in list(signs)[:4]
-            if unicodedata.name(char, "") or unicodedata.category(char) in ("Cn", "Co")
-        )
-        name = _hyphenated(" ".join(names))
-    if not name:
-        raise InputError("the title is empty; name the mistake in one sentence")
+        if all(unicodedata.category(char) in _UNSEEN for char in _INVISIBLE.sub("", title)):
+            raise InputError("the title is empty; name the mistake in one sentence")
+        name = "untitled"
     data = name.encode("utf-8", "ignore")
     if len(data) > MAX_BYTES:
         short = data[:MAX_BYTES].decode("utf-8", "ignore")

@@ -22,6 +22,7 @@ from lessons_kb.cards.sections import (
     text_of,
 )
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
+from lessons_kb.text.sanitize import without
 
 
 def kind_of(path: str, folders: Mapping[str, str]) -> str:
@@ -227,19 +228,9 @@ def _fields(
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:
         fields["checklist"] = "\n".join(card.checklist)
-        fields["situation"] = _without_comments(text_of(sections, (SITUATION, MISTAKE))).strip()
+        told = text_of(sections, (SITUATION, MISTAKE))
+        fields["situation"] = without(told, "<!--", "-->").strip()
     head = "\n".join(part for part in (card.title, tags, symptoms, *search) if part)
-    fields["body"] = f"{head}\n\n{_without_comments(body)}"
+    # The guidance of a template is not what a card says.
+    fields["body"] = f"{head}\n\n{without(body, '<!--', '-->')}"
     return {name: text for name, text in fields.items() if text}
-
-
-def _without_comments(body: str) -> str:
-    """Leave out HTML comments: the guidance of a template is not what a card says.
-
-    By hand, for a pattern takes the square of many unclosed ones.
-    """
-    kept, place = "", 0
-    while (start := body.find("<!--", place)) >= 0 and (end := body.find("-->", start)) >= 0:
-        kept += body[place:start]
-        place = end + 3
-    return kept + body[place:]

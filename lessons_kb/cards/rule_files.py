@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lessons_kb.cards.keys import parse_pattern
+from lessons_kb.data import read_mapping
 from lessons_kb.detect.matcher import build_rule, find_language, name_example
 from lessons_kb.errors import InputError
 from lessons_kb.model import RELATIONS, Card, Pattern
@@ -16,7 +17,7 @@ _LEVELS = {"high": "error", "medium": "warning", "low": "info"}
 _ALSO = {"info": "low", "hint": "low", "error": "high", "warning": "medium"}
 _MULTI = re.compile(r"\$\$\$[A-Z]*")
 _SEMGREP = {"inside": "pattern-inside", "not-inside": "pattern-not-inside"}
-_COMMENT = {"python": "#", "ruby": "#", "bash": "#", "yaml": "#"}
+_COMMENTS = read_mapping("languages.txt")["comments"]
 _CONFIG = {"ruleDirs": ["rules"], "testConfigs": [{"testDir": "rule-tests"}]}
 
 
@@ -57,6 +58,11 @@ def _format_ast_grep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
     return files
 
 
+def format_comment(language: str, text: str) -> str:
+    """Return a comment of a language that holds a text, "" where there are no comments."""
+    return _COMMENTS.get(language, "// {}").format(text)
+
+
 def _format_semgrep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
     language = find_language(pattern.language)
     parts: list[dict[str, str]] = []
@@ -83,9 +89,9 @@ def _format_semgrep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
     rule |= {"metadata": {"card": card.id}, "patterns": parts}
     files = {f"{name}.yml": _dump({"rules": [rule]})}
     if (pattern.bad or pattern.good) and language != "regex":
-        mark = _COMMENT.get(language, "//")
         kinds = (("ruleid", pattern.bad), ("ok", pattern.good))
-        rows = [f"{mark} {kind}: {name}\n{one}\n" for kind, some in kinds for one in some]
+        texts = ((f"{kind}: {name}", one) for kind, some in kinds for one in some)
+        rows = [f"{format_comment(language, text)}\n{one}\n" for text, one in texts]
         files[name_example(language).replace("example", name)] = "".join(rows)
     return files
 

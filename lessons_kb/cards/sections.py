@@ -10,7 +10,7 @@ from html import unescape
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from lessons_kb.data import read_patterns, read_words
+from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.detect.matcher import (
     Matcher,
     Rule,
@@ -128,20 +128,6 @@ class Item:
     """The pattern of its ``<!-- shown-by: … -->``, "" without one."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fence:
-    """A fenced block of code."""
-
-    language: str
-    """The first word behind the fence."""
-    text: str
-    line: int
-    """From 0, in the body, of the opening fence."""
-    labels: tuple[str, ...]
-    """The paragraph right above it, if there is one, then the headings it stands under, the
-    nearest first; plain, one line each."""
-
-
 def normal_newlines(body: str) -> str:
     r"""Return a text whose lines end at ``\n``, with as many lines as before."""
     return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
@@ -199,29 +185,6 @@ def find_headings(body: str) -> list[Heading]:
     return found
 
 
-def find_fences(body: str) -> list[Fence]:
-    """Return the fenced blocks of a body, in order, each with what announces it."""
-    found: list[Fence] = []
-    headings: list[tuple[int, str]] = []
-    above: list[str] = []
-    tokens = _parser(_ALL).parse(body[:MAX_STRUCTURE])
-    for place, token in enumerate(tokens):
-        if token.type == "heading_open":
-            level = int(token.tag[1])
-            headings = [one for one in headings if one[0] < level]
-            headings.append((level, plain_text(tokens[place + 1].content)))
-            above = []
-        elif token.type == "paragraph_open":
-            above = [plain_text(tokens[place + 1].content)]
-        elif token.type == "fence" and token.map:
-            labels = (*above, *(text for _level, text in reversed(headings)))
-            language = next(iter(token.info.split()), "")
-            line = token.map[0]
-            found.append(Fence(language=language, text=token.content, line=line, labels=labels))
-            above = []
-    return found
-
-
 def find_code_lines(text: str) -> frozenset[int]:
     r"""Return the lines, from 0, of code blocks and HTML blocks. Lines end at ``\n``."""
     tokens = _parser(_ALL).parse(text[:MAX_STRUCTURE])
@@ -263,6 +226,58 @@ def read_blocks(text: str) -> list[Block]:
         level = int(token.tag[1]) if kind == "heading" else 0
         found.append(Block(kind=_BLOCKS.get(kind, kind), first=first, end=end, level=level))
     return found
+
+
+HEADING, ITEM, ROW, PARAGRAPH = "heading", "item", "row", "paragraph"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fragment:
+    """A heading, a list item, a row of a table or a paragraph, wherever it stands."""
+
+    kind: str
+    line: int
+    """1-based."""
+    text: str = ""
+    """An item's paragraphs and code, but not its smaller items."""
+    level: int = 0
+    """Of a heading 1 to 6, of what stands in lists how deep."""
+    cells: tuple[tuple[str, str], ...] = ()
+    """A row's (column, cell); columns in lower case without markup."""
+
+
+def read_fragments(text: str) -> list[Fragment]:
+    r"""Return the fragments of a text, in order. Lines end at ``\n``."""
+    found: list[Fragment] = []
+    heads: list[str] = []
+    cells: list[str] = []
+    row = 0
+    for above, token in pairwise(_parser((*_ALL, "table")).parse(text)):
+        line, content = token.map[0] + 1 if token.map else 0, token.content.strip()
+        if token.type == "list_item_open":
+            found.append(Fragment(kind=ITEM, line=line, level=token.level))
+        elif token.type == "table_open":
+            heads = []
+        elif token.type == "thead_close":
+            heads, cells = [re.sub(r"[*_`]", "", one).casefold() for one in cells], []
+        elif token.type == "tr_close" and heads:
+            pairs = tuple(zip(heads, cells, strict=False))
+            found.append(Fragment(kind=ROW, line=row, cells=pairs))
+            cells = []
+        elif above.type in ("th_open", "td_open"):
+            row = line
+            cells.append(content)
+        elif above.type == "heading_open":
+            level = int(above.tag[1])
+            found.append(Fragment(kind=HEADING, line=line, text=content, level=level))
+        elif token.type in ("inline", "fence", "code_block"):
+            last = found[-1] if found else None
+            if last and last.kind == ITEM and token.level > last.level:
+                text = f"{last.text}\n\n{content}" if last.text else _CHECKBOX.sub("", content)
+                found[-1] = replace(last, text=text)
+            elif token.type == "inline":
+                found.append(Fragment(kind=PARAGRAPH, line=line, text=content, level=token.level))
+    return [one for one in found if one.text or one.cells]
 
 
 def find_items(part: str) -> list[Item]:
@@ -575,61 +590,27 @@ def _tame(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
 
 MISSED, FOUND_GOOD, FOUND_OFTEN = "misses-bad-example", "finds-good-example", "finds-often"
 EXAMPLE_RULES = (MISSED, FOUND_GOOD, FOUND_OFTEN)
-_MAX_LABEL_WORDS = 6
-"""A longer line above a block tells a story, and its words say little about the block."""
 _MAX_SHOWN = 60
 _PROMPTS = ("$ ", "> ", "# ")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Example:
-    """A block of code that shows the mistake, or how to avoid it."""
+    """Code that shows the mistake, or how to avoid it."""
 
     good: bool
     language: str
     """As ast-grep calls it; "" = not known."""
     text: str
-    line: int
-    """From 0, in the body."""
-
-
-def find_examples(body: str) -> list[Example]:
-    """Return the blocks that a heading or a short line above them calls bad or good.
-
-    Of a diff the lines that it removes are bad, those that it adds good.
-    """
-    found: list[Example] = []
-    for fence in find_fences(normal_newlines(body)):
-        if fence.language == "diff":
-            for mark, good in (("-", False), ("+", True)):
-                lines = [line for line in fence.text.split("\n") if line.startswith((mark, " "))]
-                if any(line.startswith(mark) and line[1:2] != mark for line in lines):
-                    text = "".join(f"{line[1:]}\n" for line in lines)
-                    found.append(Example(good=good, language="", text=text, line=fence.line))
-        elif (judged := _judge(fence)) is not None:
-            language = find_language(fence.language)
-            found.append(Example(good=judged, language=language, text=fence.text, line=fence.line))
-    return found
 
 
 def check_examples(card: Card, document: Document) -> list[Finding]:
-    """Return which patterns of a card miss its bad examples, or find its good ones."""
-    examples = find_examples(document.body) if card.detect else []
+    """Return which patterns of a card miss their bad examples, or find their good ones."""
     found: list[Finding] = []
     for pattern in card.detect:
         if pattern.kind == "ast" and not is_available():
             continue
-        fitting = [one for one in examples if _fits(pattern, one)]
-        bad = [one for one in fitting if not one.good]
-        good = [one for one in fitting if one.good and _finds(pattern, one)]
-        wrong = find_failing_examples(pattern)
-        if bad and not any(_finds(pattern, one) for one in bad):
-            message = f"finds nothing in the bad example on line {document.body_line + bad[0].line}"
-            found.append(advise(card, document, pattern, MISSED, message))
-        if good:
-            message = f"finds the good example on line {document.body_line + good[0].line}"
-            found.append(advise(card, document, pattern, FOUND_GOOD, message))
-        for example in wrong:
+        for example in find_failing_examples(pattern):
             rule, what = (FOUND_GOOD, "finds") if example.good else (MISSED, "does not find")
             shown = shorten(" ".join(example.text.split()), _MAX_SHOWN)
             name = "good" if example.good else "bad"
@@ -643,18 +624,14 @@ def find_failing_examples(pattern: Pattern) -> list[Example]:
     languages = (language_of(glob) for glob in pattern.files)
     language = find_language(pattern.language) or next(filter(None, languages), "")
     examples = [
-        Example(good=good, language=language, text=f"{text}\n", line=0)
+        Example(good=good, language=language, text=f"{text}\n")
         for good, texts in ((False, pattern.bad), (True, pattern.good))
         for text in texts
     ]
     return [one for one in examples if _finds(pattern, one) == one.good]
 
 
-_FIXES = {
-    MISSED: "correct the pattern or the example",
-    FOUND_GOOD: "narrow the pattern, or add `unless`",
-    FOUND_OFTEN: "narrow it with `files` or `unless`, or fix these places",
-}
+_FIXES = read_mapping("lint_advice.txt")["examples"]
 
 
 def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:
@@ -667,32 +644,6 @@ def advise(card: Card, document: Document, pattern: Pattern, rule: str, message:
         message=f"detect: {pattern.kind} {shown} {message}",
         fix=_FIXES[rule],
     )
-
-
-def _judge(fence: Fence) -> bool | None:
-    """Return whether the nearest label that says so calls a block good or bad."""
-    labels = _labels("example_labels.txt")
-    for label in fence.labels:
-        words = label.casefold().replace("\u2019", "'").split()
-        bare = {word.strip('.,:;()[]*_`"—–-/') for word in words}
-        bad, good = not bare.isdisjoint(labels["bad"]), not bare.isdisjoint(labels["good"])
-        if bad != good and len(words) <= _MAX_LABEL_WORDS:
-            return good
-    return None
-
-
-_labels = cache(read_words)
-
-
-def _fits(pattern: Pattern, example: Example) -> bool:
-    """Tell whether a pattern may be about an example, as far as their languages tell."""
-    if pattern.kind in ("command", "error"):
-        return example.language in ("", "bash") and pattern.kind == "command"
-    meant = {find_language(pattern.language)} if pattern.language else set()
-    meant |= {language_of(glob) for glob in pattern.files}
-    if pattern.kind == "ast" and not (pattern.language or example.language):
-        return False
-    return not example.language or not meant or "" in meant or example.language in meant
 
 
 def _finds(pattern: Pattern, example: Example) -> bool:

@@ -52,7 +52,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def merge_driver(words: Annotated[list[str], Argument(metavar="%O %A %B %L %P …")]) -> None:
-    """Merge three versions of a card into the second file; git calls this."""
+    """Merge three versions of a card into the second file, for git."""
     raise typer.Exit(run(words))
 
 

@@ -14,10 +14,10 @@ from typer import Option
 from lessons_kb.brain.session_journal import draft_after
 from lessons_kb.brain.session_journal import run as run_recorded
 from lessons_kb.cli.options import open_brain
-from lessons_kb.cli.output import options, print_json, print_table, say, shorten
+from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event, as_data
-from lessons_kb.text.sanitize import clean_line, visible_json
+from lessons_kb.text.sanitize import clean_line, shorten, visible_json
 
 ROWS = 50
 _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "session": 8}

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -60,9 +60,9 @@ from lessons_kb.model import (
     DENIED,
     OPEN,
     Card,
-    Check,
     CheckedItem,
     DetectedLine,
+    Finding,
     as_data,
 )
 from lessons_kb.process.programs import install_command
@@ -77,22 +77,8 @@ _SEVERITY_LEVELS = {"high": "error", "medium": "warning", "low": "info"}
 _INFORMATION = "https://pypi.org/project/lessons-kb/"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Annotation:
-    """Something to say about one line of one file."""
-
-    path: str
-    """POSIX path, relative to the working directory."""
-    line: int
-    """1-based; 0 for the whole file."""
-    rule: str
-    message: str
-    level: str = "warning"
-    """``error``, ``warning`` or ``info``."""
-
-
 def _print_found(
-    form: str, data: Any, lines: Iterable[str], annotations: Iterable[Annotation]
+    form: str, data: Any, lines: Iterable[str], annotations: Iterable[Finding]
 ) -> None:
     """Print what was found: as JSON data, as lines of text, or as annotations of lines."""
     if form == "json":
@@ -103,8 +89,11 @@ def _print_found(
         print(text)
 
 
-def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
-    """Return one SARIF 2.1.0 log as JSON text; ``version`` is the tool's."""
+def format_sarif(annotations: Sequence[Finding], *, version: str) -> str:
+    """Return one SARIF 2.1.0 log as JSON text; ``version`` is the tool's.
+
+    Paths are POSIX and relative to the working directory.
+    """
     rules = sorted({annotation.rule for annotation in annotations})
     driver = {
         "name": "lessons",
@@ -117,14 +106,14 @@ def format_sarif(annotations: Sequence[Annotation], *, version: str) -> str:
         file, region = {"uri": quote(one.path)}, {"startLine": max(one.line, 1)}
         place = {"physicalLocation": {"artifactLocation": file, "region": region}}
         result = {"ruleId": one.rule, "ruleIndex": rules.index(one.rule)}
-        result |= {"level": _SARIF_LEVELS[one.level], "message": {"text": one.message}}
+        result |= {"level": _SARIF_LEVELS[one.level], "message": {"text": _tell(one)}}
         results.append({**result, "locations": [place]})
     runs = [{"tool": {"driver": driver}, "results": results}]
     log = {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}
     return visible_json(json.dumps(log, ensure_ascii=False, indent=2))
 
 
-def format_github(annotations: Iterable[Annotation]) -> str:
+def format_github(annotations: Iterable[Finding]) -> str:
     """Return GitHub Actions workflow commands, one line each."""
     lines = []
     for one in annotations:
@@ -132,8 +121,12 @@ def format_github(annotations: Iterable[Annotation]) -> str:
         if one.line:
             properties["line"] = str(one.line)
         shown = ",".join(f"{key}={_escape(text, ':,')}" for key, text in properties.items())
-        lines.append(f"::{_GITHUB_LEVELS[one.level]} {shown}::{_escape(one.message, '')}")
+        lines.append(f"::{_GITHUB_LEVELS[one.level]} {shown}::{_escape(_tell(one), '')}")
     return "\n".join(lines)
+
+
+def _tell(finding: Finding) -> str:
+    return f"{finding.message}; {finding.fix}" if finding.fix else finding.message
 
 
 def _escape(text: str, more: str) -> str:
@@ -154,16 +147,9 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
     brain = Brain.open(folder) if folder else open_brain()
     findings = brain.lint()
     levels = [finding.level for finding in findings]
-    annotations = (
-        Annotation(
-            path=relative_path(os.path.join(brain.layers[0].root, finding.path)),
-            line=finding.line,
-            rule=finding.rule,
-            message=f"{finding.message}; {finding.fix}",
-            level=finding.level,
-        )
-        for finding in findings
-    )
+    root = brain.layers[0].root
+    placed = ((relative_path(os.path.join(root, finding.path)), finding) for finding in findings)
+    annotations = (replace(finding, path=path) for path, finding in placed)
     if form == "text" and sys.stdout.isatty():
         for path, own in groupby(findings, key=attrgetter("path")):
             print_bold(clean_line(path))
@@ -211,16 +197,33 @@ def check(
     failing = split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
-    brain = open_brain()
+    if last and (answer or card or evidence or diff is not None):
+        raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
+    brain, chosen = open_brain(), card
+    seen = read_texts([read_file(name) for name in evidence or ()])
+    text, detected = " ".join(answer or ()), list[DetectedLine]()
+    if diff is not None:
+        change = read_change(brain, diff)
+        seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
+        detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
+        if chosen is None:
+            query = " ".join([text, *change.files, *change.added])
+            hits = brain.preflight(query, paths=change.files, context=False).lessons
+            chosen = [hit.card.id for hit in hits]
+            chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
+    elif not last:
+        text = read_text(answer or (), what="answer")
+        if not text.strip() and not evidence:
+            raise InputError("answer missing; pass it as an argument or on stdin")
     if last:
-        if answer or card or evidence or diff is not None:
-            raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
         result = brain.check_last(session)
     else:
-        result = _check(brain, answer or [], card, evidence or [], diff, session)
-        if diff is not None and OPEN not in failing:  # of which nothing is known
-            known = tuple(item for item in result.items if item.state != OPEN)
-            result = replace(result, items=known)
+        result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
+        if chosen is None and not result.checked:
+            say("no lesson to check: none was injected for the last prompt; use --card ID")
+    if diff is not None and OPEN not in failing:  # of which nothing is known
+        known = tuple(item for item in result.items if item.state != OPEN)
+        result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
@@ -231,46 +234,14 @@ def check(
         raise typer.Exit(1)
 
 
-def _check(
-    brain: Brain,
-    answer: list[str],
-    card: list[str] | None,
-    evidence: list[str],
-    diff: str | None,
-    session: str | None,
-) -> Check:
-    seen = read_texts([read_file(name) for name in evidence])
-    chosen: Sequence[str] | None = card
-    detected: list[DetectedLine] = []
-    if diff is None:
-        text = read_text(answer, what="answer")
-        if not text.strip() and not evidence:
-            raise InputError("answer missing; pass it as an argument or on stdin")
-    else:
-        change = read_change(brain, diff)
-        text = " ".join(answer)
-        seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
-        if chosen is None:
-            query = " ".join([text, *change.files, *change.added])
-            hits = brain.preflight(query, paths=change.files, context=False).lessons
-            chosen = [hit.card.id for hit in hits]
-            chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
-    result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
-    if chosen is None and not result.checked:
-        say("no lesson to check: none was injected for the last prompt; use --card ID")
-    return result
-
-
-def _annotate_item(brain: Brain, item: CheckedItem) -> Annotation:
+def _annotate_item(brain: Brain, item: CheckedItem) -> Finding:
     path, document = brain.cards.read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):
         line = document.checklist_lines[items.index(item.item)]
-    return Annotation(
-        path=relative_path(path), line=line, rule=item.state, message=render.checked_message(item)
-    )
+    told = render.checked_message(item)
+    return Finding(path=relative_path(path), line=line, rule=item.state, message=told, fix="")
 
 
 def detect(
@@ -354,11 +325,12 @@ def detect(
             for path, card, one in rows
         ),
         (
-            Annotation(
+            Finding(
                 path=path,
                 line=match.line,
                 rule=card.id,
                 message=_word_match(card, match),
+                fix="",
                 level=_SEVERITY_LEVELS[card.severity],
             )
             for path, card, match in rows

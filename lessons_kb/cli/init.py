@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 
 import typer
@@ -142,11 +143,7 @@ def config(schema: bool = False) -> None:
     if options().json:
         print_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
     else:
-        table = [(key, _format_toml(value), origin) for key, value, origin in rows]
+        table = [
+            (key, json.dumps(value, ensure_ascii=False), origin) for key, value, origin in rows
+        ]
         print_table(("key", "value", "origin"), table)
-
-
-def _format_toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -15,79 +14,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.declare import declare_options
 from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
+from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 
-GROUPS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "Every day": {
-        "add": ("create", "Add a complete card in one line, or learn what it needs."),
-        "create": ("create", "Write a new card from its template, to be filled in."),
-        "edit": ("create", "Open a card in your editor, and say what it still needs."),
-        "list": ("read_cards", "List cards, most recent first."),
-        "show": ("read_cards", "Print the file of a card or a note."),
-        "search": ("read_cards", "Search cards and notes; nothing is suppressed."),
-        "preflight": ("preflight", "Print the lessons that matter for a prompt, or nothing."),
-        "check": ("findings", "Check an answer or a diff against the lessons' checklists."),
-        "why": ("why", "Explain what was injected last, and why the rest was not."),
-        "review": (
-            "review",
-            "Review drafts on one screen: accept, edit, merge or discard.",
-        ),
-        "bump": ("card_commands", "Count a mistake that happened again."),
-        "mark": ("why", "Record that a lesson helped, misled or was not relevant."),
-        "manage": ("manage", "Browse and edit cards and drafts on a full screen."),
-    },
-    "Setup": {
-        "setup": ("setup", "Connect the agents found here, and see a lesson arrive."),
-        "init": ("init", "Create a brain: lessons.toml, a cache and folders for cards."),
-        "trust": ("init", "Allow the cards of a brain to reach your agents."),
-        "mine": ("mine", "Find lessons in past agent sessions and commits; read only."),
-        "import": ("import_export", "Import lessons kept elsewhere; --yes writes them."),
-        "diet": ("diet", "Move rules that apply now and then from rules files to cards."),
-        "install": ("install", "Connect a coding agent: add hooks and the MCP server."),
-        "uninstall": ("install", "Remove hooks and the MCP server from a coding agent."),
-        "config": ("init", "Print the settings in effect and the origin of each."),
-        "doctor": ("doctor", "Check brain, index, agents and permissions; suggest fixes."),
-        "upgrade": ("doctor", "Bring hooks to this version after an upgrade."),
-    },
-    "Upkeep": {
-        "rename": (
-            "card_commands",
-            "Give a card another title; file name, links and journal follow.",
-        ),
-        "lint": ("findings", "Report problems in cards, each with its line and a fix."),
-        "detect": ("findings", "Find the mistakes that cards describe by patterns (`detect`)."),
-        "stats": ("reports", "Show what was injected, what came back, and what helps."),
-        "report": ("reports", "Write an HTML report on which lessons come up and help."),
-        "trial": ("trial", "Let an agent do the same tasks with and without lessons."),
-        "eval": ("reports", "Measure retrieval on labelled prompts; name what went wrong."),
-        "ignore": (
-            "card_commands",
-            "Silence cards that do not fit here; `restore` undoes it.",
-        ),
-        "archive": ("card_commands", "Retire cards that hold no more; `restore` undoes it."),
-        "delete": ("card_commands", "Move cards to the trash; `restore` brings them back."),
-        "restore": ("card_commands", "Make ignored, archived or deleted cards active again."),
-        "export": ("import_export", "Print every card; jsonl is what `import jsonl` reads."),
-        "index": ("index", "Update the index and report what happened to every file."),
-        "watch": ("index", "Keep the index up to date while files are edited."),
-        "sync": ("index", "Push what changed in the nearest brain to a shared cluster."),
-    },
-    "For programs": {
-        "run": ("events", "Run a command and record how it ended."),
-        "events": ("events", "List observed events, newest last."),
-        "mcp": ("serve", "Serve lessons to MCP clients, over stdio by default."),
-        "serve": ("serve", "Serve brains over HTTP: to agents, and to people as pages."),
-        "lsp": ("serve", "Serve lessons to an editor, over standard input and output."),
-        "daemon": ("serve", "Run, inspect or stop the process that answers hooks."),
-        "merge-driver": (
-            "entry",
-            "Merge three versions of a card into the second file; git calls this.",
-        ),
-    },
-}
-"""Heading of the help → command → the file of this package with its function, and what it does."""
+GROUPS = read_mapping("commands.txt")
+"""Heading of the help → command → the file of this package with its function: what it does."""
 _FUNCTIONS = {
     "eval": "evaluate",
     "import": "import_cards",
@@ -95,7 +28,7 @@ _FUNCTIONS = {
     "merge-driver": "merge_driver",
 }
 """Command → its function, where that has another name."""
-COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+COMMANDS = {name: row.split(": ", 1) for group in GROUPS.values() for name, row in group.items()}
 _HIDDEN = ("merge-driver",)
 """Commands that only other programs call."""
 DEBUG = "LESSONS_DEBUG"

@@ -27,6 +27,7 @@ from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.learn.mining import Candidate, typed_before
 from lessons_kb.store.user_state import is_brain, user_brain
 from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.text.times import read_date
 
 SHOWN = 20
 
@@ -61,11 +62,9 @@ def mine(
         brain = Brain.open(root)
     else:
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
-    try:
-        first = dt.date.fromisoformat(since).isoformat() if since is not None else None
-    except ValueError:
-        raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}") from None
-    made = run_mine(brain, all_projects, draft, first, limit, reviews or ())
+    if since is not None and not read_date(since):
+        raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}")
+    made = run_mine(brain, all_projects, draft, since, limit, reviews or ())
     if show_prompt:
         print_prompts(build_prompts(brain, made))
     elif with_ is not None:

@@ -59,11 +59,6 @@ def terminal_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def shorten(text: str, limit: int) -> str:
-    """Return at most ``limit`` characters of a text."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def _cells(text: str) -> int:
     from rich.cells import cell_len
 

@@ -26,7 +26,6 @@ from lessons_kb.cli.output import (
     print_table,
     print_wrapped,
     say,
-    shorten,
     terminal_width,
 )
 from lessons_kb.cli.why import count_marks
@@ -52,7 +51,7 @@ from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
-from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.text.sanitize import clean_line, counted, shorten
 
 History = tuple[tuple[str, str, int], ...]
 ROWS = 10
@@ -147,7 +146,8 @@ def _print_overview(overview: Overview) -> None:
             (
                 one.name,
                 str(one.injections),
-                *(f"{n}/{of}" if of else "" for n, of in _shares(one)),
+                f"{one.addressed}/{one.checked}" if one.checked else "",
+                *(f"{rate.times}/{rate.of}" if rate.of else "" for rate in (one.untold, one.told)),
                 one.verdict,
             )
             for one in found
@@ -170,12 +170,6 @@ def _print_overview(overview: Overview) -> None:
             for effect in effects[:ROWS]:
                 print(f"  {clean_line(effect.name)}")
             _print_rest(effects)
-
-
-def _shares(one: Effect) -> list[tuple[int, int]]:
-    """Return how many items were addressed, and how often the mistake was left: times, of all."""
-    rates = [(rate.times, rate.of) for rate in (one.untold, one.told)]
-    return [(one.addressed, one.checked), *rates]
 
 
 def _print_effect(effect: Effect, history: History) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
@@ -29,14 +29,14 @@ from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
 Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on.")]
 
 
-def daemon(
-    action: Annotated[str, Argument(help="run (in the foreground), status or stop.")] = "run",
-) -> None:
+def daemon(action: str = "run") -> None:
     """Run, inspect or stop the process that answers hooks.
 
     The first hook starts it; it ends after 15 idle minutes.
 
     Example: lessons daemon status
+
+    [ACTION]  run (in the foreground), status or stop.
     """
     check_choice("ACTION", action, ("run", "status", "stop"))
     if action == "run":
@@ -59,18 +59,15 @@ def daemon(
             print(f"  → {found.fix}")
 
 
-def mcp(
-    http: Annotated[bool, Option("--http", help="Use streamable HTTP instead of stdio.")] = False,
-    host: Annotated[
-        str, Option(help="Address to listen on; other than loopback needs a token.")
-    ] = "127.0.0.1",
-    port: Port = 8765,
-) -> None:
+def mcp(http: bool = False, host: str = "127.0.0.1", port: Port = 8765) -> None:
     """Serve lessons to MCP clients, over stdio by default.
 
     Over HTTP the address is http://HOST:PORT/mcp. Requests from web pages of other sites are
     refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
     sets a token that each request must carry. Example: lessons mcp --http --port 8765
+
+    --http  Use streamable HTTP instead of stdio.
+    --host  Address to listen on; other than loopback needs a token.
     """
     if not install_agent.has_sdk():
         raise InputError(
@@ -122,45 +119,19 @@ def lsp() -> None:
 
 
 def serve(
-    words: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[BRAIN…|token add NAME|token list|token remove NAME]",
-            help="Folders to serve, each under its own name or NAME=FOLDER; default: the nearest "
-            "brain. Or what to do with tokens.",
-        ),
-    ] = None,
-    may: Annotated[
-        str, Option(metavar="SCOPES", help="Of a new token: read, propose, review, metrics.")
-    ] = "read",
-    name: Annotated[
-        str, Option(help="Of a new token that may review: who signs what is accepted.")
-    ] = "",
-    email: Annotated[str, Option(help="The reviewer's address, for the same.")] = "",
-    host: Annotated[
-        str, Option(help="Address to listen on; other than loopback needs tokens and TLS.")
-    ] = "127.0.0.1",
+    words: list[str] | None = None,
+    may: str = "read",
+    name: str = "",
+    email: str = "",
+    host: str = "127.0.0.1",
     port: Port = 8766,
-    tls_cert: Annotated[str, Option(metavar="FILE", help="Certificate chain (PEM).")] = "",
-    tls_key: Annotated[str, Option(metavar="FILE", help="Its private key (PEM).")] = "",
-    behind_proxy: Annotated[
-        bool, Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
-    ] = False,
-    branch: Annotated[
-        str,
-        Option(
-            help="Branch of a brain's repository for what is accepted; default: lessons-review."
-        ),
-    ] = "",
-    rate: Annotated[
-        float, Option(min=0.1, help="Requests a second that one token may send.")
-    ] = 100.0,
-    workers: Annotated[
-        int, Option(min=1, max=64, help="Processes that answer; one more keeps the index.")
-    ] = 1,
-    max_body: Annotated[
-        int, Option(min=1_000, max=32_000_000, help="Bytes that a request may have.")
-    ] = 4_000_000,
+    tls_cert: str = "",
+    tls_key: str = "",
+    behind_proxy: bool = False,
+    branch: str = "",
+    rate: Annotated[float, Option(min=0.1)] = 100.0,
+    workers: Annotated[int, Option(min=1, max=64)] = 1,
+    max_body: Annotated[int, Option(min=1_000, max=32_000_000)] = 4_000_000,
 ) -> None:
     """Serve brains over HTTP: to agents, and to people as pages.
 
@@ -168,6 +139,20 @@ def serve(
     token, every program and user of this machine can ask. See docs/server.md.
 
     Example: lessons serve shop=~/src/shop
+
+    [BRAIN…|token add NAME|token list|token remove NAME]  Folders to serve, each under its own name
+                      or NAME=FOLDER; default: the nearest brain. Or what to do with tokens.
+    --may SCOPES      Of a new token: read, propose, review, metrics.
+    --name            Of a new token that may review: who signs what is accepted.
+    --email           The reviewer's address, for the same.
+    --host            Address to listen on; other than loopback needs tokens and TLS.
+    --tls-cert FILE   Certificate chain (PEM).
+    --tls-key FILE    Its private key (PEM).
+    --behind-proxy    A proxy in front of this server speaks TLS.
+    --branch          Branch of a brain's repository for what is accepted; default: lessons-review.
+    --rate            Requests a second that one token may send.
+    --workers         Processes that answer; one more keeps the index.
+    --max-body        Bytes that a request may have.
     """
     words = words or []
     if words[:1] == ["token"]:
@@ -234,19 +219,16 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             remove_token(name)
             say(f"{name} is refused from now on")
         case ["list"]:
-            _print_tokens()
+            tokens = read_tokens()
+            if options().json:
+                fields = ("name", "brains", "may", "person", "email")
+                print_json([pick(one, *fields) for one in tokens])
+            elif tokens:
+                rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
+                print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
+            else:
+                say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")
         case _:
             raise InputError(
                 "write `token add NAME --brain BRAIN`, `token list` or `token remove NAME`"
             )
-
-
-def _print_tokens() -> None:
-    tokens = read_tokens()
-    if options().json:
-        print_json([pick(one, "name", "brains", "may", "person", "email") for one in tokens])
-    elif tokens:
-        rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
-        print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
-    else:
-        say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import Annotated
 
 from typer import Option
@@ -89,8 +90,8 @@ def trial(
     brain = open_brain()
     brain.refresh()
     layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
-    stem = os.path.splitext(os.path.basename(file))[0]
-    folder = os.path.abspath(out or os.path.join(state_dir(layer.root), "trials", stem))
+    folder = out or os.path.join(state_dir(layer.root), "trials", Path(file).stem)
+    folder = os.path.abspath(folder)
     make_private(folder)
     _check_folder(folder, text, resume=resume)
     every = layer.read(lambda one: one.catalogue.all_cards())

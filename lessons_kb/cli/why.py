@@ -28,13 +28,12 @@ from lessons_kb.cli.output import (
     print_json,
     print_wrapped,
     say,
-    shorten,
 )
 from lessons_kb.errors import InputError
 from lessons_kb.learn.lesson_effect import MARKS, Effect
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.preflight.block import OFFERED, footer
-from lessons_kb.text.sanitize import clean_line, counted, shell_word
+from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """Characters of a prompt in a question, and in an explanation."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from typing import Any
 
 Table = dict[str, list[tuple[str, list[str]]]]
 
@@ -26,6 +28,12 @@ def read_table(name: str) -> Table:
         else:
             records.append((line, []))
     return table
+
+
+def read_json(name: str) -> Any:
+    """Return the value of a JSON file."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return json.load(file)
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:

@@ -6,7 +6,11 @@ import copy
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from lessons_kb.data import read_table
 from lessons_kb.errors import InputError
+
+TEXTS = {head: " ".join(lines) for head, lines in read_table("guard_texts.txt")["texts"]}
+"""What guards say to the model and, the lines, to the user."""
 
 
 class StatefulGuard:

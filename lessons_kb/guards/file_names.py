@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 
+from lessons_kb.text.paths import has_drive
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 _REMOTE = "://"
@@ -22,7 +23,7 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
     if _REMOTE in path:
         return path
     path = join_path(cwd, path)
-    windows = _has_drive(path) or _has_drive(scope)
+    windows = has_drive(path) or has_drive(scope)
     if windows:
         path, scope = path.replace("\\", "/"), scope.replace("\\", "/")
     path = posixpath.normpath(path)
@@ -37,7 +38,7 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
 
 def join_path(folder: str, path: str) -> str:
     """Return a path below a folder, itself where it is absolute or the folder is not known."""
-    if not folder or path.startswith(("/", "~")) or _has_drive(path):
+    if not folder or path.startswith(("/", "~")) or has_drive(path):
         return path
     return posixpath.join(folder, path)
 
@@ -71,7 +72,3 @@ def parse_path(shown: str) -> str:
     """Read back what ``show_path`` wrote; what is no escape stays as it stands."""
     escaped = r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}"
     return re.sub(escaped, lambda match: chr(int(match[1], 16)), shown)
-
-
-def _has_drive(path: str) -> bool:
-    return path[:1].isalpha() and path[1:3] in (":\\", ":/")

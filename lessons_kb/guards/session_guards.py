@@ -6,37 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from lessons_kb.errors import InputError
-from lessons_kb.guards.counting_guard import CountingGuard, StatefulGuard
+from lessons_kb.guards.counting_guard import TEXTS, CountingGuard, StatefulGuard
 from lessons_kb.guards.file_names import show_path
 from lessons_kb.guards.files_touched import FileLedger
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 
-_GUIDANCE = (
-    "{count} tool calls in a row failed ({kinds}). Before the next call: re-read the tool's"
-    " schema, verify that the paths you act on exist, and try a different approach instead of a"
-    " variation of what failed."
-)
-_STOP = (
-    "{count} more tool calls in a row failed ({kinds}), after guidance. Stop here: tell the user"
-    " what you tried, what failed, and what you need to go on."
-)
-_GUIDED_LINE = "Hit repeated different errors — recovery guidance injected, continuing."
-_STOPPED_LINE = "Repeated errors persisted — stopped the turn."
-_SAME_CALL = "The same call of {tool} with the same arguments was made {count} times in a row"
-_REPEATED = (
-    _SAME_CALL + "; making it again will give the same result. Read what it returned, then change"
-    " the arguments, use another tool, or report the current state."
-)
-_KEEPS_FAILING = (
-    _SAME_CALL + " and keeps failing. Stop here: tell the user what you tried, what failed, and"
-    " what you need to go on."
-)
-_REPEATED_LINE = "Same call made {count} times in a row — guidance injected, continuing."
-_KEEPS_FAILING_LINE = "Same call kept failing — stopped the turn."
-_EDITED = (
-    "Note: {nth} consecutive edit of {target} without a fresh read — verify the result or report"
-    " the current state instead of editing again."
-)
 _LOOKS_AT_ALL = ("command", "test")
 _UNDOES = ("remove", "rollback")
 
@@ -64,14 +38,15 @@ class MistakeTracker(CountingGuard):
         if len(kinds) < self._limit:
             return None
         stop = bool(state["nudged"])
+        text = TEXTS["stop" if stop else "guidance"]
         state.update(run=[], nudged=True)
         record: dict[str, object] = {"kind": "mistake_recovery", "failure_kinds": kinds}
         record |= {"count": len(kinds), "escalated": stop}
         return Signal(
             guard="mistakes",
             level="escalate" if stop else "nudge",
-            message=(_STOP if stop else _GUIDANCE).format(count=len(kinds), kinds=", ".join(kinds)),
-            user_line=_STOPPED_LINE if stop else _GUIDED_LINE,
+            message=text.format(count=len(kinds), kinds=", ".join(kinds)),
+            user_line=TEXTS["stopped line" if stop else "guided line"],
             record={**record, "can_continue": True} if stop else record,
         )
 
@@ -100,8 +75,8 @@ class RepeatGuard(CountingGuard):
         return Signal(
             guard="repeats",
             level="nudge",
-            message=_REPEATED.format(tool=show_path(event.tool), count=count),
-            user_line=_REPEATED_LINE.format(count=count),
+            message=TEXTS["repeated"].format(tool=show_path(event.tool), count=count),
+            user_line=TEXTS["repeated line"].format(count=count),
             record={**calls, "escalated": False},
         )
 
@@ -117,8 +92,8 @@ class RepeatGuard(CountingGuard):
         return replace(
             repeat,
             level="escalate",
-            message=_KEEPS_FAILING.format(tool=tool, count=count),
-            user_line=_KEEPS_FAILING_LINE,
+            message=TEXTS["keeps failing"].format(tool=tool, count=count),
+            user_line=TEXTS["keeps failing line"],
             record={**repeat.record, "can_continue": True},
         )
 
@@ -147,7 +122,7 @@ class EditLoopGuard(CountingGuard):
                 counts[target] = counts.get(target, 0) + 1
             looping = {t: counts[t] for t in event.targets if counts[t] >= self._limit}
             notes = (
-                _EDITED.format(nth=format_ordinal(count), target=show_path(target))
+                TEXTS["edited"].format(nth=format_ordinal(count), target=show_path(target))
                 for target, count in looping.items()
             )
             record: dict[str, object] = {"kind": "edit_loop", "scope": event.scope}

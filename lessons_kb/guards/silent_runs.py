@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from lessons_kb.errors import InputError
+from lessons_kb.guards.counting_guard import TEXTS
 from lessons_kb.model import Signal
 
 RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
 CANCELLED, STALLED = "cancelled", "stalled"
 FINAL_STATES = (COMPLETED, FAILED, CANCELLED, STALLED)
-
-_MESSAGE = (
-    "No output for {silence:g} s: the run has stalled. It may wait for input, a lock or a network."
-    " Run it without prompts, in smaller parts or in the background, or allow it more time."
-)
-_USER_LINE = "No output for {silence:g} s — the run counts as stalled."
 
 
 class StallGuard:
@@ -52,8 +47,8 @@ class StallGuard:
         return Signal(
             guard="stalls",
             level="nudge",
-            message=_MESSAGE.format(silence=silence),
-            user_line=_USER_LINE.format(silence=silence),
+            message=TEXTS["stalled"].format(silence=silence),
+            user_line=TEXTS["stalled line"].format(silence=silence),
             record={"kind": "stall", "state": STALLED, "silence": silence},
         )
 

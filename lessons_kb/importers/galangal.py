@@ -95,7 +95,7 @@ def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[
     # What negates or comments in a glob is a letter in a pattern of fnmatch.
     globs = (f"\\{one}" if one[:1] in ("!", "#") else one for one in globs)
     return Incoming(
-        title=_title(description, flat),
+        title=shorten(description),
         where=where,
         origin=make_origin("galangal", _text(row.get("id")), description),
         sections=fit_sections(parts),
@@ -105,17 +105,6 @@ def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[
         last_seen=_date(row.get("last_timestamp"), strange),
         examples=tuple(tasks[-MAX_EXAMPLES:]),
     )
-
-
-def _title(description: str, feedback: str) -> str:
-    """Return the description; one that was cut off is told anew from the feedback it began."""
-    cut = description.removesuffix("...")
-    if cut == description:
-        return shorten(description)
-    whole = next(iter(split_sentences(feedback)), "")
-    if feedback.startswith(cut.rstrip()) and len(whole) >= len(cut.rstrip()):
-        return shorten(whole.rstrip(".")) or description
-    return cut[: cut.rfind(" ")].rstrip(" ,;:") + "…" if " " in cut else description
 
 
 def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]:

@@ -206,7 +206,8 @@ def _find_nodes(body: str, above: int) -> Iterator[_Node]:
     """Yield the blocks of a body whose first line has ``above`` lines of its file before it."""
     lines = body.split("\n")
     blocks = [
-        replace(one, kind="hr") if _is_pointer(lines, one) else one for one in read_blocks(body)
+        replace(one, kind="hr") if "".join(lines[one.first : one.end]).strip() == POINTER else one
+        for one in read_blocks(body)
     ]
     owners: list[tuple[int, str, int]] = []
     """Level, text and place of the headings and the lead above."""
@@ -241,10 +242,6 @@ def _find_nodes(body: str, above: int) -> Iterator[_Node]:
             rule = node
             node.line, node.text = moved.first + 1, textwrap.dedent(text)
         yield node
-
-
-def _is_pointer(lines: Sequence[str], block: Block) -> bool:
-    return block.end == block.first + 1 and lines[block.first].strip() == POINTER
 
 
 def find_names(text: str) -> list[str]:
@@ -362,18 +359,21 @@ def build_cards(
             if rule.lead != lead and rule.lead and not _CODE.fullmatch(rule.lead):
                 said.setdefault(PREVENTION, []).append(rule.lead)
             lead = rule.lead
-            said.setdefault(_section_of(rule), []).append(_as_item(rule.text))
+            found = _LABEL.match(rule.text)
+            label = " ".join(found[1].casefold().split()) if found else ""
+            said.setdefault(_LABELS.get(label, PREVENTION), []).append(_as_item(rule.text))
         above_all = " > ".join(filter(None, (first.title, *first.headings)))
         under = f" under “{above_all}”" if above_all else ""
         said.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
         topics = [one.casefold() for one in first.headings if len(one.split()) <= _TOPIC_WORDS]
+        names = (n for rule in rules for n in (*find_names(rule.lead), *rule.names))
         lesson = Incoming(
             title=title,
             where=f"{file.name}:{first.line}",
             origin=make_origin("rules", base, *(rule.text for rule in rules)),
             sections=tuple((h, "\n\n".join(said[h])) for h in SECTIONS if h in said),
             topics=tuple(topics),
-            paths=file.globs or tuple(dict.fromkeys(filter(is_place, _all_names(rules)))),
+            paths=file.globs or tuple(dict.fromkeys(filter(is_place, names))),
             symptoms=tuple(_find_situations(rules))[:_MAX_SYMPTOMS],
         )
         yield lesson, rules
@@ -387,18 +387,9 @@ def _key_of(rule: AgentRule) -> tuple[object, ...]:
     return (rule.headings, rule.line if is_lesson else 0)
 
 
-def _all_names(rules: Sequence[AgentRule]) -> list[str]:
-    return [name for rule in rules for name in (*find_names(rule.lead), *rule.names)]
-
-
 def _title_of(rule: AgentRule) -> str:
     title = split_lead(_ITEM.sub("", rule.text, count=1))[0]
     return shorten(title, _MAX_TITLE) or " ".join(rule.headings[-1:]) or "Rule"
-
-
-def _section_of(rule: AgentRule) -> str:
-    found = _LABEL.match(rule.text)
-    return _LABELS.get(" ".join(found[1].casefold().split()), PREVENTION) if found else PREVENTION
 
 
 def _as_item(text: str) -> str:

@@ -21,9 +21,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lessons_kb.data import read_mapping, read_words
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import end_tree
+from lessons_kb.text.diffs import parse_hunks
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
@@ -36,39 +38,12 @@ _SECONDS = {"rev-parse": 10.0, "config": 10.0, "check-attr": 10.0, "log": 120.0,
 _USUAL_SECONDS = 30.0
 """How long git may be silent, by its command: what only looks something up is done at once, and a
 walk through a history prints nothing before it has its order."""
-_READ_BY_GIT = (
-    *(".gitattributes", ".gitignore", ".git/HEAD", ".git/config", ".git/index"),
-    *(".git/packed-refs", ".git/info/attributes", ".git/info/exclude", ".git/info/grafts"),
-    *(".git/commondir", ".git/config.worktree", ".git/shallow", ".git/logs/HEAD"),
-    *(".git/objects/info/alternates", ".git/objects/info/commit-graph"),
-)
-_SAFE = (
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-    *("-c", "core.quotePath=false"),
-    *("-c", "log.mailmap=false"),
-    *("-c", "protocol.allow=never"),
-    *("-c", "safe.bareRepository=explicit"),
-    *("-c", "submodule.recurse=false"),
-)
-_ENVIRONMENT = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LC_ALL": "C",
-}
-_DROPPED = (
-    *("GIT_DIFF_OPTS", "GIT_EXTERNAL_DIFF", "GIT_TRACE", "GIT_ASKPASS"),
-    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS"),
-)
-FORM = (
-    *("--find-renames", "--unified=3"),
-    *("--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
-    *("--src-prefix=a/", "--dst-prefix=b/", f"-O{os.devnull}", "--output-indicator-new=+"),
-)
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_OPTIONS = read_words("git_options.txt")
+_SAFE = [
+    word for one in sorted(_OPTIONS["settings"]) for word in ("-c", one.replace("NULL", os.devnull))
+]
+_ENVIRONMENT = dict(one.split("=") for one in _OPTIONS["environment"])
+FORM = [one.replace("NULL", os.devnull) for one in sorted(_OPTIONS["diff"])]
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
@@ -102,14 +77,14 @@ def run_git(
     """
     git, limit = find_git(), limit or MAX_BYTES
     for folder in _upwards(cwd):
-        for name in _READ_BY_GIT:
+        for name in sorted(_OPTIONS["read"]):
             path = os.path.join(folder, name)
             with contextlib.suppress(OSError, ValueError):
                 if stat.S_ISFIFO(os.stat(path).st_mode):
                     raise GitError(f"{path} is a FIFO, on which git would wait; remove it")
         if os.path.lexists(os.path.join(folder, ".git")):
             break
-    kept = {k: v for k, v in os.environ.items() if k not in _DROPPED}
+    kept = {k: v for k, v in os.environ.items() if k not in _OPTIONS["dropped"]}
     seconds, late = _SECONDS.get(arguments[0], _USUAL_SECONDS), threading.Event()
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
         given.write(stdin)
@@ -161,20 +136,14 @@ def _upwards(cwd: str) -> list[str]:
 
 
 _UNBORN = "does not have any commits yet"
-_EXPLAINED = (
-    ("must be run in a work tree", "not in a work tree; run this inside one"),
-    ("cannot use bare repository", "a bare repository, without files; run this in a clone of it"),
-    ("no merge base", "no common ancestor in this clone; fetch more history"),
-    ("bad revision", "unknown revision; give a commit, a..b or a...b"),
-    ("ambiguous argument", "unknown revision; give a commit, a..b or a...b"),
-)
+_EXPLAINED = read_mapping("git_errors.txt")["errors"]
 _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
 """How git says to trust a repository that belongs to another user."""
 
 
 def explain(error: str, what: str) -> str:
     """Return what git complained about in one line, with what to do; ``what`` comes first."""
-    for words, fix in _EXPLAINED:
+    for words, fix in _EXPLAINED.items():
         if words in error:
             return f"{what}: {fix}"
     lines = [line.strip() for line in error.splitlines() if line.strip()]
@@ -352,10 +321,11 @@ def read_diff(
             part = _as_new_file(os.fsencode(repository.top), name)
             if sum(map(len, parts)) + len(part) <= MAX_BYTES:
                 parts.append(part)
+    text = decode(b"".join(parts))
     return Diff(
         files=tuple(dict.fromkeys(map(decode, names))),
-        added=tuple(decode(line) for part in parts for line in _added_lines(part)),
-        text=decode(b"".join(parts)),
+        added=tuple(line.removesuffix("\r") for h in parse_hunks(text) for _, line in h.added()),
+        text=text,
         truncated=done.truncated,
     )
 
@@ -392,23 +362,6 @@ def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
             names.append(output[at:end])
         at = end + 1
     return names, output[at:].removeprefix(b"\0")
-
-
-def _added_lines(patch: bytes) -> list[bytes]:
-    """List the added lines of a patch, hunk by hunk: an added line may look like a header."""
-    added = []
-    old = new = 0
-    for line in patch.split(b"\n"):
-        if old <= 0 and new <= 0:
-            if hunk := _HUNK.match(line):
-                old, new = (1 if count is None else int(count) for count in hunk.groups())
-            continue
-        mark = line[:1]
-        if mark == b"+":
-            added.append(line[1:].removesuffix(b"\r"))
-        old -= mark in (b" ", b"-", b"")
-        new -= mark in (b" ", b"+", b"")
-    return added
 
 
 def _as_new_file(top: bytes, name: bytes) -> bytes:

@@ -14,10 +14,10 @@ import time
 import zlib
 from _thread import start_new_thread
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 from urllib.parse import unquote, urlsplit
 
 from lessons_kb.errors import InputError
@@ -215,14 +215,19 @@ def _start(mark: str, code: str, *arguments: str) -> bool:
 
 def _begin(code: str, *arguments: str, folder: str | None) -> subprocess.Popen[bytes]:
     # -P: whatever lies in the working directory must never be imported.
+    return start_detached("-P", "-c", code, *arguments, cwd=folder)
+
+
+def start_detached(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:
+    """Start Python in a session of its own, with nothing to read from or to print to."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-c", code, *arguments],
+        [sys.executable, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        cwd=folder,
         start_new_session=os.name != "nt",
         creationflags=0x8 if os.name == "nt" else 0,
+        **how,
     )
 
 
@@ -247,9 +252,9 @@ def map_batches(
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    context = multiprocessing.get_context("spawn")
-    count = min(workers, len(jobs))
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_end_with_parent) as pool:
+    context, ended = multiprocessing.get_context("spawn"), partial(os._exit, 1)
+    begin = partial(watch_parent, ended)  # one that was killed tells nobody to stop
+    with ProcessPoolExecutor(min(workers, len(jobs)), context, begin) as pool:
         pending = [pool.submit(function, *job) for job in jobs]
         try:
             for future in pending:
@@ -259,16 +264,15 @@ def map_batches(
                 future.cancel()
 
 
-def _end_with_parent() -> None:
-    """End this worker when its parent is gone: one that was killed tells nobody to stop."""
+def watch_parent(ended: Callable[[], None]) -> None:
+    """Call ``ended`` once the process that spawned this one is gone; never in any other."""
     import multiprocessing
 
     parent = multiprocessing.parent_process()
-    if parent is None:
-        return
 
     def wait() -> None:
-        parent.join()
-        os._exit(1)
+        if parent is not None:
+            parent.join()
+            ended()
 
     threading.Thread(target=wait, daemon=True).start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import select
 import shlex
 import signal
 import subprocess
@@ -23,7 +22,6 @@ with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
     import pty
     import termios
-    import tty
 
 _TASKKILL_SECONDS = 10.0
 _DEAD = (b"Z", b"X", b"x")
@@ -31,21 +29,12 @@ STOP = getattr(signal, "SIGTERM", 15)
 KILL = getattr(signal, "SIGKILL", STOP)
 
 
-def start_session(command: list[str], *, terminal: int | None = None, **options: Any) -> Any:
-    """Start a command in a session of its own; return its ``Popen``.
-
-    ``terminal`` is the descriptor of a terminal that becomes the session's. Raises OSError.
-    """
+def start_session(command: list[str], **options: Any) -> Any:
+    """Start a command in a session of its own; return its ``Popen``. Raises OSError."""
     if os.name == "nt":
         flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         return subprocess.Popen(command, creationflags=flags, **options)
-    take: Callable[[], None] | None = None
-    if terminal is not None:
-
-        def take() -> None:
-            fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
-
-    return subprocess.Popen(command, start_new_session=True, preexec_fn=take, **options)  # noqa: PLW1509
+    return subprocess.Popen(command, start_new_session=True, **options)
 
 
 def signal_session(session: int, number: int) -> None:
@@ -95,7 +84,7 @@ def end_tree(process: int) -> None:
                 found += [child for child, parent, _, _ in _list_living() if parent == one]
 
 
-STDIN, STDOUT, STDERR = 0, 1, 2
+STDOUT, STDERR = 1, 2
 NOT_FOUND, NOT_STARTED, TIMED_OUT = 127, 126, 124
 """Exit codes as a shell and timeout(1) give them."""
 _OF_SIGNAL = 128
@@ -109,7 +98,7 @@ _MOST_LEFT_BYTES = 1 << 20
 """What a pipe holds at most."""
 _QUIET_SECONDS = 0.1
 _POLL_SECONDS = 0.05
-_CANCELS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")
+_CANCELS = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 def _write(descriptor: int, data: bytes) -> None:
@@ -122,73 +111,22 @@ def _write(descriptor: int, data: bytes) -> None:
             time.sleep(_POLL_SECONDS)
 
 
-class Terminal:
-    """A pseudo-terminal that stands for those of our streams that are terminals."""
-
-    def __init__(self, ours: int) -> None:
-        """Open one like ``ours``, a descriptor of our terminal. Raises OSError."""
-        self._ours = ours
-        self._closed = threading.Event()
-        self.master, self.slave = pty.openpty()
-        with contextlib.suppress(OSError, termios.error):
-            termios.tcsetattr(self.slave, termios.TCSANOW, termios.tcgetattr(ours))
-        self.resize()
-
-    def resize(self) -> None:
-        """Give the command's terminal the size of ours."""
-        with contextlib.suppress(OSError):
-            size = fcntl.ioctl(self._ours, termios.TIOCGWINSZ, b"\0" * 8)
-            fcntl.ioctl(self.master, termios.TIOCSWINSZ, size)
-
-    def close(self) -> None:
-        """Close our end and pass no more keys on."""
-        self._closed.set()
-        os.close(self.master)
-
-    @contextlib.contextmanager
-    def pass_keys(self) -> Iterator[None]:
-        """Pass every key typed at our terminal on, but Ctrl-C, until the end of the block.
-
-        Does nothing where our terminal belongs to another process just now.
-        """
-        keys = next((fd for fd in (STDIN, self._ours) if os.isatty(fd)), -1)
-        before = None
-        with contextlib.suppress(OSError, termios.error):
-            if os.tcgetpgrp(keys) == os.getpgrp():
-                before = termios.tcgetattr(keys)
-                tty.setraw(keys, termios.TCSADRAIN)
-                raw = termios.tcgetattr(keys)
-                raw[3] |= termios.ISIG
-                for name in ("VSUSP", "VQUIT", "VDSUSP"):  # these too are the command's
-                    if hasattr(termios, name):
-                        raw[6][getattr(termios, name)] = b"\0"
-                termios.tcsetattr(keys, termios.TCSADRAIN, raw)
-        if before is not None and keys == STDIN:
-            threading.Thread(target=self._type, args=(os.dup(self.master),), daemon=True).start()
-        try:
-            yield
-        finally:
-            if before is not None:
-                with contextlib.suppress(OSError, termios.error):
-                    termios.tcsetattr(keys, termios.TCSADRAIN, before)
-
-    def _type(self, master: int) -> None:
-        """Hand what is typed to the command, however long it takes to read it."""
-        with contextlib.suppress(OSError), os.fdopen(master, "wb", buffering=0):
-            while not self._closed.is_set():
-                if select.select([STDIN], [], [], _POLL_SECONDS)[0]:
-                    if not (keys := os.read(STDIN, 1024)):
-                        return
-                    _write(master, keys)
-
-
-def open_terminal() -> Terminal | None:
-    """Return a terminal for the command where stdout or stderr is one, else None."""
+def open_terminal() -> tuple[int, int] | None:
+    """Return both ends of a terminal like ours where stdout or stderr is one, else None."""
     ours = next((fd for fd in (STDOUT, STDERR) if os.name != "nt" and os.isatty(fd)), None)
+    if ours is None:
+        return None
     try:
-        return None if ours is None else Terminal(ours)
+        master, slave = pty.openpty()
     except OSError:  # no more of them: pipes do as well
         return None
+    with contextlib.suppress(OSError, termios.error):
+        modes = termios.tcgetattr(ours)
+        modes[1] &= ~termios.OPOST  # ours ends the lines
+        termios.tcsetattr(slave, termios.TCSANOW, modes)
+        size = fcntl.ioctl(ours, termios.TIOCGWINSZ, b"\0" * 8)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
+    return master, slave
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,16 +151,16 @@ def run_captured(
 
     It is ended as a whole, whatever it started, when it is silent for ``stall`` seconds (None =
     never) or this process gets Ctrl-C, SIGTERM or SIGHUP; ``grace`` seconds later it is killed.
-    Where our stdout or stderr is a terminal it sees one too, else pipes. Memory does not grow
-    with the output. Nothing is raised for a command that cannot be started.
+    Where our stdout or stderr is a terminal it sees one too, else pipes; it reads from our stdin.
+    Memory does not grow with the output. Nothing is raised for a command that cannot be started.
     """
     began = time.monotonic()
     run = _CapturedRun(StallGuard(now=began, patience=stall), grace)
     terminal = open_terminal()
     with contextlib.ExitStack() as stack:
         if terminal:
-            stack.callback(terminal.close)
-        stack.enter_context(_handle_signals(run, terminal))
+            stack.callback(os.close, terminal[0])
+        stack.enter_context(_handle_signals(run))
         try:
             run.start(command, terminal)
         except OSError as error:
@@ -233,9 +171,7 @@ def run_captured(
             return Ended(FAILED, code, seconds, f"{message}\n", message)
         finally:
             if terminal:
-                os.close(terminal.slave)
-        if terminal:
-            stack.enter_context(terminal.pass_keys())
+                os.close(terminal[1])
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(run.child.wait)
             on_failure.callback(signal_session, run.child.pid, KILL)
@@ -286,14 +222,12 @@ class _CapturedRun:
             kept = kept[next(ends, len(kept)) + 1 :]
         return kept.decode("utf-8", "replace")
 
-    def start(self, command: Sequence[str], terminal: Terminal | None) -> None:
+    def start(self, command: Sequence[str], terminal: tuple[int, int] | None) -> None:
         """Start the command; OSError when that cannot be done."""
-        slave = terminal.slave if terminal else None
-        shown = [fd for fd in (STDIN, STDOUT, STDERR) if terminal and os.isatty(fd)]
+        master, slave = terminal or (-1, -1)
+        shown = [fd for fd in (STDOUT, STDERR) if terminal and os.isatty(fd)]
         self.child = start_session(
             list(command),
-            terminal=slave,
-            stdin=slave if STDIN in shown else None,
             stdout=slave if STDOUT in shown else subprocess.PIPE,
             stderr=slave if STDERR in shown else subprocess.PIPE,
             bufsize=0,
@@ -301,7 +235,7 @@ class _CapturedRun:
         sources = {STDOUT: self.child.stdout, STDERR: self.child.stderr}
         pipes = {ours: pipe.fileno() for ours, pipe in sources.items() if pipe}
         if terminal:
-            pipes[min({STDOUT, STDERR} & {*shown})] = terminal.master
+            pipes[shown[0]] = master
         for ours, source in pipes.items():
             # The copy is closed by its thread, however long that waits.
             work = (os.dup(source), ours)
@@ -381,7 +315,7 @@ class _CapturedRun:
 
 
 @contextlib.contextmanager
-def _handle_signals(run: _CapturedRun, terminal: Terminal | None) -> Iterator[None]:
+def _handle_signals(run: _CapturedRun) -> Iterator[None]:
     """Cancel the run on the usual signals.
 
     What was ignored, as under nohup, stays ignored. Only the main thread gets signals.
@@ -392,8 +326,6 @@ def _handle_signals(run: _CapturedRun, terminal: Terminal | None) -> Iterator[No
         for number in numbers
         if signal.getsignal(number) != signal.SIG_IGN
     }
-    if terminal:
-        handlers[signal.SIGWINCH] = lambda _number, _frame: terminal.resize()
     if threading.current_thread() is not threading.main_thread():
         handlers = {}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
@@ -406,6 +338,7 @@ def _handle_signals(run: _CapturedRun, terminal: Terminal | None) -> Iterator[No
 
 MAX_OUTPUT = 1_000_000
 """Bytes; more is an error."""
+_LOOK_SECONDS = 0.2
 
 
 def split_command(command: str) -> list[str]:
@@ -427,26 +360,19 @@ def run_filter(command: str, text: str, *, seconds: float) -> str:
     """
     words = split_command(command)
     name = words[0]
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as printed:
-        given.write(text.encode("utf-8", "replace"))
-        given.seek(0)
-        try:
-            child = start_session(words, stdin=given, stdout=printed, stderr=subprocess.DEVNULL)
-        except OSError as error:
-            raise InputError(f"{name}: {error.strerror or error}; check its path") from None
-        try:
-            code = child.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise InputError(
-                f"{name}: not done after {seconds:g} s; allow more in check.seconds"
-            ) from None
-        finally:
-            signal_session(child.pid, KILL)
-            child.wait()
-        if code:
-            raise InputError(f"{name}: exit code {code}; run it by hand to see why")
-        printed.seek(0)
-        output = printed.read(MAX_OUTPUT + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "printed")
+        code = run_bounded(
+            words, output=path, seconds=seconds, text=text, errors=subprocess.DEVNULL
+        )
+        with open(path, "rb") as printed:
+            output = printed.read(MAX_OUTPUT + 1)
+    if code is None:
+        raise InputError(f"{name}: not done after {seconds:g} s; allow more in check.seconds")
+    if code in (NOT_FOUND, NOT_STARTED):
+        raise InputError(f"{name}: cannot be started; check its path")
+    if code:
+        raise InputError(f"{name}: exit code {code}; run it by hand to see why")
     if len(output) > MAX_OUTPUT:
         raise InputError(f"{name}: more than {MAX_OUTPUT:,} bytes of output; print JSON alone")
     return output.decode("utf-8", "replace")
@@ -455,24 +381,27 @@ def run_filter(command: str, text: str, *, seconds: float) -> str:
 def run_bounded(
     command: Sequence[str],
     *,
-    cwd: str,
     output: str,
     seconds: float,
+    cwd: str | None = None,
     env: Mapping[str, str] | None = None,
     text: str = "",
+    errors: int = subprocess.STDOUT,
     stop: threading.Event | None = None,
 ) -> int | None:
     """Run a command with ``text`` on stdin and all it prints in the file ``output``.
 
-    Returns its exit code as a shell would report it (126 and 127 where it cannot be started), None
-    where it was not done after ``seconds`` or ``stop`` was set: then all it started is ended.
+    ``errors`` is where its stderr goes. Returns its exit code as a shell would report it (126 and
+    127 where it cannot be started), None where it was not done after ``seconds`` or ``stop`` was
+    set: then all it started is ended.
     """
     with tempfile.TemporaryFile() as given, open(output, "wb") as printed:
         given.write(text.encode("utf-8", "replace"))
         given.seek(0)
-        streams: dict[str, Any] = {"stdin": given, "stdout": printed, "stderr": subprocess.STDOUT}
         try:
-            child = start_session(list(command), cwd=cwd, env=env, **streams)
+            child = start_session(
+                list(command), cwd=cwd, env=env, stdin=given, stdout=printed, stderr=errors
+            )
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             printed.write(f"{command[0]}: {error.strerror or error}\n".encode())
@@ -487,6 +416,3 @@ def run_bounded(
         finally:
             signal_session(child.pid, KILL)
             child.wait()
-
-
-_LOOK_SECONDS = 0.2

@@ -30,7 +30,7 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment, Template
 
 HEIGHT = 120
 ROWS = 20
@@ -322,13 +322,17 @@ def _place_whisker(rate: Rate, top: float) -> list[float]:
     return [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
 
 
-@lru_cache(maxsize=1)
-def _compile(template: str) -> Template:
+def make_environment(**how: Any) -> Environment:
+    """Return a template engine that escapes every value and refuses a name it does not know."""
     from jinja2 import Environment, StrictUndefined
 
-    made = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+    blocks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
+    return Environment(autoescape=True, undefined=StrictUndefined, **blocks, **how)
+
+
+@lru_cache(maxsize=1)
+def _compile(template: str) -> Template:
+    made = make_environment()
     made.globals["share"] = _share
     made.filters |= {
         "across": lambda share: f"{100 * share:.2f}%",

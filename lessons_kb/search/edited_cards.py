@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from lessons_kb.model import FIELDS
@@ -20,14 +21,14 @@ from lessons_kb.search.engine_protocol import (
 Terms = Mapping[str, Sequence[str]]
 """Field → its terms in order."""
 
-_NEIGHBOURS = 8
+_NEIGHBOURS = 20
 
 
 class Overlay:
     """The reading half of an ``Engine``; ``edited`` maps numbers it holds to their new terms.
 
-    An edited card scores what it would after a commit, but that the statistics of all cards (in
-    how many a term stands, the mean length) are still those of the last one.
+    An edited card scores about what it will after the commit: in how many cards a term stands is
+    still what the last one says, and the mean length is that of the best of the others.
     """
 
     def __init__(self, engine: Engine, edited: Mapping[int, Terms]) -> None:
@@ -43,33 +44,32 @@ class Overlay:
         """Return the best ``limit`` numbers with scores, as ``Engine.search`` does."""
         found = self._engine.search(terms, weights, limit + len(self._edited) if limit > 0 else 0)
         hits = [hit for hit in found if hit[0] not in self._edited]
-        scores = [(n, self._score(card, terms, weights)) for n, card in self._edited.items()]
-        return order_hits([*hits, *(hit for hit in scores if hit[1] > 0)], max(limit, 0))
+        asked = {plain_term(term): count for term, count in terms.items() if count > 0}
+        near = self._engine.documents(n for n, _ in found[:_NEIGHBOURS]).values()
+        size = max(self._engine.size(), 1)
+        for number, card in self._edited.items():
+            score = 0.0
+            for field, text in card.items():
+                words = text.split()
+                counts = {term: n for term, n in Counter(words).items() if term in asked}
+                known = self._engine.document_frequencies(counts, field)
+                lengths = sum(one.get(field, " ").count(" ") - 1 for one in near)
+                mean = lengths / len(near) if lengths else len(words)
+                norm = K1 * (1 - B + B * len(words) / mean)
+                for term, n in counts.items():
+                    rarity = idf(min(max(known[term], 1), size), size)
+                    gain = asked[term] * rarity * n * (K1 + 1) / (n + norm)
+                    score += weights.get(field, 0.0) * gain
+            hits += [(number, score)] if score > 0 else []
+        return order_hits(hits, max(limit, 0))
 
-    def _score(
-        self, card: CardTerms, terms: Mapping[str, float], weights: Mapping[str, float]
-    ) -> float:
-        size, score = max(self._engine.size(), 1), 0.0
-        for field, text in card.items():
-            weight, words = weights.get(field, 0.0), text.split()
-            shared = [t for t, asked in terms.items() if asked > 0 and plain_term(t) in words]
-            if weight <= 0 or not shared:
-                continue
-            # A word that is new tells no mean; among its neighbours are some that do.
-            frequencies, mean = self._engine.statistics(field, [*shared, *words[:_NEIGHBOURS]])
-            norm = K1 * (1 - B + B * len(words) / (mean or len(words)))
-            for term in shared:
-                count, n = words.count(plain_term(term)), min(max(frequencies[term], 1), size)
-                score += weight * terms[term] * idf(n, size) * count * (K1 + 1) / (count + norm)
-        return score
-
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stood at the last commit.
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stood at the last commit.
 
         1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
         """
-        found = self._engine.document_frequencies(terms)
-        edited = [card.get("body", "") for card in self._edited.values()]
+        found = self._engine.document_frequencies(terms, field)
+        edited = [card.get(field, "") for card in self._edited.values()]
         return {
             term: count or int(any(f" {plain_term(term)} " in text for text in edited))
             for term, count in found.items()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log
 from typing import Any, Protocol
 
-from lessons_kb.errors import IndexBroken
+from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 
 K1 = 1.2
@@ -42,8 +43,8 @@ class Reader(Protocol):
         match is not returned.
         """
 
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stands, 0 included."""
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stands, 0 included."""
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
@@ -71,12 +72,6 @@ class Engine(Reader, Protocol):
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""
 
-    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
-        """Return in how many cards' ``field`` each term stands, and the mean length of the field.
-
-        The mean may be 0, for unknown, where no card has any of the terms there.
-        """
-
     def needs_compaction(self) -> bool:
         """Tell whether so much of what is stored is deleted that the idf is off."""
 
@@ -97,6 +92,26 @@ class Engine(Reader, Protocol):
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
+
+
+def make_folder(directory: str, name: str, *, create: bool) -> None:
+    """Make the folder of an index unless it holds its file ``name``; IndexBroken, StorageError."""
+    if os.path.isfile(os.path.join(directory, name)):
+        return
+    if not create:
+        raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
+    try:
+        os.makedirs(directory, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot create {directory}: {error.strerror}") from None
+
+
+def tell_busy(directory: str) -> IndexBusy:
+    """Return the error of who finds another process writing."""
+    return IndexBusy(
+        f"another process is writing the index in {directory}; "
+        "try again in a moment; until then searches use the previous index"
+    )
 
 
 def plain_term(term: str) -> str:

@@ -33,6 +33,7 @@ from lessons_kb.search.engine_protocol import (
     find_best,
     find_dimension,
     join_terms,
+    make_folder,
     order_hits,
     plain_term,
     read_terms,
@@ -105,12 +106,7 @@ def open_store(location: str, *, create: bool, key: str) -> Store:
             )
             return Store(client)
     real = os.path.realpath(location)
-    if not create and not os.path.isfile(os.path.join(real, "meta.json")):
-        raise IndexBroken(f"no index in {location}; rebuild it with `lessons index`")
-    try:
-        os.makedirs(real, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot create {location}: {error.strerror}") from None
+    make_folder(real, "meta.json", create=create)
     with _opening:
         store = _folders.get(real)
         if store is None:
@@ -255,15 +251,10 @@ class QdrantEngine:
             hits = [(_number_of(point), score) for point, score in find_best(fetch, limit)]
         return order_hits((hit for hit in hits if hit[1] > 0), limit)
 
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stands, 0 included."""
-        return self.statistics("body", terms)[0]
-
-    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
-        """Return in how many cards' ``field`` each term stands, and its mean length."""
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stands, 0 included."""
         texts = [card.get(field, "") for card in self._read_terms().values()]
-        counts = {term: sum(f" {plain_term(term)} " in text for text in texts) for term in terms}
-        return counts, self._head["means"].get(field, 0.0)
+        return {term: sum(f" {plain_term(term)} " in text for text in texts) for term in terms}
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
@@ -359,7 +350,9 @@ class QdrantEngine:
             old = [(number, one) for number, one in held if number in {*added, *removed}]
         else:
             totals = head["size"], int(head["digest"]), Counter(head["lengths"])
-            old = self._retrieve([*added, *removed])
+            ids = [number % _WRAP for number in (*added, *removed)]
+            points = self._client.retrieve(self._cards, ids, with_payload=True) if ids else ()
+            old = [(_number_of(point.id), point.payload or {}) for point in points]
         new = [(n, {**labels.get(n, {}), "fields": fields}) for n, fields in added.items()]
         (size, digest, lengths), less, more = totals, _count(old), _count(new)
         size, digest = size - less[0] + more[0], digest - less[1] + more[1]
@@ -396,11 +389,6 @@ class QdrantEngine:
         self.reload()
         if (self._head["run"], self._head["pending"]) != (head["run"], head["pending"]):
             raise IndexBusy(f"another process is writing {self._cards}; try again in a moment")
-
-    def _retrieve(self, numbers: Iterable[int]) -> list[tuple[int, dict[str, Any]]]:
-        ids = [number % _WRAP for number in numbers]
-        points = self._client.retrieve(self._cards, ids, with_payload=True) if ids else ()
-        return [(_number_of(point.id), point.payload or {}) for point in points]
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the payload, or these keys of it, of every card."""

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 
 from rank_bm25 import BM25Okapi
 
-from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
+from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
@@ -23,13 +23,14 @@ from lessons_kb.search.engine_protocol import (
     check_stamp,
     idf,
     join_terms,
+    make_folder,
     order_hits,
     plain_term,
     read_terms,
+    tell_busy,
 )
 
 _FILE = "documents.sqlite"
-_APPLICATION = 0x6C6B6262  # tells our file from any other SQLite file
 
 
 class LuceneBM25(BM25Okapi):  # type: ignore[misc]
@@ -48,14 +49,8 @@ class RankBM25Engine:
 
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
+        make_folder(directory, _FILE, create=create)
         path = os.path.join(directory, _FILE)
-        if not os.path.isfile(path):  # a FIFO would keep us waiting
-            if not create:
-                raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
-            try:
-                os.makedirs(directory, exist_ok=True)
-            except OSError as error:
-                raise StorageError(f"cannot create {directory}: {error.strerror}") from None
         self._connection = sqlite3.connect(
             path, timeout=0, isolation_level=None, check_same_thread=False
         )
@@ -71,16 +66,13 @@ class RankBM25Engine:
 
     def _prepare(self, *, create: bool) -> None:
         try:
-            (application,) = self._connection.execute("PRAGMA application_id").fetchone()
             (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if application != _APPLICATION and (tables or not create):
-                raise sqlite3.DatabaseError("not created by this engine")
-            if not tables:
-                self._connection.executescript(
-                    f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION};"
-                    "CREATE TABLE IF NOT EXISTS documents"
-                    " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL); COMMIT"
-                )
+            if not (tables or create):
+                raise sqlite3.DatabaseError("it is empty")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS documents"
+                " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL)"
+            )
         except sqlite3.Error as error:
             raise self._error(error) from None
 
@@ -126,16 +118,11 @@ class RankBM25Engine:
         matched = (hit for hit in zip(self._numbers, scores, strict=True) if hit[1] > 0)
         return order_hits(matched, max(limit, 0))
 
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stands, 0 included."""
-        return self.statistics("body", terms)[0]
-
-    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
-        """Return in how many cards' ``field`` each term stands, and its mean length."""
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stands, 0 included."""
         model = self._models.get(field)
         counted = model.document_count if model else {}
-        frequencies = {term: counted.get(plain_term(term), 0) for term in terms}
-        return frequencies, float(model.avgdl) if model else 0.0
+        return {term: counted.get(plain_term(term), 0) for term in terms}
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
@@ -195,10 +182,7 @@ class RankBM25Engine:
     def _error(self, error: Exception) -> StorageError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return IndexBusy(
-                f"another process is writing the index in {self._directory}; "
-                "try again in a moment; until then searches use the previous index"
-            )
+            return tell_busy(self._directory)
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
             return StorageError(
                 f"cannot use the index in {self._directory}: {error}; "

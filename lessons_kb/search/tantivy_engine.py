@@ -14,16 +14,18 @@ from typing import Any
 import tantivy
 from tantivy import Query
 
-from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
+from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
     check_stamp,
     find_best,
     join_terms,
+    make_folder,
     order_hits,
     plain_term,
     read_terms,
+    tell_busy,
 )
 
 _KEY = "key"
@@ -69,11 +71,10 @@ class TantivyEngine:
     # Of the commit that is seen; `reload` begins them anew.
     _size: int
     _documents: dict[int, CardTerms]
-    _frequencies: dict[str, int]
+    _frequencies: dict[tuple[str, str], int]
+    """(Field, term) → in how many cards."""
     _clauses: dict[tuple[str, str, float], tuple[tantivy.Occur, Query] | None]
     """Field, term and boost → the clause of a search; None where the term is not in the field."""
-    _means: dict[str, float]
-    """Field → mean length, as far as asked for."""
 
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
@@ -84,13 +85,7 @@ class TantivyEngine:
                     for entry in entries:
                         if not entry.is_file(follow_symlinks=False):  # a FIFO would keep us waiting
                             raise ValueError(f"{entry.name} is not a file")
-        if not os.path.exists(os.path.join(directory, "meta.json")):
-            if not create:
-                raise IndexBroken(f"no index in {directory}; rebuild it with `lessons index`")
-            try:
-                os.makedirs(directory, exist_ok=True)
-            except OSError as error:
-                raise StorageError(f"cannot create {directory}: {error.strerror}") from None
+        make_folder(directory, "meta.json", create=create)
         with self._translating():
             self._index = tantivy.Index(self._schema, path=directory)
             self._index.config_reader("manual")
@@ -128,9 +123,12 @@ class TantivyEngine:
             union = []
             for field, weight in weights.items():
                 for term, count in terms.items():
-                    key = field, term, weight * count
+                    key, plain = (field, term, weight * count), plain_term(term)
                     if key not in known:
-                        known[key] = self._build_clause(searcher, *key)
+                        asked = weight * count > 0 and plain and searcher.doc_freq(field, plain)
+                        query = Query.term_query(self._schema, field, plain, _FREQUENCY)
+                        boosted = Query.boost_query(query, weight * count)
+                        known[key] = (tantivy.Occur.Should, boosted) if asked else None
                     if clause := known[key]:
                         union.append(clause)
             if not union:
@@ -146,42 +144,18 @@ class TantivyEngine:
         scored = zip(keys, found, strict=True)
         return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
 
-    def _build_clause(
-        self, searcher: tantivy.Searcher, field: str, term: str, boost: float
-    ) -> tuple[tantivy.Occur, Query] | None:
-        plain = plain_term(term)
-        if boost <= 0 or not plain or not searcher.doc_freq(field, plain):
-            return None
-        query = Query.term_query(self._schema, field, plain, _FREQUENCY)
-        return tantivy.Occur.Should, Query.boost_query(query, boost)
-
-    def document_frequencies(self, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many cards' ``body`` each term stands, 0 included."""
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stands, 0 included."""
         if len(self._frequencies) > _KEPT:
             self._frequencies = {}
-        known, asked = self._frequencies, list(terms)
-        if missing := [term for term in asked if term not in known]:
+        known, asked = self._frequencies, [(field, term) for term in terms]
+        if missing := [key for key in asked if key not in known]:
             with self._translating():
                 searcher = self._index.searcher()
-                for term in missing:
-                    found = searcher.doc_freq("body", plain_term(term))
-                    known[term] = min(found, searcher.num_docs)
-        return {term: known[term] for term in asked}
-
-    def statistics(self, field: str, terms: Iterable[str]) -> tuple[dict[str, int], float]:
-        """Return in how many cards' ``field`` each term stands, and its mean length."""
-        with self._translating():
-            searcher = self._index.searcher()
-            counts = {term: searcher.doc_freq(field, plain_term(term)) for term in terms}
-            for term in counts:
-                if self._means.get(field):
-                    break
-                # An explanation of a score names the mean; the library tells it nowhere else.
-                query = Query.term_query(self._schema, field, plain_term(term), _FREQUENCY)
-                for _score, address in searcher.search(query, 1, count=False).hits:
-                    explained = json.loads(query.explain(searcher, address).to_json())
-                    self._means[field] = _find_mean(explained)
-            return counts, self._means.get(field, 0.0)
+                for key in missing:
+                    found = searcher.doc_freq(field, plain_term(key[1]))
+                    known[key] = min(found, searcher.num_docs)
+        return {key[1]: known[key] for key in asked}
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
@@ -273,7 +247,7 @@ class TantivyEngine:
         with self._translating():
             self._index.reload()
             self._size = int(self._index.searcher().num_docs)
-        self._documents, self._frequencies, self._clauses, self._means = {}, {}, {}, {}
+        self._documents, self._frequencies, self._clauses = {}, {}, {}
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -307,10 +281,7 @@ class TantivyEngine:
             if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
                 raise
             if "LockBusy" in str(error):
-                raise IndexBusy(
-                    f"another process is writing the index in {self._directory}; "
-                    "try again in a moment; until then searches use the previous index"
-                ) from None
+                raise tell_busy(self._directory) from None
             found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
             number = int(found[1] or found[2]) if found else 0
             if number in _REFUSALS:  # the system refused to write: the index is as whole as before
@@ -347,13 +318,6 @@ def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
         if text:
             document.add_text(field, text)
     return document
-
-
-def _find_mean(explanation: Mapping[str, Any]) -> float:
-    """Return the mean length that an explanation of a score names, 0 if it names none."""
-    if explanation["description"].startswith("avgdl"):
-        return float(explanation["value"])
-    return max(map(_find_mean, explanation.get("details") or ()), default=0.0)
 
 
 def _check_sum(name: str, data: bytes) -> None:

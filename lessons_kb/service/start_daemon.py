@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 from lessons_kb import hook_client
 from lessons_kb.brain.health import Health
 from lessons_kb.errors import LessonsError
+from lessons_kb.process.programs import start_detached
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.user_state import state_home, write_private
 from lessons_kb.text.sanitize import counted
@@ -28,7 +27,6 @@ PAUSE_SECONDS = 900.0
 """After three starts in a row that failed."""
 AGAIN_SECONDS = 5.0
 """Between two starts, whoever asks: the first may not be listening yet."""
-_KEYS: Mapping[str, type] = {"failures": int, "error": str, "tried": float}
 _KEPT_VARIABLES = (
     *hook_client.IDENTITY.decode().split(),
     *("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
@@ -46,10 +44,7 @@ def read_record() -> Mapping[str, Any]:
     """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
     with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
         found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
-        if isinstance(found, dict) and all(
-            isinstance(found.get(name, kind()), kind) for name, kind in _KEYS.items()
-        ):
-            return found
+        return found if isinstance(found, dict) else {}
     return {}
 
 
@@ -79,17 +74,12 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
         return False
     try:
         _write({**record, "tried": time.time()})
-
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-m", "lessons_kb.service.daemon"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+        kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
+        asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
+        process = start_detached(
+            *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,
-            env=_SPARING
-            | {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
-            | {FIRST_ASKED: json.dumps([directory, environment.get("LESSONS_BRAIN", "")])},
-            start_new_session=True,
+            env={**_SPARING, **kept, FIRST_ASKED: asked},
             umask=0o077,
         )
         process.returncode = 0  # nobody waits for it
@@ -176,17 +166,13 @@ def _find_holder() -> int:
 def describe(status: Mapping[str, Any]) -> str:
     """Return the daemon's answer to ``?status`` in one line."""
     brains = status["brains"]
+    hours, minutes = divmod(status["seconds"] // 60, 60)
     line = (
-        f"version {status['version']}, pid {status['pid']}, up {_age(status['seconds'])}, "
+        f"version {status['version']}, pid {status['pid']}, up {hours:.0f} h {minutes:.0f} min, "
         f"{status['memory_bytes'] / 1e6:.0f} MB, {counted(status['answered'], 'event')} answered, "
         f"{counted(len(brains), 'brain')} open"
     )
     return f"{line}, last error: {status['last_error']}" if status["last_error"] else line
-
-
-def _age(seconds: float) -> str:
-    hours, minutes = divmod(seconds // 60, 60)
-    return f"{hours:.0f} h {minutes:.0f} min" if hours else f"{minutes:.0f} min"
 
 
 def _path() -> str:

@@ -53,21 +53,11 @@ _CAMEL = r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*"
 _MARKS = "\u3001\u3002\u300c\u300d\u30fb\u2018\u2019\u201c\u201d\u2013\u2014\u2192"
 """The usual non-ASCII punctuation, taken out at once; `_kept` finds the rest one by one."""
 
-_BIGRAM_RANGES = (
-    (0x0E00, 0x0EFF),  # Thai, Lao
-    (0x1000, 0x109F),  # Burmese
-    (0x1100, 0x11FF),  # Hangul Jamo
-    (0x1780, 0x17FF),  # Khmer
-    (0x2E80, 0x2FDF),  # radicals
-    (0x3005, 0x3007),  # iteration marks
-    (0x3031, 0x318F),  # Kana, Bopomofo, Jamo
-    (0x31A0, 0x9FFF),  # Bopomofo, Kana, Han
-    (0xA960, 0xA97F),  # Jamo
-    (0xAC00, 0xD7FF),  # Hangul
-    (0xF900, 0xFAFF),  # Han
-    (0x20000, 0x3FFFF),  # Han
-)
-_BOUNDS = tuple(bound for first, last in _BIGRAM_RANGES for bound in (first, last + 1))
+_BOUNDS = [
+    bound
+    for first, last in read_mapping("bigram_scripts.txt")["ranges"].items()
+    for bound in (int(first, 16), int(last, 16) + 1)
+]
 
 
 def analyze(text: str) -> list[str]:

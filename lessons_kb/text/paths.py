@@ -76,7 +76,7 @@ def _pieces(token: str) -> Iterator[str]:
         word = link.lstrip("*_")
         while word and word[0] in _CLOSING and _CLOSING[word[0]] not in word[1:-1]:
             word = word[1:]
-        drive = word[:2] if _has_drive(word) else ""
+        drive = word[:2] if has_drive(word) else ""
         for part in word[len(drive) :].split(":"):
             yield from _callees(drive + part)
             drive = ""
@@ -103,7 +103,7 @@ def _path_of(name: str) -> str:
     if name[:1] == "@" and name[1:2] not in ("@", "/"):  # how agents let a file be named
         name = name[1:]
     if "\\" in name:
-        if not (_has_drive(name) or _has_extension(name.replace("\\", "/"))):
+        if not (has_drive(name) or _has_extension(name.replace("\\", "/"))):
             return ""
         name = re.sub("/{2,}", "/", name.replace("\\", "/"))
     while name.startswith("./"):
@@ -124,7 +124,8 @@ def _strip_end(name: str) -> str:
     return name.rstrip("/")
 
 
-def _has_drive(name: str) -> bool:
+def has_drive(name: str) -> bool:
+    """Tell whether a path begins with the letter of a drive."""
     return name[1:2] == ":" and name[2:3] in ("/", "\\") and name[0].isascii() and name[0].isalpha()
 
 
@@ -145,7 +146,7 @@ def _is_path(name: str) -> bool:
         if len(rest) > 1 and rest[0] in _SYSTEM_ROOTS:
             return not name.startswith(_NO_FILES)
         return _has_extension(name)
-    if first in ("~", "..") or _has_drive(name):
+    if first in ("~", "..") or has_drive(name):
         return True
     if "." in first.strip(".") and first.rsplit(".", 1)[1].lower() in _DOMAINS:
         return False

@@ -1,4 +1,4 @@
-"""Gitignore globs as plain regular expressions: compiled once with pathspec, matched with re."""
+"""Regular expressions in linear time: RE2's, and gitignore globs as pathspec writes them for it."""
 
 from __future__ import annotations
 
@@ -130,12 +130,6 @@ MAX_PATH = 4096
 
 _BELOW = "ps_d"
 """Name of pathspec's group that is set where a path lies below what the glob names."""
-_ANY_FOLDERS = "(?:/.+)?"
-_ANY_ROOT = "^(?:.+/)?"
-_LITERAL = r"(?:\\.|\[(?:\\.|[^\]\\])+\](?![*+?])|[^\\\[\]/()|^$*+?{}.])+"
-_CLASS = r"(?s)\\.|\[\^?\]?(?:\\.|[^\]\\])*\]"
-_SET_OPERATOR = r"(?s)(\\.)|(?<=-)-|(?<=&)&|(?<=~)~|(?<=\|)\||\["
-_STAR_BEFORE_STAR = rf"\[\^/\]\*({_LITERAL})(?=\[\^/\]\*)"
 
 
 def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
@@ -157,14 +151,15 @@ def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
         for alternative in _expand_braces(pattern, fix):
             try:
                 regex, include = GitIgnoreSpecPattern.pattern_to_regex(alternative)
-                if regex is None or include is None:
-                    raise InputError(fix)
-                regex = re.sub(_CLASS, _quiet, regex)
-                re.compile(regex)
-                source = _hint(alternative) + _tame(regex)
-                re.compile(source)
-            except (ValueError, re.error):
-                raise InputError(fix) from None
+                # git: no class holds a slash; pathspec: [!a] does. A hyphen there is still itself.
+                source = _hint(alternative) + re.sub(
+                    r"\[\^(?!/\])(-?)", lambda one: "[^/\\-" if one[1] else "[^/", regex or ""
+                )
+                _compile_glob(source)
+            except (ValueError, InputError):
+                include = None
+            if include is None:
+                raise InputError(fix)
             compiled.append((source, include))
     return tuple(compiled)
 
@@ -179,8 +174,9 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     path = path.removeprefix("./")
     above: bool | None = None
     for source, include in reversed(compiled):
-        found = _compiled(source).search(path) if _hint_of(source) in path else None
-        if found and not (found.groupdict().get(_BELOW) and found.end(_BELOW) < len(path)):
+        found = _compile_glob(source).search(path) if _hint_of(source) in path else None
+        place = found.re.groupindex.get(_BELOW) if found else None
+        if found and (place is None or not 0 < found.end(place) < len(path)):
             return include
         above = include if found and above is None else above
     return bool(above)
@@ -198,7 +194,10 @@ def _hint_of(source: str) -> str:
     return source[3 : source.index(")")] if source.startswith("(?#") else ""
 
 
-_compiled = lru_cache(maxsize=4096)(re.compile)
+@lru_cache(maxsize=4096)
+def _compile_glob(source: str) -> Any:
+    start = source.index(")") + 1 if source.startswith("(?#") else 0
+    return compile_regex(source[start:], max_memory=_MAX_MEMORY)
 
 
 def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
@@ -218,14 +217,6 @@ def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
         raise InputError(fix)
 
 
-def _quiet(found: re.Match[str]) -> str:
-    """Escape in a class what Python may one day take for set operations, and warns about today."""
-    text = found[0]
-    if text[0] != "[":
-        return text
-    return "[" + re.sub(_SET_OPERATOR, lambda one: one[1] or "\\" + one[0], text[1:])
-
-
 def _hint(pattern: str) -> str:
     """Return the longest text between wildcards as a comment: compiling it is what costs time."""
     segments = pattern.removeprefix("!").rstrip().split("/")
@@ -233,23 +224,3 @@ def _hint(pattern: str) -> str:
     texts = [text for segment in plain for text in re.split(r"[*?]+", segment)]
     longest = max(reversed(texts), key=len, default="")
     return f"(?#{longest})" if longest else ""
-
-
-def _tame(source: str) -> str:
-    """Return a regex that matches the same paths without retrying every way to split one.
-
-    Between two wildcards the leftmost place for a text is as good as any: what follows can
-    always absorb the rest. Atomic groups say so, and the time stays far from exponential.
-    """
-    # git: no class holds a slash; pathspec: [!a] does. A hyphen that stood first is still itself.
-    source = re.sub(r"\[\^(?!/\])(-?)", lambda one: "[^/" + one[1].replace("-", r"\-"), source)
-    source = re.sub(r"(?:\[\^/\]\*){2,}", "[^/]*", source)
-    source = re.sub(_STAR_BEFORE_STAR, r"(?>[^/]*?\1)", source)
-    head, *blocks = source.split(_ANY_FOLDERS)
-    if head.startswith(_ANY_ROOT):
-        rest = head.removeprefix(_ANY_ROOT)
-        head = f"^(?>(?:[^/]+/)*?{rest}(?=/))" if blocks else f"^(?:[^/]+/)*{rest}"
-    for number, block in enumerate(blocks, 1):
-        last = number == len(blocks)
-        head += f"(?:/[^/]+)*{block}" if last else f"(?>(?:/[^/]+)*?{block}(?=/))"
-    return head

@@ -11,6 +11,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
 
+from lessons_kb.data import read_mapping
+
 TokenCounter = Callable[[str], int]
 """Text → tokens: ours, or the tokenizer of the model in use."""
 
@@ -25,29 +27,11 @@ _PIECE = (
     r"|\s(?![^\x00-\x7f])"
 )
 
-_WEIGHTS = (
-    (0x024F, 1.0),  # accented Latin: splits the word around it
-    (0x036F, 1.5),
-    (0x06FF, 0.4),  # Greek, Cyrillic, Hebrew, Arabic
-    (0x0DFF, 0.5),  # India
-    (0x10FF, 0.6),
-    (0x11FF, 3.0),  # Hangul taken apart
-    (0x1DFF, 1.0),
-    (0x1EFF, 0.3),  # Vietnamese
-    (0x2BFF, 1.0),  # punctuation, arrows, lines
-    (0x2FFF, 2.0),
-    (0x303F, 1.0),
-    (0x30FF, 0.7),  # Kana
-    (0x33FF, 1.5),
-    (0x4DBF, 3.0),
-    (0x9FFF, 0.88),  # Han
-    (0xABFF, 2.5),
-    (0xD7A3, 0.86),  # Hangul
-    (0xFFFF, 1.5),
-    (0x1FFFF, 2.0),  # emoji
-    (0x10FFFF, 3.5),
-)
-"""Last code point → tokens per character."""
+_WEIGHTS = [
+    (int(last, 16), float(weight))
+    for last, weight in read_mapping("token_weights.txt")["weights"].items()
+]
+"""(Last code point, tokens per character) of each range, in order."""
 _LASTS = tuple(last for last, _ in _WEIGHTS)
 
 _RULED = "\u2500\u2501\u2550"

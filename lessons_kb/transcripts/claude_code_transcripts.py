@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
@@ -19,7 +20,6 @@ from lessons_kb.transcripts.entries import (
     RecordReader,
     mapping,
     texts_of,
-    without,
 )
 
 _INTERRUPTED = "[Request interrupted by user"

@@ -53,18 +53,6 @@ def texts_of(content: object) -> str:
     return "\n".join(text for text in found if text and isinstance(text, str))
 
 
-def without(text: str, opening: str, closing: str) -> str:
-    """Return a text without what stands between these marks, and the marks; in linear time."""
-    kept, place = [], 0
-    while (start := text.find(opening, place)) >= 0:
-        end = text.find(closing, start + len(opening))
-        if end < 0:
-            break
-        kept.append(text[place:start])
-        place = end + len(closing)
-    return "".join([*kept, text[place:]])
-
-
 class RecordReader:
     """Reads the record of one agent, object by object; ``finish`` yields what waited for more."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.entries import (
     ANSWER,
@@ -19,7 +19,6 @@ from lessons_kb.transcripts.entries import (
     RecordReader,
     mapping,
     texts_of,
-    without,
 )
 
 _HOOKS = ("<hook_context>", "</hook_context>")
@@ -77,21 +76,6 @@ class GeminiReader(RecordReader):
         base = replace(base, at=read_time(call.get("timestamp")) or base.at)
         arguments = mapping(call.get("args"))
         yield self._end(base, number, ended, output, tool=tool, arguments=arguments)
-
-
-def read_message(data: bytes) -> str:
-    """Return the id of the last message of the model in the end of a record, "" if there is none.
-
-    A line that is cut is passed over.
-    """
-    for line in reversed(data.splitlines()):
-        try:
-            told = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if mapping(told).get("type") == "gemini":
-            return str(told.get("id") or "")
-    return ""
 
 
 def without_hooks(text: str) -> str:

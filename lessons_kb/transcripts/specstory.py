@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.claude_code_transcripts import is_from_client
 from lessons_kb.transcripts.entries import (
@@ -18,7 +19,6 @@ from lessons_kb.transcripts.entries import (
     PROMPT,
     UNKNOWN,
     Entry,
-    without,
 )
 
 _SPEAKER = re.compile(

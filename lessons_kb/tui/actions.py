@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.tui.rows import ORDERS, Row, RowSource, filter_rows, sort_rows
@@ -24,33 +25,16 @@ class Key(NamedTuple):
     word: str
     """For the bottom line; "" = not there."""
     help: str
-    tab: str = ""
+    tab: str
     """"" = both."""
-    statuses: tuple[str, ...] = ()
+    statuses: tuple[str, ...]
     """The bottom line names it for cards of these; () = for all."""
 
 
-_RESTORE = "make an ignored or archived one active again"
-KEYS = (
-    Key("enter,e", "enter e", "edit", "open", "open in $EDITOR"),
-    Key("plus", "+", "bump", "bump", "it happened again: seen + 1, last seen today", CARDS),
-    Key("i", "i", "ignore", "ignore", "stop injecting it", CARDS, ("active",)),
-    Key("a", "a", "archive", "archive", "retire it", CARDS, ("active", "ignored")),
-    Key("r", "r", "restore", "restore", _RESTORE, CARDS, ("ignored", "archived")),
-    Key("d", "d", "delete", "delete", "move it to the trash (asks first)", CARDS),
-    Key("a", "a", "accept", "accept", "turn the draft into a card, once it is complete", DRAFTS),
-    Key("m", "m", "merge", "merge", "count the draft as an occurrence of an existing card", DRAFTS),
-    Key("d", "d", "discard", "discard", "remove the draft", DRAFTS),
-    Key("u", "u", "undo", "undo", "undo the latest change, then the one before …"),
-    Key("slash", "/", "filter", "filter", "type to filter the list"),
-    Key("escape", "esc", "clear", "", "clear the filter"),
-    Key("s", "s", "order", "", "change the order: last, seen, effect, title"),
-    Key("space", "space b", "page_down", "", "scroll the preview, and back"),
-    Key("b", "b", "page_up", "", ""),
-    Key("tab", "tab", "switch", "drafts", "cards ↔ drafts"),
-    Key("ctrl+r,f5", "ctrl+r", "reload", "", "reload the folder"),
-    Key("question_mark", "?", "help", "help", "this page"),
-    Key("q", "q", "quit", "quit", "quit (ctrl+c anywhere)"),
+KEYS = tuple(
+    Key(keys, shown, act, word, told, tab, tuple(statuses.split()))
+    for line in read_lines("manage_keys.txt")[1:]
+    for keys, shown, act, word, told, tab, statuses in [map(str.strip, line.split("|"))]
 )
 """In the order in which help names them."""
 ROW_ACTS = tuple(key.act for key in KEYS[:9])
@@ -58,11 +42,6 @@ ROW_ACTS = tuple(key.act for key in KEYS[:9])
 _STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
 _DISPENSABLE = ("filter", "switch", "undo")
 """Left out first where a line is too narrow for all."""
-_OPENING = """\
-Type to filter: every word must be there, in title, id, topics, symptoms,
-severity, status or effect (try: broken, archived, harms). ↓ or enter goes
-to the list, where single keys act on the card under the cursor:
-"""
 
 
 def list_hints(tab: str, row: Row | None, width: int) -> list[tuple[str, str, str]]:
@@ -98,7 +77,7 @@ def help_text() -> str:
         for key in KEYS
         if key.help
     ]
-    return "\n".join([_OPENING, *lines])
+    return "\n".join([*read_patterns("manage_texts.txt")["help"], "", *lines])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

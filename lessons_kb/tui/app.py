@@ -30,6 +30,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
+from lessons_kb.data import read_patterns
 from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.tui.actions import (
@@ -287,18 +288,8 @@ class Filter(Input):
 
 _TABS = {CARDS: "Cards", DRAFTS: "Drafts"}
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
-_EMPTY = {
-    CARDS: (
-        "No cards yet.\n\n"
-        "`lessons create TITLE` writes the first one. What goes wrong in a session waits in "
-        "the second tab (press tab), from which you make cards."
-    ),
-    DRAFTS: (
-        "No drafts to review.\n\n"
-        "A test that was red and is green, a rollback, a refused action, a complaint: each makes "
-        "a draft here, for you to accept, edit, merge or discard."
-    ),
-}
+_EMPTY = read_patterns("manage_texts.txt")
+"""Tab → what an empty one says, a paragraph each."""
 _TYPING = "type to filter  ↓ enter to the list  esc clear  ? help  ctrl+c quit"
 """The bottom line while the filter has the focus."""
 
@@ -398,12 +389,9 @@ class ManageApp(App[None]):
             case "order":
                 self.board.next_order()
                 self.show(top=True)
-            case "page_down":
+            case "page_down" | "page_up":
                 for pane in panes:
-                    pane.scroll_relative(y=page, animate=False)
-            case "page_up":
-                for pane in panes:
-                    pane.scroll_relative(y=-page, animate=False)
+                    pane.scroll_relative(y=page if act == "page_down" else -page, animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")
@@ -692,7 +680,7 @@ class ManageApp(App[None]):
         if not self.screen_stack:
             return
         if row is None:
-            empty = _EMPTY[self.board.tab]
+            empty = "\n\n".join(_EMPTY[self.board.tab])
             if self.board.tab not in self.board.ready:
                 empty = "reading …"
             elif self.board.filters[self.board.tab]:

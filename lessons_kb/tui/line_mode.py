@@ -8,37 +8,35 @@ from collections.abc import Callable, Iterable, Sequence
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import counted
-from lessons_kb.tui.actions import BOTH, CARDS, DRAFTS, Actions, Board, Outcome
+from lessons_kb.tui.actions import (
+    BOTH,
+    CARDS,
+    DRAFTS,
+    KEYS,
+    ROW_ACTS,
+    Actions,
+    Board,
+    Outcome,
+)
 from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, RowSource, cells
 
 ROWS = 20
 """Rows that a list shows at once."""
-HELP = """\
-list [WORDS]      cards that hold all of the words, numbered
-drafts [WORDS]    drafts that wait, numbered
-more              the next rows
-show N            the card or draft of that number
-edit N            open it in $EDITOR
-bump N            it happened again: seen + 1, last seen today
-ignore N          stop injecting it
-archive N         put it away for good
-restore N         make it active again
-delete N yes      move it to the trash
-accept N          make a draft a card
-merge N ID        count a draft on a card
-discard N yes     remove a draft
-undo              take the latest change back, then the one before …
-help              this page
-quit              leave (so does the end of the input)
-
-N is a number of the last list, or the id of a row in it."""
+_MORE_WORDS = {"merge": " N ID", "delete": " N yes", "discard": " N yes", "undo": ""}
+_COMMANDS = (
+    ("list [WORDS]", "cards that hold all of the words, numbered"),
+    ("drafts [WORDS]", "drafts that wait, numbered"),
+    ("more", "the next rows"),
+    ("show N", "the card or draft of that number"),
+    *((f"{key.act}{_MORE_WORDS.get(key.act, ' N')}", key.help) for key in KEYS[:10]),
+    ("help", "this page"),
+    ("quit", "leave (so does the end of the input)"),
+)
+HELP = "\n".join(f"{words:<16}  {what}" for words, what in _COMMANDS)
+HELP += "\n\nN is a number of the last list, or the id of a row in it."
 _LISTS = {"list": CARDS, "drafts": DRAFTS}
-_OF_ROWS = {
-    **dict.fromkeys(("show", "edit"), BOTH),
-    **dict.fromkeys(("bump", "ignore", "archive", "restore", "delete"), (CARDS,)),
-    **dict.fromkeys(("accept", "merge", "discard"), (DRAFTS,)),
-}
-"""Command → the tabs it works on."""
+_OF_ROWS = {key.act: key.tab or BOTH for key in KEYS if key.act in ROW_ACTS} | {"show": BOTH}
+"""Command → the tab, or tabs, it works on."""
 
 
 def run_prompt(
@@ -116,7 +114,14 @@ class _Prompt:
             case "edit":
                 return self._actions.edit(row, open_editor)
             case "accept":
-                return self._accept(row, on_duplicate="new" if "new" in words else "fail")
+                try:
+                    rule = "new" if "new" in words else "fail"
+                    return self._actions.accept(row, on_duplicate=rule)
+                except DuplicateCard as error:
+                    raise InputError(
+                        f"{str(error).partition(';')[0]}; `merge {row.name} {error.existing}` "
+                        f"counts it there, `accept {row.name} new` writes a second card"
+                    ) from None
             case "merge" if words:
                 return self._actions.merge(row, words[0])
             case "merge":
@@ -126,15 +131,6 @@ class _Prompt:
             case "delete" | "discard" if list(words) != ["yes"]:
                 raise InputError(f"add `yes` to confirm for {row.name}; undo brings it back")
         return self._actions.do(command, row)
-
-    def _accept(self, row: Row, *, on_duplicate: str) -> Outcome:
-        try:
-            return self._actions.accept(row, on_duplicate=on_duplicate)
-        except DuplicateCard as error:
-            raise InputError(
-                f"{str(error).partition(';')[0]}; `merge {row.name} {error.existing}` counts it "
-                f"there, `accept {row.name} new` writes a second card"
-            ) from None
 
     def _find(self, word: str) -> Row:
         names = self._listed

@@ -127,7 +127,7 @@ def card(header, body=BODY):
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_the_first_fix_is_what_was_meant(rule, before, after, eol):
     before, after = before.replace("\n", eol), after.replace("\n", eol)
-    assert fixes(before, rule)[0].apply(before) == after
+    assert fixes(before, rule)[0].splice.apply(before) == after
 
 
 def test_every_choice_is_offered_and_removal_last():
@@ -155,4 +155,4 @@ def test_whatever_the_text_a_fix_settles_its_finding(lines, eol, open_):
     text = eol.join([*(["---"] if open_ else []), *lines])
     for finding in check(text):
         for fix in find_quick_fixes(text, finding, folders=KNOWN_FOLDERS):
-            assert finding not in check(fix.apply(text))
+            assert finding not in check(fix.splice.apply(text))

@@ -3,7 +3,6 @@ r"""The key ``detect``: what it may hold, what is wrong with it, and edits that 
 import pytest
 
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.sections import find_examples
 from lessons_kb.model import Pattern
 from tests.cards import reading
 
@@ -130,67 +129,26 @@ def test_an_edit_of_another_key_leaves_patterns_as_they_are(title, eol):
     assert edit_header(text, {"occurrences": 2}) == text.replace("occurrences: 1", "occurrences: 2")
 
 
-BAD = "subprocess.run(cmd, shell=True)"
-GOOD = "subprocess.run([cmd])"
-
-
-def fence(text, language="python"):
-    return f"```{language}\n{text}\n```\n"
-
-
-def advice(detect, body):
-    text = f"---\ntitle: T\ndetect:\n{detect}\n---\n\n{body}"
+def advice(detect):
+    text = f"---\ntitle: T\ndetect:\n{detect}\n---\n"
     rules = ("misses-bad-example", "finds-good-example", "bad-pattern")
     return [(f.line, f.message) for f in reading.check(text) if f.rule in rules]
 
 
-@pytest.mark.parametrize(
-    ("body", "examples"),
-    [
-        (f"## Bad\n\n{fence('x')}\n## Good\n\n{fence('y')}", [(False, "x"), (True, "y")]),
-        (f"## Example\n\n### ❌ Wrong\n{fence('x')}\n### ✅ Right\n{fence('y')}", [(False, "x"), (True, "y")]),
-        (f"## Fix\n\nBefore:\n\n{fence('x')}\n**After**\n\n{fence('y')}", [(False, "x"), (True, "y")]),
-        (f"## Mistake / Risk\n\nIt ran this line for years, and nobody knew why.\n\n{fence('x')}", [(False, "x")]),
-        (f"## Bad\n\n1. Here:\n\n   {fence('x').replace(chr(10), chr(10) + '   ')}", [(False, "x")]),
-        (f"## Notes\n\n{fence('x')}\n### Before and after\n\n{fence('y')}", []),
-        (f"Don’t:\n{fence('x')}\nDo:\n{fence('y')}", [(False, "x"), (True, "y")]),
-        (f"## 나쁜 예\n{fence('x')}", [(False, "x")]),
-        (f"## Fix\n\n{fence(' a' + chr(10) + '-x' + chr(10) + '+y', 'diff')}", [(False, "a\nx"), (True, "a\ny")]),
-        ("## Bad\n\nno block", []),
-        ("", []),
-    ],
-)  # fmt: skip
-def test_blocks_are_judged_by_what_stands_above_them(body, examples):
-    assert [(one.good, one.text.strip()) for one in find_examples(body)] == examples
+BOTH = "\n  bad: subprocess.run(cmd, shell=True)\n  good: subprocess.run([cmd])"
 
 
-BOTH = f"## Bad\n\n{fence(BAD)}\n## Good\n\n{fence(GOOD)}"
-SHELL = (
-    f"## Bad\n\n{fence('$ alembic stamp head', 'console')}\n"
-    f"## Good\n\n{fence('alembic upgrade head', 'sh')}"
-)
-TWO_BAD = f"## Bad\n\n{fence('os.system(cmd)')}\n{fence(BAD)}"
-
-
-@pytest.mark.parametrize(("body", "detect", "message"), [
-    *((BOTH, silent, "") for silent in (
-        r"- regex: shell\s*=\s*True", "- regex: 'shell=True'\n  files: ['src/**/*.py']",
-        "- ast: subprocess.run($$$, shell=True)",
-        "- ast: subprocess.run($$$, shell=True)\n  language: python",
-        "- regex: console.log\n  files: ['*.js']",  # about another language
-        "- command: alembic stamp",  # the examples are no commands
-    )),
-    (SHELL, r"- command: \balembic\s+stamp\b", ""),
-    (TWO_BAD, "- regex: shell=True\n- regex: os.system", ""),
-    ("## Fix\n\nUse a list.\n", "- regex: shell=True", ""),
-    (BOTH, "- regex: shell = True\n- regex: shell=True",
-     "regex shell = True finds nothing in the bad example on line 10"),
-    (BOTH, "- ast: subprocess.run($$$)",
-     "ast subprocess.run($$$) finds the good example on line 15"),
-    (SHELL, "- command: alembic", "command alembic finds the good example on line 15"),
+@pytest.mark.parametrize(("detect", "message"), [
+    (rf"- regex: shell\s*=\s*True{BOTH}", ""),
+    (f"- ast: subprocess.run($$$, shell=True)\n  language: python{BOTH}", ""),
+    ("- command: alembic\\s+stamp\n  bad: $ alembic stamp head", ""),
+    (f"- regex: shell = True{BOTH}",
+     "regex shell = True does not find its own bad example subprocess.run(cmd, shell=True)"),
+    (f"- ast: subprocess.run($$$)\n  language: python{BOTH}",
+     "ast subprocess.run($$$) finds its own good example subprocess.run([cmd])"),
 ])  # fmt: skip
-def test_a_pattern_is_tried_on_the_cards_own_examples(body, detect, message):
-    assert advice(detect, body) == ([(3, f"detect: {message}")] if message else [])
+def test_a_pattern_is_tried_on_its_own_examples(detect, message):
+    assert advice(detect) == ([(3, f"detect: {message}")] if message else [])
 
 
 def test_relations_and_examples_are_texts_or_lists():

@@ -7,7 +7,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from lessons_kb.cards.keys import KEYS, build_schema
+from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES, build_schema
+from lessons_kb.detect.matcher import MAX_FILES, MAX_PATTERNS, MAX_TEXT
+from lessons_kb.model import PATTERNS, RELATIONS
 from tests.cards.reading import parse
 
 ROOT = Path(__file__).parents[2]
@@ -72,3 +74,14 @@ def test_it_accepts_what_the_reader_takes_without_a_word(header):
 def test_it_refuses_what_the_reader_warns_of(header):
     assert findings(header)
     assert not accepts(header)
+
+
+def test_its_bounds_are_those_of_the_reader():
+    patterns = SCHEMA["properties"]["detect"]
+    of_one = patterns["items"]["properties"]
+    assert patterns["maxItems"] == MAX_PATTERNS
+    assert of_one["files"]["maxItems"] == MAX_FILES
+    assert {of_one[kind]["maxLength"] for kind in PATTERNS} == {MAX_TEXT}
+    assert set(of_one) == {*PATTERNS, *RELATIONS, "files", "language", "unless", "bad", "good"}
+    assert SCHEMA["properties"]["occurrences"]["maximum"] == MAX_OCCURRENCES
+    assert accepts("detect:\n- ast: open($$$)\n  not-has: encoding\n  bad: open(p)")

@@ -7,7 +7,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lessons_kb.cards.sections import find_headings, find_items, first_paragraph, plain_text
+from lessons_kb.cards.sections import (
+    find_headings,
+    find_items,
+    first_paragraph,
+    plain_text,
+    read_fragments,
+)
 from tests.cards import reading
 
 
@@ -286,3 +292,42 @@ def test_first_paragraph_is_that_of_the_whole_part(part):
         if token.type == "paragraph_open"
     )
     assert first_paragraph(part) == next((text for text in texts if text), "")
+
+
+FRAGMENTS = """\
+# Top
+
+Prose over
+two lines.
+
+- [ ] first
+  goes on
+
+  ```
+  # no heading
+  ```
+  - nested
+* second
+
+| # | **Claim** | State |
+|---|---|---|
+| 1 | uses `a` \\| c | Evidenced |
+
+Below
+-----
+"""
+
+
+def test_each_fragment_has_its_kind_line_and_text():
+    found = read_fragments(FRAGMENTS)
+    assert [(one.kind, one.line, one.text) for one in found] == [
+        ("heading", 1, "Top"),
+        ("paragraph", 3, "Prose over\ntwo lines."),
+        ("item", 6, "first\ngoes on\n\n# no heading"),
+        ("item", 12, "nested"),
+        ("item", 13, "second"),
+        ("row", 17, ""),
+        ("heading", 19, "Below"),
+    ]
+    assert found[3].level > found[2].level == found[4].level
+    assert found[5].cells == (("#", "1"), ("claim", "uses `a` | c"), ("state", "Evidenced"))

@@ -2,11 +2,14 @@
 
 import json
 
-from lessons_kb.cli.findings import Annotation, format_github, format_sarif
+from lessons_kb.cli.findings import format_github, format_sarif
+from lessons_kb.model import Finding
 
 ITEMS = [
-    Annotation(path="lessons/a b.md", line=3, rule="r", message="50% done\nnext", level="error"),
-    Annotation(path="x,y:z.md", line=0, rule="q", message="한글", level="info"),
+    Finding(
+        path="lessons/a b.md", line=3, rule="r", message="50% done\nnext", fix="", level="error"
+    ),
+    Finding(path="x,y:z.md", line=0, rule="q", message="한글", fix="", level="info"),
 ]
 
 

@@ -72,7 +72,7 @@ def test_no_output_is_written_over_a_card(lessons, brain):
         assert lessons("export", "markdown", "-o", digest).code == 0
 
 
-REVIEW = "# Claim State Supporting\nC1 It leaks Evidenced alice,bob\n"
+REVIEW = "| # | Claim | State |\n|---|---|---|\n| C1 | It leaks | Evidenced |\n"
 FILES = {
     "AGENTS.md": (NOTES, "memory"),
     "CLAUDE.md": (NOTES, "memory"),

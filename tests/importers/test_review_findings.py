@@ -20,18 +20,6 @@ REVIEW = """\
   | C3 | The cart needs Redis | Disputed → reversed by the user | – | architect; ops |
   | C4 | Something old | Resolved by the spec | plan-level | x |
 
-## Dispositions
-
-| Feature | Disposition | Reasons |
-|---|---|---|
-| Retry | Blocked | C1 is open |
-| Search | Blocked | nobody looked at it |
-| Cart | Ready | |
-
-- **Questions:**
-  - OQ-1 (from C2): Is SMS in scope? → resolved: e-mail only.
-  - OQ-2 (from C1): Which key does the gateway accept?
-
 ## Deferred (YAGNI)
 
 ### Shared refusal file
@@ -59,14 +47,6 @@ def test_claims_become_findings_with_their_evidence_and_supporters():
     assert "Reversed by the user" in dict(third.sections)["Situation"]
 
 
-def test_dispositions_and_questions_are_told_with_the_claims_they_name():
-    first, second, _ = read_review(REVIEW, name="review.md").lessons[:3]
-    situation = dict(first.sections)["Situation"]
-    assert "Disposition: Retry: Blocked (C1 is open)." in situation
-    assert "Open question: OQ-2" in situation
-    assert "Resolved question: OQ-1" in dict(second.sections)["Fix"]
-
-
 def test_deferrals_become_findings_that_say_when_to_reopen():
     found = {lesson.title: lesson for lesson in read_review(REVIEW, name="review.md").lessons[3:]}
     assert {title: lesson.reopen_when for title, lesson in found.items()} == {
@@ -82,21 +62,15 @@ def test_what_becomes_no_finding_is_named():
     passed = read_review(REVIEW, name="review.md").passed_over
     assert [(one.where, one.reason) for one in passed] == [
         ("review.md:10", "its state is 'Resolved by the spec'"),
-        ("review.md:17", "it refers to no imported claim"),
     ]
 
 
-def test_a_list_of_questions_ends_where_the_next_label_begins():
-    text = (
-        "| # | Claim | Category | State |\n|---|---|---|---|\n| C1 | It leaks | design | Evidenced |\n"
-        "\n- **Open Questions:**\n  - OQ-1 (from C1): How much?\n- **Tags:** plan-level: C1\n"
-        "- **Decisions:** D-1\n"
-    )
+def test_deferrals_end_where_the_next_label_begins():
+    text = "- **Deferred:**\n  - Cache → LATER (one user)\n- **Tags:** plan-level: C1\n"
     found = read_review(text, name="r.md")
-    situation = dict(found.lessons[0].sections)["Situation"]
-    assert "Open question: OQ-1" in situation
-    assert "Category: design." in situation
-    assert "plan-level" not in situation
+    assert [(one.title, dict(one.sections)["Root Cause"]) for one in found.lessons] == [
+        ("Cache", "one user")
+    ]
     assert found.passed_over == ()
 
 
@@ -140,78 +114,22 @@ def test_a_state_is_found_in_whatever_column_tells_it():
     assert passed.reason == "nothing says whether it is evidenced, anecdotal or disputed"
 
 
-PASTED = """\
-Synthesis — Round 2, checkout rewrite
+def test_what_was_decided_of_an_item_says_whether_it_is_put_off():
+    text = """\
+## YAGNI ledger
 
-Six people looked at it. Everything else is in the minutes.
-
-READY TO BUILD
-
-P1 — a key for each retry. Agreed by all.
-
-  • The gateway bills a request without a key again.
-
-Claims (consolidated)
-
-# Claim State Spec-maturity Supporting
-C1 P1 a retry carries no key; the customer pays twice Evidenced plan-level on-call,analyst
-C2 P1 the pipe | in an order number breaks the export Evidenced plan-level tester (unit guard)
-C3 P4 whether the wallet confirms while offline is unverified; the vendor
-says nothing Anecdotal (premise) spec-level junior,UX
-C4 P4 a banner or a dialog Disputed spec-level UX vs analyst
-C5 P2 the old endpoint is gone Resolved plan-level on-call
-C6 P5 nobody logs the refusal Evidenced spec-level (verified) + junior
-
-Open Questions — answers
-
-  • OQ (P1 which key) → RESOLVED: the order's id. OQ (P1 how long) → RESOLVED: a day.
-  • OQ-P4a (does the wallet confirm?), OQ-P4b (which format) → UNRESOLVED, ask the vendor.
-
-Maturity gate
-
-TRIPPED by P4.
-
-YAGNI ledger
-
-  • P1 a queue of retries → DEFER (one instance today). Reopen: a second gateway. Source: on-call R1.
-  • P4 WalletPort interface → REPLACE with one function. Source: architect R1.
-  • P5 counters for each reason → DEFER, the log is enough. Source: analyst R2.
+- P1 a queue of retries → DEFER (one instance today). Reopen: a second gateway. Source: on-call R1.
+- P4 WalletPort interface → REPLACE with one function. Source: architect R1.
+- P5 counters for each reason → DEFER, the log is enough. Source: analyst R2.
 """
-
-
-def test_a_table_that_lost_its_pipes_is_read_by_its_head_and_its_states():
-    found = read_review(PASTED, name="pasted.txt")
-    claims = found.lessons[:5]
-    assert [(one.where, one.evidence, one.supported_by) for one in claims] == [
-        ("pasted.txt:14", "evidenced", ("on-call", "analyst")),
-        ("pasted.txt:15", "evidenced", ("tester (unit guard)",)),
-        ("pasted.txt:16", "anecdotal", ("junior", "UX")),
-        ("pasted.txt:18", "disputed", ("UX", "analyst")),
-        ("pasted.txt:20", "evidenced", ("junior",)),
-    ]
-    assert claims[0].title == "P1 a retry carries no key; the customer pays twice"
-    assert claims[1].title == "P1 the pipe | in an order number breaks the export"
-    assert claims[2].title.endswith("the vendor says nothing")
-    situation = dict(claims[2].sections)["Situation"]
-    assert "Spec maturity: spec-level. Premise." in situation
-    assert found.notes == ()
-
-
-def test_questions_and_deferrals_of_a_pasted_review_come_in():
-    found = read_review(PASTED, name="pasted.txt")
-    fixes = [dict(one.sections).get("Fix", "") for one in found.lessons[:2]]
-    assert all("OQ (P1 which key) → RESOLVED" in fix for fix in fixes)
-    assert all("OQ (P1 how long) → RESOLVED" in fix for fix in fixes)
-    queue, counters, question = found.lessons[5:]
+    found = read_review(text, name="r.md")
+    queue, counters = found.lessons
     assert (queue.title, queue.reopen_when) == ("P1 a queue of retries", "a second gateway")
     assert (queue.topics, queue.supported_by) == (("deferred",), ("on-call R1",))
     assert dict(queue.sections)["Root Cause"] == "one instance today"
     assert (counters.reopen_when, counters.topics) == (None, ("deferred",))
-    assert question.title == "OQ-P4a (does the wallet confirm?), OQ-P4b (which format)"
-    assert (question.topics, question.where) == (("open-question",), "pasted.txt:25")
     assert [(one.title, one.reason) for one in found.passed_over] == [
-        ("P2 the old endpoint is gone", "its state is 'Resolved'"),
-        ("P4 WalletPort interface", "decided: replace"),
+        ("P4 WalletPort interface", "decided: replace")
     ]
 
 
@@ -222,16 +140,10 @@ def test_without_any_ledger_it_says_so():
     assert found.notes == ("r.txt: no table with the columns Claim and State",)
 
 
-@given(st.text(alphabet=st.sampled_from("C12 Evidencd→().|#\n-"), max_size=120))
-def test_any_pasted_table_can_be_read(rows):
-    read_review(f"# Claim State Supporting\n{rows}\n", name="r.txt")
-
-
 @pytest.mark.parametrize("text", [
-    "Claim State\n\n" + "a" + " " * 200_000 + "b\n",
-    "Claim State\na" + " " * 200_000 + "b\n",
     "## YAGNI\n\n- a" + " " * 200_000 + "b\n",
-    "State " * 80_000,
+    "| Claim | State |\n|---|---|\n| a" + " " * 200_000 + "b | Evidenced |\n",
+    "State | " * 80_000,
 ])  # fmt: skip
 def test_runs_of_blanks_and_words_take_no_time(text):
     began = time.process_time()

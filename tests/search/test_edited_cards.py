@@ -48,8 +48,10 @@ def test_it_answers_as_the_engine_does_after_the_commit(engine):
         after = dict(engine.search(query, WEIGHTS, 300))
         assert dict(found).keys() == after.keys()
         for number, score in found:
-            # A commit shifts the statistics by a card or two, and one engine rounds lengths.
-            assert score == pytest.approx(after[number], rel=0.05)
+            # A commit shifts the statistics by a card or two, and one engine rounds lengths. What
+            # was edited is held against the mean length of a few until then.
+            about = 0.2 if number in edits else 0.05
+            assert score == pytest.approx(after[number], rel=about)
 
 
 def test_a_word_that_no_other_card_has_finds_it_first(engine):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
-from lessons_kb.transcripts.entries import without
 from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
 from tests.transcripts import records
 

@@ -34,6 +34,7 @@ from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record
 from lessons_kb.cards.check_card import find_quick_fixes
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
+from lessons_kb.cards.rule_files import format_comment
 from lessons_kb.cards.sections import normal_newlines
 from lessons_kb.detect.matcher import language_of
 from lessons_kb.errors import CardNotFound, EditRefused, InputError
@@ -73,14 +74,6 @@ _STATUSES = {"Activate": "active", "Ignore": "ignored", "Archive": "archived"}
 _PHRASE = "TODO: a phrase of a future task"
 _MAX_PHRASE = 200
 _MAX_PLACES = 5
-_COMMENTS = {
-    "# {}": ("bash", "elixir", "hcl", "nix", "python", "ruby", "yaml"),
-    "-- {}": ("haskell", "lua"),
-    "/* {} */": ("c", "css"),
-    "<!-- {} -->": ("html", "markdown"),
-    "": ("json",),
-}
-"""How a comment is written → the languages in which it is; in the others ``//`` begins one."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -270,23 +263,17 @@ def _find_match_actions(
             name = f"{what}: {title}"
             run = Command(name, command, arguments=[uri])
             yield CodeAction(title=name, kind=CodeActionKind.QuickFix, command=run)
-        if comment := _comment_for(document.path):
+        name = posixpath.splitext(posixpath.basename(one.card.id))[0]
+        language = language_of(document.path)
+        if language and (comment := format_comment(language, f"lessons: ignore {name}")):
             number = one.shown.range.start.line
             at = document.text.offset(Position(number, len(document.text.line(number)) * 2))
-            name = posixpath.splitext(posixpath.basename(one.card.id))[0]
-            edit = document.edit((at, at, f"  {comment.format(f'lessons: ignore {name}')}"))
-            yield CodeAction(
-                title=f"Ignore here: {title}",
-                kind=CodeActionKind.QuickFix,
-                edit=WorkspaceEdit(document_changes=[edit]),
-            )
+            yield _fix(f"Ignore here: {title}", document.edit((at, at, f"  {comment}")))
 
 
-def _comment_for(path: str) -> str:
-    """Return how a comment is written behind a line of a file, "" where that is not known."""
-    language = language_of(path)
-    known = (form for form, languages in _COMMENTS.items() if language in languages)
-    return next(known, "// {}" if language else "")
+def _fix(title: str, edit: TextDocumentEdit, **more: Any) -> CodeAction:
+    whole = WorkspaceEdit(document_changes=[edit])
+    return CodeAction(title=title, kind=CodeActionKind.QuickFix, edit=whole, **more)
 
 
 def _find_fixes(
@@ -300,13 +287,8 @@ def _find_fixes(
         fixes = find_quick_fixes(text.whole, finding, folders=file.layer.settings.folders)
         for place, fix in enumerate(fixes):
             edit = document.edit((fix.splice.start, fix.splice.end, fix.splice.text))
-            yield CodeAction(
-                title=fix.title,
-                kind=CodeActionKind.QuickFix,
-                edit=WorkspaceEdit(document_changes=[edit]),
-                diagnostics=[show_finding(text, finding)],
-                is_preferred=place == 0,
-            )
+            shown = [show_finding(text, finding)]
+            yield _fix(fix.title, edit, diagnostics=shown, is_preferred=place == 0)
 
 
 def _find_card_actions(

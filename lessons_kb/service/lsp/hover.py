@@ -94,23 +94,23 @@ def describe_cards(cards: Iterable[Card]) -> list[str]:
 
 def describe_effect(effect: Effect) -> list[str]:
     """Return lines of Markdown that say what a card did."""
-    card = effect.card
-    seen = f"seen {card.occurrences}×" + (f", last {card.last_seen}" if card.last_seen else "")
-    given = f"given {effect.injections}× in {counted(effect.sessions, 'session')}"
-    checked = f"{effect.addressed} of {counted(effect.checked, 'item')} addressed"
-    lines = [f"**{_plain(card.title)}**", "", f"- {seen}", f"- {given}"]
-    lines += [f"- {checked}"] if effect.checked else []
-    return [*lines, f"- verdict: {effect.verdict} ({effect.reason})"]
+    parts = [f"- {part}" for part in _list_effect(effect)[:-1]]
+    verdict = f"- verdict: {effect.verdict} ({effect.reason})"
+    return [f"**{_plain(effect.card.title)}**", "", *parts, verdict]
 
 
 def summarise_effect(effect: Effect) -> str:
     """Return in one line what a card did."""
+    return " · ".join(_list_effect(effect))
+
+
+def _list_effect(effect: Effect) -> list[str]:
     card = effect.card
     parts = [f"seen {card.occurrences}×"]
     parts += [f"last {card.last_seen[:10]}"] if card.last_seen else []
     parts += [f"given {effect.injections}×"]
     parts += [f"{effect.addressed}/{effect.checked} addressed"] if effect.checked else []
-    return " · ".join([*parts, effect.verdict])
+    return [*parts, effect.verdict]
 
 
 def _plain(text: str) -> str:

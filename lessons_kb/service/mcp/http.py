@@ -20,13 +20,6 @@ from lessons_kb.errors import InputError
 
 REQUEST_SECONDS = 20.0
 """Within which a request must arrive whole, counted from the connection or its first byte."""
-_KEEPALIVE = {
-    "TCP_KEEPIDLE": 60,
-    "TCP_KEEPINTVL": 15,
-    "TCP_KEEPCNT": 4,
-    "TCP_USER_TIMEOUT": 120_000,
-}
-"""A stream of events may be silent for hours: the system asks whether its reader is still there."""
 
 
 class TimedProtocol(H11Protocol):
@@ -37,11 +30,6 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for a request, but not for ever."""
         super().connection_made(transport)
-        connection: socket.socket = transport.get_extra_info("socket")
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        for name, value in _KEEPALIVE.items():
-            if (option := getattr(socket, name, None)) is not None:
-                connection.setsockopt(socket.IPPROTO_TCP, option, value)
         self._wait(unfinished=True)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -29,6 +29,7 @@ from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
 from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit
 from lessons_kb.session.turn_lessons import open_for
+from lessons_kb.store.card_files import read_template
 from lessons_kb.store.user_state import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
 
@@ -186,20 +187,6 @@ class Proposed(TypedDict):
     missing: list[str]
     similar: list[str]
     next: str
-
-
-RETROSPECTIVE = """\
-Look back on this session. For each mistake that cost time (a failed command, a wrong assumption, \
-a change taken back, a complaint of the user):
-
-1. Name the mistake in one line and its concrete root cause. Leave out what cannot come back.
-2. Call lessons_search with its symptoms. If a card says the same, call lessons_bump with its id.
-3. Otherwise call lessons_propose: title, root cause, two or three symptoms in the words of a \
-future task, and at least one prevention item that can be checked ("be careful" cannot).
-4. Mark lessons that helped or misled you with lessons_mark.
-
-At most three proposals; none is a good answer. Tell the user that `lessons review` confirms them.\
-"""
 
 
 class Brains(Protocol):
@@ -607,4 +594,4 @@ class Tools:
                 "- " + defang_line(f"{head}: {one['text'] or one['output']}")[:_LINE_CHARS]
             )
         journal = "\n\nThe journal of this session:\n" if lines else ""
-        return RETROSPECTIVE + journal + "\n".join(lines)
+        return read_template("retrospective.md").rstrip() + journal + "\n".join(lines)

@@ -104,11 +104,8 @@ class Guard:
                 raise HTTPException(403, "this token may not read metrics")
         elif (brain := BRAIN_PATH.fullmatch(path)) is None or brain[1] not in self._visible(caller):
             raise HTTPException(404)
-        body = await _read_body(request, headers, self.max_body)
-        if body is None:
-            told = f"the body is too large; at most {self.max_body:,} bytes are read"
-            raise HTTPException(413, told, _CLOSE)
-        request.state.body = body
+        told = f"the body is too large; at most {self.max_body:,} bytes are read"
+        request.state.body = await _read_body(request, headers, self.max_body, told)
         CALLER.set(caller)
 
     async def _admit_browser(
@@ -152,8 +149,6 @@ class Guard:
             raise HTTPException(403, "The form was not sent by a page of this server.")
         most = self.max_body if login else min(self.max_body, _LOGIN_BYTES)
         body = await _read_body(request, headers, most)
-        if body is None:
-            raise HTTPException(413, headers=_CLOSE)
         try:
             text = body.decode("ascii", "replace")
             form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
@@ -219,17 +214,19 @@ async def show_error(request: Request, error: HTTPException) -> Response:
     return show("message.html", status=status, headers=error.headers, login=login, **values)
 
 
-async def _read_body(request: Request, headers: Mapping[bytes, bytes], most: int) -> bytes | None:
-    """Return the whole body, None as soon as it is known to be larger than ``most`` bytes."""
-    told = headers.get(b"content-length", b"0")
-    if not told.isdigit() or int(told[:20]) > most:
-        return None
-    body = bytearray()
+async def _read_body(
+    request: Request, headers: Mapping[bytes, bytes], most: int, told: str | None = None
+) -> bytes:
+    """Return the whole body; HTTPException once it is known to be larger than ``most`` bytes."""
+    length, body = headers.get(b"content-length", b"0"), bytearray()
+    too_large = HTTPException(413, told, _CLOSE)
+    if not length.isdigit() or int(length[:20]) > most:
+        raise too_large
     with contextlib.suppress(ClientDisconnect):
         async for part in request.stream():
             body += part
             if len(body) > most:
-                return None
+                raise too_large
     return bytes(body)
 
 

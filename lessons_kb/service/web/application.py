@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import multiprocessing
 import os
 import signal
 import ssl
 import sys
 import tempfile
-import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -34,6 +32,7 @@ from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError
+from lessons_kb.process.programs import watch_parent
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.mcp.http import LOOPBACK, App, TimedProtocol, build_endpoint, listen
 from lessons_kb.service.mcp.server import build_server, say_invalid
@@ -118,7 +117,7 @@ class Server:
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:
-        _end_with_parent()
+        watch_parent(partial(signal.raise_signal, signal.SIGTERM))
         async with contextlib.AsyncExitStack() as stack:
             for endpoint in self._endpoints.values():
                 await stack.enter_async_context(endpoint.run())
@@ -151,12 +150,11 @@ class Server:
         return JSONResponse({"status": "ok"})
 
     async def _ready(self, _request: Request) -> Response:
-        def are_ready() -> bool:
-            ready = [brain.is_ready() for brain in self._brains.values()]  # each begins to index
-            return all(ready)
+        def ask() -> list[bool]:
+            return [brain.is_ready() for brain in self._brains.values()]  # each begins to index
 
         with contextlib.suppress(TimeoutError):
-            if await self._run(are_ready, seconds=ANSWER_SECONDS):
+            if all(await self._run(ask, seconds=ANSWER_SECONDS)):
                 return JSONResponse({"ready": True})
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
@@ -381,16 +379,3 @@ def _run_workers(
             del os.environ[_METRICS_VARIABLE]
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         sys.exit(STARTUP_FAILURE)
-
-
-def _end_with_parent() -> None:
-    """Stop this worker when the process that started it has gone; nothing in any other process."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-
-    def wait() -> None:
-        parent.join()
-        signal.raise_signal(signal.SIGTERM)
-
-    threading.Thread(target=wait, daemon=True).start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, MutableMapping
 from typing import Any
@@ -11,7 +10,6 @@ from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
-    Gauge,
     Histogram,
     ProcessCollector,
     generate_latest,
@@ -23,7 +21,6 @@ from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH
 from lessons_kb.service.web.authentication import CALLER
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-_RUNNING = "gauge_livesum_"
 _BUCKETS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -37,9 +34,7 @@ class Metered:
         """
         self._app, self._routes, self._folder = app, routes, folder
         self._registry = registry = CollectorRegistry()
-        if folder:
-            self._forget_dead()
-        else:
+        if not folder:
             ProcessCollector(registry=registry)
         self._requests = Counter(
             "lessons_requests", "Requests answered.", ["route", "status"], registry=registry
@@ -51,11 +46,6 @@ class Metered:
         )
         told = "Answers from an index that was not up to date."
         self._stale = Counter("lessons_stale_answers", told, registry=registry)
-        self._running = Gauge(
-            *("lessons_requests_running", "Requests being answered."),
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
 
     def format(self) -> bytes:
         """Return all figures in Prometheus's text format."""
@@ -64,17 +54,6 @@ class Metered:
         everybody = CollectorRegistry()
         multiprocess.MultiProcessCollector(everybody, self._folder)  # type: ignore[no-untyped-call]
         return generate_latest(everybody)
-
-    def _forget_dead(self) -> None:
-        """Count no longer what was running in a process that this one may replace."""
-        for name in os.listdir(self._folder):
-            pid = name.removeprefix(_RUNNING).removesuffix(".db")
-            try:
-                os.kill(int(pid), 0)
-            except ValueError:
-                continue  # another figure's file
-            except ProcessLookupError:
-                multiprocess.mark_process_dead(int(pid), self._folder)  # type: ignore[no-untyped-call]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""
@@ -93,19 +72,15 @@ class Metered:
                     self._stale.inc()
             await send(message)
 
-        with self._running.track_inprogress():
-            try:
-                await self._app(scope, receive, noted)
-            finally:
-                self._requests.labels(route, status).inc()
-                self._seconds.labels(route).observe(time.perf_counter() - began)
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._requests.labels(route, status).inc()
+            self._seconds.labels(route).observe(time.perf_counter() - began)
 
     def _name(self, path: str) -> str:
         if PAGE_PATH.fullmatch(path):
             return "page"
-        part = (
-            path.split("/")[4]
-            if BRAIN_PATH.fullmatch(path)
-            else path.removeprefix("/").removesuffix(".json")
-        )
+        is_brain = BRAIN_PATH.fullmatch(path)
+        part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
         return part if part in self._routes else "other"

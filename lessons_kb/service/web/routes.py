@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.data import read_mapping
 from lessons_kb.service.mcp.tools import (
     Block,
     Checked,
@@ -25,15 +26,7 @@ from lessons_kb.version import __version__
 
 _BRAIN = "/v1/brains/{brain}"
 _REFERENCE = "#/components/schemas/{model}"
-_ERRORS = {
-    "401": "No token, or none of this server's.",
-    "403": "The token may not do this.",
-    "404": "No such brain, or none of the token's.",
-    "413": "The body is too large.",
-    "422": "The request is not as described.",
-    "429": "Too many requests; `Retry-After` says when to come again.",
-    "503": "The brain cannot be asked now; `Retry-After` says when to come again.",
-}
+_ERRORS = read_mapping("http_statuses.txt")["errors"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -139,7 +139,7 @@ def test_hover_tells_a_key_and_what_the_card_did(editor):
     assert "low, medium, high" in told
     assert editor.ask(hover, document, editor.at(document, "high")) is None
     told = editor.ask(hover, document, editor.at(document, "A file name")).contents.value
-    assert "seen 3×, last 2026-08-27" in told
+    assert "- seen 3×\n- last 2026-08-27\n" in told
     assert "verdict: never used" in told
 
 

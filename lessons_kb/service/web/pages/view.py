@@ -9,11 +9,12 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from lessons_kb.errors import GitError, LessonsError
+from lessons_kb.report.page import make_environment
 from lessons_kb.service.web.authentication import Caller
 from lessons_kb.service.web.served_brain import ServedBrain
 from lessons_kb.store.card_files import read_template
@@ -126,12 +127,7 @@ def send_to(address: str) -> Response:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        loader=FunctionLoader(lambda name: read_template(f"pages/{name}")),
-    )
+    loader = FunctionLoader(lambda name: read_template(f"pages/{name}"))
+    made = make_environment(loader=loader)
     made.filters["line"] = clean_line
     return made
