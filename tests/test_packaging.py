@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[1]
 EXAMPLE = ROOT / "brain-example"
 
 LATER = {
-    *("filelock", "jinja2", "markdown_it", "mcp", "numpy", "onnxruntime"),
+    *("filelock", "frontmatter", "jinja2", "markdown_it", "mcp", "numpy", "onnxruntime"),
     *("pathspec", "rank_bm25", "tantivy", "textual", "tokenizers", "tomlkit", "tomllib"),
     *("watchdog", "yaml"),
 }

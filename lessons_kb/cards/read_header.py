@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from lessons_kb.cards.keys import (
@@ -221,16 +222,15 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
 
     Raises NotYamlError, and RefusedError where MAX_DEPTH or MAX_ALIASES is passed.
     """
-    import yaml
+    from frontmatter.default_handlers import YAMLHandler
+    from yaml import YAMLError
 
     text = "\n".join(lines)
     if not text.isascii():
         text = text.translate(_ODD_BREAKS)
-    # The C parser comes with every wheel, not with every build from source.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Tree(lines, yaml.parse(text, Loader=loader)).read()
-    except yaml.YAMLError as error:
+        return _Tree(lines, YAMLHandler().load(text, Loader=_loader())).read()
+    except YAMLError as error:
         if (line := _find_too_deep(text)) is not None:
             raise RefusedError(_TOO_DEEP, line) from None
         mark = getattr(error, "problem_mark", None)
@@ -262,17 +262,42 @@ def _find_too_deep(text: str) -> int | None:
     return None
 
 
+@cache
+def _loader() -> type[Any]:
+    import yaml
+
+    # The C parser comes with every wheel, not with every build from source.
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """Parses and constructs no objects."""
+
+        def get_single_data(self) -> list[Any]:
+            """Return the events of a text, and the error that ends them last."""
+            events: list[Any] = []
+            try:
+                while self.check_event():
+                    events.append(self.get_event())
+            except yaml.YAMLError as error:
+                events.append(error)
+            return events
+
+    return Loader
+
+
 class _Tree:
     """The values of a header, built from the events of a parser."""
 
-    def __init__(self, lines: tuple[str, ...], events: Iterator[Any]) -> None:
+    def __init__(self, lines: tuple[str, ...], events: list[Any]) -> None:
         self._lines = lines
-        self._events = events
+        self._events = iter(events)
         self._anchors: dict[str | None, Value | None] = {}
         self._aliases = 0
 
     def _next(self) -> tuple[Any, str]:
         event = next(self._events)
+        if isinstance(event, Exception):
+            raise event
         return event, type(event).__name__
 
     def read(self) -> tuple[HeaderEntry, ...]:

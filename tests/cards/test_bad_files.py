@@ -5,6 +5,7 @@ import time
 import pytest
 import yaml
 
+from lessons_kb.cards import read_header as yaml_reader
 from tests.cards.reading import parse
 
 
@@ -68,7 +69,11 @@ def test_depth_is_our_own_rule_whatever_the_yaml_library_refuses(monkeypatch, pa
     if parser == "refuses everything":
         loader = type("Loader", (loader,), {"get_event": _refuse_at_once})
     monkeypatch.setattr(yaml, "CSafeLoader", loader)
-    found = parse(f"---\ntitle: T\na: {value}\n---\n# T\n").findings
+    yaml_reader._loader.cache_clear()
+    try:
+        found = parse(f"---\ntitle: T\na: {value}\n---\n# T\n").findings
+    finally:
+        yaml_reader._loader.cache_clear()
     refused = [finding.message for finding in found if finding.rule == "header-refused"]
     assert refused == ["the header is not accepted: it is nested too deeply"] * deep
 
