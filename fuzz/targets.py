@@ -14,7 +14,7 @@ from fuzz.agents import agent_settings, payload
 from fuzz.lines import check_one_line
 from fuzz.sharing import attributes, merge
 from lessons_kb.cards.check_card import check_card
-from lessons_kb.cards.edit import edit_header, new_card
+from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.config import KNOWN_FOLDERS, flat_settings, parse_settings, settings_from_dict
@@ -264,18 +264,14 @@ def galangal(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """Any title makes a card that says that title, or is refused in one line."""
-    from lessons_kb.store.card_files import read_template
+    from lessons_kb.brain.cards import compose
+    from lessons_kb.learn.draft_text import Sketch
 
     title, _, topics = _text(data).partition("\n")
     for kind in ("lesson", "qa-finding"):
         try:
-            text = new_card(
-                read_template(f"{kind}.md"),
-                kind=kind,
-                title=title,
-                topics=tuple(topics.split("\n")[:5]),
-                created="2026-11-22",
-            )
+            sketch = Sketch(title=title, kind=kind, topics=tuple(topics.split("\n")[:5]))
+            text = compose(sketch, created="2026-11-22")
         except LessonsError as error:
             check_one_line(error)
             return

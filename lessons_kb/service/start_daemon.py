@@ -44,7 +44,11 @@ def read_record() -> Mapping[str, Any]:
     """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
     with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
         found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
-        return found if isinstance(found, dict) else {}
+        kinds = {"failures": int, "error": str, "tried": int | float}
+        if isinstance(found, dict) and all(
+            isinstance(found[n], kinds[n]) for n in {*found} & {*kinds}
+        ):
+            return found
     return {}
 
 

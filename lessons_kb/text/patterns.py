@@ -128,6 +128,8 @@ MAX_ALTERNATIVES = 64
 MAX_PATH = 4096
 """Longer than any path a system opens; nothing matches it."""
 
+_LONE = {code: 0xF0000 + code for code in range(0xD800, 0xE000)}
+"""Bytes of a path that are no UTF-8, which RE2 would refuse, as characters that nobody uses."""
 _BELOW = "ps_d"
 """Name of pathspec's group that is set where a path lies below what the glob names."""
 
@@ -172,9 +174,10 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     if len(path) > MAX_PATH:
         return False
     path = path.removeprefix("./")
+    plain = path.translate(_LONE)
     above: bool | None = None
     for source, include in reversed(compiled):
-        found = _compile_glob(source).search(path) if _hint_of(source) in path else None
+        found = _compile_glob(source).search(plain) if _hint_of(source) in path else None
         place = found.re.groupindex.get(_BELOW) if found else None
         if found and (place is None or not 0 < found.end(place) < len(path)):
             return include
@@ -197,7 +200,7 @@ def _hint_of(source: str) -> str:
 @lru_cache(maxsize=4096)
 def _compile_glob(source: str) -> Any:
     start = source.index(")") + 1 if source.startswith("(?#") else 0
-    return compile_regex(source[start:], max_memory=_MAX_MEMORY)
+    return compile_regex(source[start:].translate(_LONE), max_memory=_MAX_MEMORY)
 
 
 def _expand_braces(pattern: str, fix: str) -> Iterator[str]:

@@ -64,6 +64,12 @@ _CELL_ENDS = " *_`\"'\t\r\n\x0b"
 _COLUMN_RULE = re.compile(r" {0,40}(?:-{2,}|={2,})(?: +(?:-{2,}|={2,}))*\s*")
 _DASHES = re.compile(r"[-=]+")
 _LINE_END = re.compile(r"[\n\x0b]")
+_TABLE_TAG = re.compile(
+    r"<(?P<end>/?)(?P<tag>t[rhd]|t(?:able|head|body|foot))(?![\w-])[^<>]{0,300}>"
+)
+_CELL_TEXT = re.compile(r">\s*(?P<text>[^<>\s][^<>]*)")
+_HEAD_ROOM, _ROW_ROOM = 200, 4_000
+"""Characters before a name within which its HTML cell begins, and in the row of heads."""
 
 
 def redact(text: str) -> str:
@@ -249,7 +255,7 @@ def _bits(run: str) -> float:
 def _by_name(view: str, lower: str) -> Iterator[Span]:
     """Find the values of names that announce a secret."""
     stems = _compiled("|".join(sorted(_words("stems"))))
-    place = line_end = seen = 0
+    place = line_end = table_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
         near = _names().search(lower, max(place, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
@@ -257,7 +263,10 @@ def _by_name(view: str, lower: str) -> Iterator[Span]:
         if word is None:
             continue
         name = _Name(view, word)
-        if name.start >= line_end:
+        if name.start >= table_end:
+            rows = _html_rows(lower, name.start)
+            table_end = max(table_end, (yield from _by_column(view, rows)))
+        if name.start >= max(line_end, table_end):
             start, line_end = _line_around(view, name.start, line_end)
             rows = _text_rows(view, start, line_end)
             line_end = max(line_end, (yield from _by_column(view, rows)))
@@ -364,6 +373,28 @@ def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
             places = accumulate((len(cell) + 1 for cell in cells), initial=start)
             yield [(first, after - 1) for first, after in pairwise(places)]
         start, end = end, _next_line(view, end)
+
+
+def _html_rows(lower: str, place: int) -> Iterator[Row]:
+    """Yield the rows of an HTML table from its heads on; none where ``place`` is in no head."""
+    cell = lower.rfind("<th", max(place - _HEAD_ROOM, 0), place)
+    start = lower.rfind("<tr", max(place - _ROW_ROOM, 0), cell) if cell >= 0 else -1
+    end = lower.find("</tr", place, max(start, 0) + _ROW_ROOM)
+    if min(start, end) < 0 or "</t" in lower[cell:place] or "<td" in lower[start:end]:
+        return
+    cells: Row = []
+    opened = -1
+    for tag in _TABLE_TAG.finditer(lower, start):
+        if opened >= 0:
+            text = _CELL_TEXT.search(lower, opened, tag.start())
+            cells.append(text.span("text") if text else (tag.start(), tag.start()))
+        is_cell = tag["tag"] in ("th", "td")
+        opened = tag.end() - 1 if is_cell and not tag["end"] else -1
+        if cells and not is_cell:
+            yield cells
+            cells = []
+        if tag["tag"] == "table":
+            return
 
 
 def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> bool:
