@@ -89,7 +89,7 @@ class Undoing:
         self._keep(f"deletion of {card.id}", back, layer.touch, at=(layer, card.id))
         return card
 
-    def edit(self, layer: Layer, path: str, editor: Callable[[str], None]) -> bool:
+    def edit(self, layer: Layer, path: str, editor: Callable[[str], object]) -> bool:
         """Let ``editor`` change a file, given its path on disk; return whether it did.
 
         The file need not be a usable card.
@@ -100,7 +100,7 @@ class Undoing:
             layer.touch()
         return _find(layer, path) != before
 
-    def edit_draft(self, draft: Draft, editor: Callable[[str], None]) -> bool:
+    def edit_draft(self, draft: Draft, editor: Callable[[str], object]) -> bool:
         """Let ``editor`` change a draft, given its path; return whether it did."""
         editor(draft.path)
         after = self._folder.read(draft.id)

@@ -23,6 +23,7 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
+from lessons_kb.store.trash import Trashed, entries
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 
@@ -154,6 +155,15 @@ def rename(card: CardId, title: list[str]) -> None:
         raise typer.Exit(1)
 
 
+def _list_trash(trashed: Sequence[Trashed]) -> None:
+    if options().json:
+        print_json([as_data(one) for one in trashed])
+    elif trashed:
+        print_table(("id", "since", "why"), [(one.path, one.when[:10], one.why) for one in trashed])
+    else:
+        say("the trash is empty; name an ignored or archived card, which `lessons list` shows")
+
+
 _RESTORED = {
     "activated": "is active again",
     "undeleted": "restored from the trash",
@@ -161,20 +171,25 @@ _RESTORED = {
 }
 
 
-def restore(ids: Ids) -> None:
+def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
     """Make ignored, archived or deleted cards active again.
+
+    Without an ID it lists the trash.
 
     Example: lessons restore telegram-allowlist
     """
     brain = open_brain()
     done, failed = list[tuple[str, str]](), list[LessonsError]()
-    for name in ids:
+    if not ids:
+        _list_trash([one for layer in brain.layers for one in entries(layer.root)])
+    for name in ids or ():
         try:
             done.append(brain.cards.restore(name))
         except LessonsError as error:
             failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]
-    print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
+    if ids:
+        print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
     for other in failed[1:]:
         say(str(other))
     if failed:

@@ -138,14 +138,8 @@ def edit_file(path: str) -> None:
     """Open a file in the user's editor and wait; say which one where the user named none."""
     if (editor := find_editor()) and editor not in map(os.environ.get, ("VISUAL", "EDITOR")):
         say(f"opening {editor}, because $EDITOR is not set")
-    open_editor(path)
-
-
-def _edit_card(brain: Brain, name: str) -> None:
-    """Open a card in the user's editor; say before what to fill in, and after what is missing."""
-    _say_unfinished(brain, name, heading="fill in:")
-    edit_file(brain.cards.read(name)[0])
-    _say_unfinished(brain, name)
+    if code := open_editor(path):
+        say(f"{editor} ended with exit code {code}")
 
 
 def _say_unfinished(brain: Brain, name: str, *, heading: str = "") -> None:
@@ -167,7 +161,9 @@ def edit(card: CardId) -> None:
     if not is_interactive():
         path = brain.cards.read(card)[0]
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
-    _edit_card(brain, card)
+    _say_unfinished(brain, card, heading="fill in:")
+    edit_file(brain.cards.read(card)[0])
+    _say_unfinished(brain, card)
 
 
 def add(
@@ -287,15 +283,16 @@ def create(
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
     card = _write_card(brain, title, on_duplicate, details, whole=False)
-    print_answer(as_data(card), _name_card(card))
-    if options().json or card.occurrences > 1:
-        return
-    if edit and is_interactive():
+    is_new = card.occurrences == 1 and not options().json
+    if is_new and edit and is_interactive():
         path = brain.cards.read(card.id)[0]
         before = read_file(path)
-        _edit_card(brain, card.id)
+        _say_unfinished(brain, card.id, heading="fill in:")
+        edit_file(path)
         if sketch is None and read_file(path) == before:
             brain.cards.delete(card.id)
             say("left as it was: no card was written")
-    else:
+            return
+    print_answer(as_data(card), _name_card(card))
+    if is_new:
         _say_unfinished(brain, card.id)

@@ -183,7 +183,8 @@ def check(
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
-    Each item is shown, denied, contradicted, claimed (the agent's word alone) or open.
+    Each item is shown, denied, contradicted, claimed (closed by the agent's
+    word alone) or open.
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github

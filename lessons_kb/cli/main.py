@@ -13,10 +13,9 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.declare import declare_options
-from lessons_kb.cli.output import Options, at_end, discard_output, set_options, tell
+from lessons_kb.cli.output import Options, at_end, discard_output, say, set_options, tell
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 
 GROUPS = read_mapping("commands.txt")
@@ -189,7 +188,7 @@ def _run(arguments: list[str]) -> int:
 
 def _fail(message: str) -> int:
     line = " ".join(map(str.strip, message.splitlines()))
-    tell(f"lessons: {visible(line)}")
+    say(line)
     return 2
 
 

@@ -114,7 +114,7 @@ def _describe(card: Card) -> dict[str, str]:
 
 
 def show(card_id: CardId) -> None:
-    """Print the file of a card or a note. A card then counts as given in an agent's session.
+    """Print a card or a note. A card then counts as given in an agent's session.
 
     Example: lessons show telegram-allowlist
     """
@@ -138,7 +138,7 @@ def search(
     limit: Positive = 10,
     explain: bool = False,
 ) -> None:
-    """Search cards and notes; nothing is suppressed.
+    """Search active cards and notes, by the words alone.
 
     Example: lessons search "allow list" --explain
 

@@ -322,7 +322,7 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brain = open_brain()
+    brain, chosen = open_brain(), output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brain.layers[0].cache), FILE)
         if os.path.islink(output):  # whoever made it chose what is overwritten
@@ -331,6 +331,8 @@ def report(
             )
     overview = brain.stats.overview(stage=stage, project=project)
     path = os.path.realpath(output)
+    if output != STDOUT and chosen and not os.path.isdir(os.path.dirname(path)):
+        raise InputError(f"there is no folder {os.path.dirname(path)}; create it first")
     scope = {"stage": stage, "project": project}
     page = build_page(
         overview,

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 
 from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.install.install_agent import has_sdk
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
@@ -14,6 +15,7 @@ from lessons_kb.cli.install import connect_all
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
+from lessons_kb.process.programs import install_command
 from lessons_kb.store.settings import FileChange
 from lessons_kb.store.user_state import git_top, user_brain
 from lessons_kb.text.sanitize import visible
@@ -101,6 +103,9 @@ def _tell_next(done: Plan, first: str) -> None:
     print(f"Connected: {', '.join(names)}.")
     for name in names:
         print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}", hang=2)
+    if not has_sdk():
+        needed = f"`{install_command('mcp')}`, then `lessons setup` again"
+        print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")
     if first:
         print(f"Open one of them in a new session and paste this:\n\n  {ASK}\n")
 

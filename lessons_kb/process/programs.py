@@ -50,8 +50,8 @@ def find_editor() -> str:
     return next(filter(None, named), "") or next(filter(find_program, DEFAULTS), "")
 
 
-def open_editor(path: str) -> None:
-    """Run ``$VISUAL``, ``$EDITOR`` or the platform's default editor on ``path`` and wait for it.
+def open_editor(path: str) -> int:
+    """Run ``$VISUAL``, ``$EDITOR`` or the platform's default on ``path``; return its exit code.
 
     The variable is split like a shell would, but no shell runs, so a path cannot be a command.
     Raises InputError where there is no editor, or it cannot be started.
@@ -66,7 +66,7 @@ def open_editor(path: str) -> None:
         found = program if os.path.dirname(program) else find_program(program)
         if found is None:
             raise FileNotFoundError(2, "not found on the PATH")
-        subprocess.run([found, *arguments, path], check=False)
+        return subprocess.run([found, *arguments, path], check=False).returncode
     except (OSError, ValueError) as error:
         other = next(filter(find_program, DEFAULTS), "")
         fix = f"run `export EDITOR={other}`" if other else "set $EDITOR"

@@ -120,7 +120,7 @@ class Actions:
         now = self._source.row_of(card, layer=row.layer, troubles=row.troubles)
         return Outcome(line=f"{clean_line(card.id)} {done}", changed=(now,))
 
-    def edit(self, row: Row, editor: Callable[[str], None]) -> Outcome:
+    def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
         """Let the user's editor change a card, a file that cannot be used, or a draft."""
         if row.draft is not None:
             draft = self._source.brain.drafts.get(row.name)

@@ -201,6 +201,9 @@ def test_a_terminal_is_asked_for_what_is_missing(terminal, brain):
 
 
 def test_an_editor_that_changes_nothing_leaves_no_card(terminal, brain):
-    done = terminal("create", "Deployed on a Friday", EDITOR="true", VISUAL="true")
-    assert "no card was written" in done.end()
+    done = terminal("create", "Deployed on a Friday", EDITOR="false", VISUAL="false")
+    seen = done.end()
+    assert "false ended with exit code 1" in seen
+    assert "no card was written" in seen
+    assert "deployed-on-a-friday.md" not in seen
     assert not (brain / "lessons" / "deployed-on-a-friday.md").exists()

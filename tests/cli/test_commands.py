@@ -151,6 +151,22 @@ def test_bump_ignore_archive_restore_delete(lessons, brain):
     assert TELEGRAM in lessons("preflight", PROMPT).out
 
 
+def test_restore_alone_lists_the_trash(lessons, brain):
+    assert "the trash is empty" in lessons("restore").err
+    lessons("delete", "telegram-allowlist", "--yes")
+    listed = lessons("restore")
+    assert (listed.code, "lessons/telegram-allowlist.md" in listed.out) == (0, True)
+    (entry,) = json.loads(lessons("--json", "restore").out)
+    assert entry["path"] == "lessons/telegram-allowlist.md"
+
+
+def test_a_report_goes_into_a_folder_that_there_is(lessons, brain, tmp_path):
+    missing = tmp_path / "reprots"
+    done = lessons("report", "-o", str(missing / "r.html"))
+    assert (done.code, f"no folder {missing}" in done.err) == (2, True)
+    assert not missing.exists()
+
+
 @pytest.mark.parametrize("count", ["1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"'])
 def test_a_count_that_is_no_number_is_not_bumped(lessons, brain, count):
     text = (brain / TELEGRAM).read_text("utf-8")
