@@ -130,6 +130,7 @@ def test_a_third_party_package_has_one_home(path):
 PURE = [path for path in FILES if inside(path, (*PURE_ROOMS, *PURE_FILES))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PURE, ids=[str(path.relative_to(PACKAGE)) for path in PURE])
 def test_nothing_below_store_does_io(path):
     if inside(path, OWN_A_DIRECTORY):
@@ -191,6 +192,7 @@ OPEN_UNGUARDED = {
 """Files that open others to read them and do not go through ``store.files.open_regular``."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_a_file_is_opened_to_be_read_in_one_place(path):
     if inside(path, tuple(OPEN_UNGUARDED)) or path.name == "hook_client.py":
@@ -209,6 +211,7 @@ def test_a_file_is_opened_to_be_read_in_one_place(path):
             ), f"line {node.lineno}: {call}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=NAMES)
 def test_every_public_name_says_what_it_promises(path):
     module = tree(path)

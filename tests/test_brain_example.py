@@ -110,6 +110,7 @@ PARAPHRASES = {
 }
 
 
+@pytest.mark.slow
 def test_each_active_card_is_the_first_found_by_a_paraphrase(tmp_path):
     ignore = shutil.ignore_patterns(".lessons")
     brain = Brain.open(shutil.copytree(BRAIN, tmp_path / "brain", ignore=ignore))

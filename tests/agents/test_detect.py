@@ -253,6 +253,7 @@ def states(project):
         return {item.item: item.state for item in brain.check_last().items}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize("agent", ["codex", "claude-code"])
 def test_what_a_command_writes_is_seen_once_it_has_run(project, claude, agent, command):

@@ -19,6 +19,7 @@ def touched(project, session="s1"):
         return [target for event in events for target in event.targets]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "after", "files"),
     [

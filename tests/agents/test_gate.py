@@ -41,6 +41,7 @@ CHANGING = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_command_that_changes_or_runs_the_file_is_asked_about(claude):
     for number, command in enumerate(CHANGING):
         reason = claude.run(command, session_id=f"c{number}").asked

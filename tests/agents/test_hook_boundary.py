@@ -222,6 +222,7 @@ sys.meta_path.insert(0, Slow)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("never_ends", ["the program", "the input"])
 def test_the_deadline_counts_whatever_never_ends(never_ends):
     code = f"{SLOW_START if never_ends == 'the program' else ''}{ENTRY}"
@@ -281,6 +282,7 @@ def test_a_full_disk_is_silence(project):
     assert done.stdout.strip() in (b"", b"{}") or b"Reject every chat id" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [[], ["no-such-agent"], ["--help"]])
 def test_a_call_by_hand_says_what_it_is_for(arguments):
     done = subprocess.run(

@@ -112,6 +112,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "scope", "shared", "via"), SHAPES)
 def test_twice_is_once_and_nothing_stays_behind(agent, scope, shared, via, setup, home, project):
     before = snapshot(home, project)
@@ -433,6 +434,7 @@ OWN = "---\nname: lesson\ndescription: Teach me something\n---\n"
 POLICY = {"policy": {"allow_implicit_invocation": False}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", FILES)
 def test_each_agent_gets_two_commands_and_gives_them_back(agent, setup, home):
     setup.on(agent)

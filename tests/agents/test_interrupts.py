@@ -83,6 +83,7 @@ def test_in_gemini_the_result_tells(project, session, content, outcome, drafts):
     assert outcomes(project) == ([outcome], drafts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reason", "drafts"), [("interrupted", ["interrupt"]), ("replaced", []), (None, [])]
 )

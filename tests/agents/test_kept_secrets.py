@@ -181,6 +181,7 @@ def left_in(kept, secrets):
     return left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES)
 def test_a_sample_of_all_formats_is_kept_nowhere(place, project):
     every = [(name, channel) for name in FORMATS for channel in CHANNELS]

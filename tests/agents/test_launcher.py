@@ -56,6 +56,7 @@ def start(agent):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_session_says_once_that_the_installation_is_gone(agent, environment):
     write_launcher()

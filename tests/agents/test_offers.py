@@ -29,6 +29,7 @@ def counts(project):
     return find
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_a_card_of_which_the_gate_is_not_sure_is_offered_once_a_session(agent, project, counts):
     session = Claude(project, agent=agent)
@@ -102,6 +103,7 @@ def test_an_edit_that_confirms_an_offer_brings_the_lesson(claude, counts):
     assert counts("offer taken") == counts("injected") == 1
 
 
+@pytest.mark.slow
 def test_what_nobody_opens_takes_more_and_why_says_so(project, lessons, counts, monkeypatch):
     monkeypatch.chdir(project)
     for number in range(21):

@@ -165,6 +165,7 @@ FAILURES = {
 }
 
 
+@pytest.mark.slow
 def test_where_the_server_fails_the_local_brain_answers_alone(prompt, settings, server, state):
     for failure, (answer, told) in FAILURES.items():
         server.answer = answer
@@ -199,6 +200,7 @@ def test_a_slow_server_is_not_waited_for(prompt, settings, server, slow):
     assert "does not answer in time" in line
 
 
+@pytest.mark.slow
 def test_a_dead_server_costs_no_second_prompt_its_time(prompt, settings, state):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -251,6 +253,7 @@ UNUSABLE = [
 ]
 
 
+@pytest.mark.slow
 def test_settings_that_cannot_be_used_are_told_and_nothing_is_sent(prompt, settings, server):
     for keys, told in UNUSABLE:
         settings(**keys)
@@ -351,6 +354,7 @@ READ = {
 """Agents that take no context with a prompt: it comes with the next event that can carry it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [one for one in AGENTS if one not in ("crush", "antigravity")])
 def test_every_agent_is_given_them(settings, session, agent):
     session = session(agent)

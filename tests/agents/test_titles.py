@@ -24,6 +24,7 @@ def start(claude):
     return claude.say("SessionStart", source="startup")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "source", "given"),
     [
@@ -283,6 +284,7 @@ def read(session, agent):
     return json.loads(json.dumps(READS[agent]).replace("{root}", str(session.project)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["file", "show"])
 @pytest.mark.parametrize("agent", READS)
 def test_an_opened_card_counts_as_given(agent, how, session, project):

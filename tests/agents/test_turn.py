@@ -104,6 +104,7 @@ def test_a_lesson_of_the_prompt_is_said_again_in_short(claude, change):
     assert change(UPLOAD) == ""
 
 
+@pytest.mark.slow
 def test_at_most_two_come_in_a_turn(claude, change, project):
     claude.prompt(UNRELATED)
     given = [change(path.read_text("utf-8")) for path in sorted(project.glob("lessons/*.md"))]

@@ -10,6 +10,7 @@ from tests.kit import answer_event, make_brain, write
 from tests.trust.test_takeovers import EVENTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "tool", "path"),
     [("gemini-cli", "replace", "file_path"), ("opencode", "edit", "filePath")],

@@ -44,6 +44,7 @@ def test_readers_are_shown_what_the_hook_prints_and_not_the_key(shown):
     assert cards.keys() >= {card for one in key for card in one["expected"]}
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_choices_that_are_kept(shown):
     folder, run = shown
     cards, key = read_key(folder)
@@ -65,6 +66,7 @@ def test_the_figures_are_those_of_the_choices_that_are_kept(shown):
     assert run() == figures
 
 
+@pytest.mark.slow
 def test_an_answer_to_other_items_is_refused(shown):
     folder, run = shown
     (folder / "example" / "answers-a-1.jsonl").write_text('{"item": 77, "open": []}\n')

@@ -42,6 +42,7 @@ def test_an_empty_brain_and_an_empty_prompt_are_silent(brain):
     assert brain.search("") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("header", "project", "injected"), [
     ("status: ignored", "mine", False), ("status: archived", "mine", False),
     ("project: other", "mine", False), ("project: Bot", "bot", True),
@@ -110,6 +111,7 @@ def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
     )
 
 
+@pytest.mark.slow
 def test_create_refuses_a_title_that_exists(brain, telegram):
     title = "telegram remote execution must require an ALLOWLIST."
     with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:
@@ -128,6 +130,7 @@ def test_create_needs_a_title(brain, root, title):
     assert list(root.rglob("*.md")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "title", ['../../etc/пароль 비밀 "x"', "x" * 300, "CON", "...", "a/b\\c:d*?", "🎉"]
 )
@@ -155,6 +158,7 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
     assert brain.cards.get("telegram").occurrences == 6
 
 
+@pytest.mark.slow
 def test_examples_keep_the_last_five_and_a_count_that_can_grow_no_more_stays(brain, telegram):
     telegram.write_text("---\noccurrences: 999999\n---\n# Allowlist\n", encoding="utf-8")
     for number in range(7):
@@ -180,6 +184,7 @@ def test_names_of_cards(brain, write, telegram):
             brain.cards.get(name)
 
 
+@pytest.mark.slow
 def test_ignore_archive_restore_change_one_line_and_delete_none(brain, telegram):
     before = telegram.read_text().splitlines()
     for status in ("ignored", "archived"):
@@ -278,6 +283,7 @@ def test_a_deleted_card_comes_back_although_another_begins_like_it(brain, write)
     assert brain.cards.get("queue-full").status == "archived"
 
 
+@pytest.mark.slow
 def test_one_card_that_refuses_keeps_no_other_back(brain, write):
     for name in ("a", "c"):
         write(f"lessons/{name}.md", f"---\ntitle: {name}\noccurrences: 1\n---\n")

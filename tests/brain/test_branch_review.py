@@ -52,6 +52,7 @@ def show(root, path, branch=BRANCH):
     return git(root, "show", f"{branch}:./{path}")
 
 
+@pytest.mark.slow
 def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain, root):
     draft = propose(brain)
     done = review(brain)
@@ -78,6 +79,7 @@ def test_an_accepted_draft_is_a_commit_of_its_reviewer(brain, root):
     assert done.find_waiting() == []
 
 
+@pytest.mark.slow
 def test_a_lesson_that_waits_on_the_branch_is_a_duplicate_too(brain, root):
     review(brain).accept(propose(brain).id)
     again = propose(brain, TITLE.replace("Charged", "charged") + "!")
@@ -106,6 +108,7 @@ def test_a_merge_counts_on_the_branch(brain, root):
         review(brain).merge(propose(brain).id, "lessons/fresh.md")
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_shown_is_served_at_once(brain, root):
     (root / "lessons" / "other.md").write_text(CARD.replace("Money", "Other"))
     git(root, "add", "-A")
@@ -150,6 +153,7 @@ def test_what_was_changed_after_it_was_read_is_not_decided(brain):
     assert done.find_outcome("../drafts/x") == ("", "")
 
 
+@pytest.mark.slow
 def test_two_reviewers_at_once(root):
     with Brain.open(root) as brain:
         drafts = [propose(brain, f"Mistake number {n} of the {w} team") for n, w in

@@ -336,6 +336,7 @@ def test_words_of_any_kind_make_a_readable_draft(brain, tell):
 EXPORT, KEY = 'export DB_PASS="x y z 123Q"', "-----BEGIN " + "RSA PRIVATE KEY-----"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [
     {"paths": [EXPORT, "other"]}, {"topics": [EXPORT, "other"]},
     {"example": f"Deploy with {KEY}"}, {"title": f"Leaked {KEY} in the log"},

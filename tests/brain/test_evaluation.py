@@ -38,6 +38,7 @@ PROMPTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [None, *ENGINES, "all"])
 def test_every_engine_answers(brain, engine):
     report = evaluate(brain, PROMPTS, engine=engine)

@@ -162,6 +162,7 @@ def test_different_sections_and_one_count_are_no_conflict(clones):
     assert "with Decimal." in other.card.read_text()
 
 
+@pytest.mark.slow
 def test_conflicts_take_the_style_that_git_is_configured_for(clones):
     one, other = clones
     other.git("config", "merge.conflictStyle", "diff3")

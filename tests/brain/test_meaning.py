@@ -81,6 +81,7 @@ def test_vectors_follow_the_files(root, write, telegram, enable, settle):
         assert "lessons/retry.md" not in [hit.card.id for hit in brain.search(PROMPT)]
 
 
+@pytest.mark.slow
 @pytest.mark.semantic
 def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable, semantic):
     enable()

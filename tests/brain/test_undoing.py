@@ -28,6 +28,7 @@ def undoing(brain):
     return Undoing(brain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [
     lambda u: u.bump(NAME), lambda u: u.set_status("ignored", NAME),
     lambda u: u.set_status("archived", NAME), lambda u: u.delete(NAME),
@@ -126,6 +127,7 @@ def test_an_undone_bump_is_not_counted(undoing, brain):
     assert [times for _c, what, _d, times in brain.journal.counts(NAME) if what == "bumped"] == [0]
 
 
+@pytest.mark.slow
 def test_an_undone_bump_takes_its_recurrence_back_but_none_that_was_known_before(undoing, brain):
     brain.preflight(PROMPT, session="now")
 

@@ -106,6 +106,7 @@ def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched):
         assert guarding("src/a.py") == 0
 
 
+@pytest.mark.slow
 def test_a_new_card_and_a_removed_one_are_seen(watched):
     watched.write("four", title="Madagascar", text="the lemurs of madagascar")
     watched.until(lambda: watched.titles("madagascar") == ["Madagascar"])
@@ -113,6 +114,7 @@ def test_a_new_card_and_a_removed_one_are_seen(watched):
     watched.until(lambda: watched.titles("madagascar") == [])
 
 
+@pytest.mark.slow
 def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch):
     read = []
 
@@ -137,6 +139,7 @@ def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch
     watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
 
 
+@pytest.mark.slow
 def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched):
     for number in range(20):
         watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
@@ -153,6 +156,7 @@ def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched)
     assert watched.titles("zebra7")[:1] == ["Zebra 7"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["it fails", "none starts"])
 def test_without_another_process_all_is_indexed_here(watched, monkeypatch, how):
     def begin(_root):

@@ -47,6 +47,7 @@ def _refuse_at_once(_loader):
     raise yaml.YAMLError("no brackets today")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parser", ["as installed", "pure Python", "refuses everything"])
 @pytest.mark.parametrize(("value", "deep"), [
     ("[" * 18 + "]" * 18, True),

@@ -194,6 +194,7 @@ once | cards of equal ids in two brains | mkdir pkg; cd pkg; lessons init; cp ..
 """Is the command typed again after its advice | what the user meets | what he did before | what he types."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS.strip().split("\n"))
 def test_the_advice_works_when_it_is_typed(walk, way):
     for name, text in PLACES.items():
@@ -205,6 +206,7 @@ def test_the_advice_works_when_it_is_typed(walk, way):
     walk.follow(command, again=again == "again")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "advice", "right"),
     [

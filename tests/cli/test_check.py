@@ -72,6 +72,7 @@ def test_each_state_is_listed_with_its_evidence(lessons, brain):
     assert data["unaddressed"] == [r["item"] for r in rows.values() if r["state"] != "shown"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "states", "code"),
     [
@@ -117,6 +118,7 @@ ANSWER_ALL = """print(json.dumps({"items": [{"id": one["id"], "state": STATE, "q
                                      for one in asked["items"]]}))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", ["shown", "denied", "open"])
 def test_a_program_of_the_users_judges(lessons, brain, tmp_path, monkeypatch, state):
     command = judge(tmp_path, ANSWER_ALL.replace("STATE", repr(state)))
@@ -196,6 +198,7 @@ symptoms: [a Telegram chat member runs a shell script]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["untracked", "committed"])
 @pytest.mark.parametrize(
     "name",

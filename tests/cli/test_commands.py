@@ -167,6 +167,7 @@ def test_a_report_goes_into_a_folder_that_there_is(lessons, brain, tmp_path):
     assert not missing.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", ["1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"'])
 def test_a_count_that_is_no_number_is_not_bumped(lessons, brain, count):
     text = (brain / TELEGRAM).read_text("utf-8")
@@ -485,6 +486,7 @@ def test_context_never_stands_alone_unless_asked_for(lessons, brain):
     assert "ACTIVE LESSONS" not in lessons("preflight", ROTA, "--context").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["AGENTS.md", "docs/CLAUDE.md", "GEMINI.md"])
 def test_context_never_repeats_what_agents_read_themselves(lessons, brain, name):
     (brain / name).parent.mkdir(exist_ok=True)
@@ -495,6 +497,7 @@ def test_context_never_repeats_what_agents_read_themselves(lessons, brain, name)
     assert ("agents read it by themselves") in [hit["reason"] for hit in withheld]
 
 
+@pytest.mark.slow
 def test_context_never_repeats_the_note_that_a_given_card_came_from(lessons, brain):
     lesson = "The quarterly rota of the Reykjavik servers must name a deputy"
     (brain / "learned.md").write_text(f"# Servers\n\n## Lessons\n\n- {lesson}\n")
@@ -506,6 +509,7 @@ def test_context_never_repeats_the_note_that_a_given_card_came_from(lessons, bra
     assert "[CONTEXT]" not in block
 
 
+@pytest.mark.slow
 def test_what_is_said_follows_what_was_printed_before_it_in_one_file(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "lessons_kb.cli.entry", "init", "shop"],

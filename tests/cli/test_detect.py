@@ -79,6 +79,7 @@ def test_the_tree(shop, lessons, monkeypatch):
     assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("paths", "found"),
     [
@@ -156,6 +157,7 @@ def test_syntax_in_a_change_is_read_from_the_whole_file(shop, lessons):
     assert lessons("detect", "--diff").out == f"src/old.py:1:1: `os.system(` {SAID}\n"
 
 
+@pytest.mark.slow
 def test_history_counts_before_and_since_the_card(shop, lessons):
     path = shop / "src" / "run.py"
     for month, date in enumerate(("2026-01-20", "2026-02-09", "2026-02-10", "2026-03-01")):
@@ -190,6 +192,7 @@ def test_stats_and_report_tell_what_commits_added(shop, lessons):
     assert "added 3× before the card, 1× since" in page.read_text()
 
 
+@pytest.mark.slow
 def test_a_history_is_read_once(shop, lessons, monkeypatch):
     from lessons_kb.brain import detection as detect_history
 
@@ -278,6 +281,7 @@ def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch):
     assert "[ast]" in done.out
 
 
+@pytest.mark.slow
 def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons):
     path = shop / "src" / "old.py"
     path.write_text("import os\n\nos.system('ls')\n")

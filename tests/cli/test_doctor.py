@@ -28,6 +28,7 @@ def move_away(path):
     return before
 
 
+@pytest.mark.slow
 def test_a_hook_whose_program_is_gone_is_set_up_again(lessons, brain, home):
     (home / ".gemini").mkdir()
     lessons("install", "gemini-cli")

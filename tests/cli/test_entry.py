@@ -22,6 +22,7 @@ def ended(*lines):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("raised", "code"), [("0", 0), ("None", 0), ("3", 3), ("True", 1)])
 def test_the_exit_code_and_all_that_was_printed_arrive(raised, code):
     done = ended("print('x' * 300_000)", "print('said', file=sys.stderr)", f"sys.exit({raised})")
@@ -79,6 +80,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_closed_stream_is_silence_and_changes_no_exit_code(brain, words):

@@ -9,6 +9,7 @@ import pytest
 NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"
 
 
+@pytest.mark.slow
 def test_import_is_dry_until_told(lessons, brain, tmp_path):
     notes = tmp_path / "CLAUDE.md"
     notes.write_text(NOTES)
@@ -45,6 +46,7 @@ def test_import_names_the_bad_line(lessons, brain, tmp_path):
     assert result.err == f'lessons: {path}:2: no title; add "title": "what goes wrong"\n'
 
 
+@pytest.mark.slow
 def test_export_prints_or_writes(lessons, brain, tmp_path):
     printed = lessons("export", "jsonl").out
     path = tmp_path / "out.jsonl"
@@ -57,6 +59,7 @@ def test_export_prints_or_writes(lessons, brain, tmp_path):
     assert lessons("export", "yaml").code == 2
 
 
+@pytest.mark.slow
 def test_no_output_is_written_over_a_card(lessons, brain):
     card = brain / "lessons" / "queue.md"
     card.parent.mkdir(exist_ok=True)
@@ -84,6 +87,7 @@ FILES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path, name):
     path = tmp_path / name

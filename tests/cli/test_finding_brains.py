@@ -91,6 +91,7 @@ def repo(tmp_path, run):
 # A brain below the top of its repository
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [".", "src/deep", "docs", "work tree", "renamed", "submodule"])
 def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(
     repo, tmp_path, place, run
@@ -116,6 +117,7 @@ def test_a_brain_that_init_made_below_holds_everywhere_in_its_repository(
     assert "lessons/telegram.md" in run(where, "bump", "telegram")
 
 
+@pytest.mark.slow
 def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo, run):
     for name in ("packages/web", "."):
         run(repo, "init", name)
@@ -128,6 +130,7 @@ def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo, run):
     assert run(repo, "list").count(SAID) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("list",), ("preflight", PROMPT), ("doctor",), ("add", "x")])
 def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path, command, run):
     clone = tmp_path / "clone"
@@ -169,6 +172,7 @@ def test_a_brain_below_a_folder_without_git_is_named(tmp_path, run):
     assert SAID in prompted(project)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outer", [False, True])
 def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
     if outer:
@@ -186,6 +190,7 @@ def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
     assert SAID in run(tmp_path, "--brain", str(clone), "list")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["docs/brian", "../elsewhere", "/", "."])
 def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value, run):
     write_card(tmp_path / "elsewhere")
@@ -201,6 +206,7 @@ def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp
 # What LESSONS_BRAIN names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cards", "relative", "in a brain", "in a repository in one"])
 def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind, run):
     project = tmp_path / "project"
@@ -225,6 +231,7 @@ def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind, run):
     assert SAID in run(project, "list", LESSONS_BRAIN=variable)
 
 
+@pytest.mark.slow
 def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path, run):
     run(tmp_path, "init")
     write_card(tmp_path)
@@ -233,6 +240,7 @@ def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path, run):
     assert "lessons trust" not in answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", [False, True])
 def test_a_missing_folder_is_told_once_a_session_and_can_be_made(tmp_path, run, *, other):
     if other:
@@ -272,6 +280,7 @@ def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path, run
 # More cards than are indexed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["add", "create", "import", "list", "preflight", "show"])
 def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, command, run):
     run(tmp_path, "init")
@@ -328,6 +337,7 @@ def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run, nam
     assert "now trusted" in run(folder, "trust")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["LESSONS_STATE_HOME", "XDG_STATE_HOME"])
 @pytest.mark.parametrize("place", [".", "docs/brain"])
 def test_a_brain_whose_project_records_the_trust_is_not_trusted(tmp_path, run, variable, place):

@@ -53,6 +53,7 @@ def install(lessons, server, token):
     return install
 
 
+@pytest.mark.slow
 def test_it_is_noted_in_the_users_own_settings_alone(lessons, install, server, token):
     path = pathlib.Path(user_settings_path())
     path.parent.mkdir(parents=True)

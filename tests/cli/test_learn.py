@@ -28,6 +28,7 @@ def propose(brain):
     return propose
 
 
+@pytest.mark.slow
 def test_what_happened_is_listed_with_what_it_lacks(lessons, brain):
     assert lessons("review").err == "lessons: no drafts to review\n"
     assert json.loads(lessons("review", "--json").out) == []
@@ -66,6 +67,7 @@ def test_a_draft_is_accepted_merged_and_discarded(lessons, propose):
     assert lessons("review", "--discard", third).code == 2
 
 
+@pytest.mark.slow
 def test_scripts_read_what_was_done(lessons, propose):
     done = json.loads(lessons("review", "--accept", propose(), "--json").out)
     assert (done["done"], done["card"]["source"]) == ("accepted", "auto")

@@ -54,6 +54,7 @@ BREAKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "command"),
     [(damage, command) for damage, (_, told) in BREAKS.items() for command in sorted(told)],

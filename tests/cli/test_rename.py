@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
+
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 OLD = "lessons/telegram-allowlist.md"
 NEW = "lessons/anyone-in-the-group-could-run-commands.md"
 TITLE = "Anyone in the group could run commands"
 
 
+@pytest.mark.slow
 def test_file_links_and_journal_follow(lessons, brain):
     (brain / "notes.md").write_text("# Bots\n\nSee [the card](lessons/telegram-allowlist.md).\n")
     before = (brain / OLD).read_text()

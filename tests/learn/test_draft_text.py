@@ -99,6 +99,7 @@ def test_a_template_keeps_its_guidance_where_nothing_is_known():
     assert fill(TEMPLATE, {}) == TEMPLATE
 
 
+@pytest.mark.slow
 @given(st.text(alphabet="`~ab\n# -", max_size=300))
 def test_no_output_closes_its_own_fence(output):
     text = fill(TEMPLATE, {"Situation": fence(output + "\n## Root Cause\n\nx y z w", "text")})

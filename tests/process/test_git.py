@@ -195,6 +195,7 @@ def test_what_is_no_revision_is_refused_and_never_an_option(repo, revision):
     assert not (repo / "pwned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [read_diff, read_head, list_files, list_commits])
 def test_git_that_never_ends_is_ended(repo, monkeypatch, tmp_path, read):
     os.mkfifo(tmp_path / "held")
@@ -209,6 +210,7 @@ def test_git_that_never_ends_is_ended(repo, monkeypatch, tmp_path, read):
     os.close(held)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["one", "all"])
 def test_commits_whose_content_a_clone_lacks_are_left_out(repo, lost):
     for number in range(60):
@@ -264,6 +266,7 @@ def hostile(repo):
 KEYS = ("diff.external", "diff.x.command", "diff.x.textconv", "filter.x.clean", "filter.x.process")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "lines",
     [

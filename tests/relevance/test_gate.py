@@ -164,6 +164,7 @@ def one(**evidence):
     return judge(hits, given_evidence, GATE)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ABOUT)
 def test_a_card_about_the_prompt_passes(brain, prompt):
     first = brain.ask(prompt)[0]

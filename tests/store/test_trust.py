@@ -158,6 +158,7 @@ def test_a_mark_is_not_written_through_a_link(root, elsewhere, what):
     assert not is_trusted(root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_git", [True, False])
 def test_two_homes_on_one_folder_take_no_trust_from_each_other(root, tmp_path, monkeypatch, in_git):
     if in_git:

@@ -205,6 +205,7 @@ PIECES = st.lists(
 ).map("".join)  # fmt: skip
 
 
+@pytest.mark.slow
 @given(PIECES)
 @example('password="[redacted password]')
 @example("password://Authorization: a")

@@ -261,6 +261,7 @@ def test_clean_text_can_be_shown_anywhere(text):
     assert "\n" not in clean_line(text)
 
 
+@pytest.mark.slow
 @given(st.text("abc XYZ.,;!?()'\"`-*_#/한글かな漢é→", max_size=60))
 def test_plain_words_pass_untouched(text):
     assert defang(clean(text)) == text

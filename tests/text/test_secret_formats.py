@@ -10,6 +10,7 @@ from lessons_kb.text.redact import redact, redact_data
 from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, fill, left_of, made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_no_format_passes_in_a_channel(channel):
     left = {}

@@ -244,6 +244,7 @@ def test_a_budget_ends_it(trial):
     assert len(json.loads(done.out)["results"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "said"),
     [

@@ -101,6 +101,7 @@ def test_keys_are_offered_once_with_their_meaning(editor):
     assert labels(editor, "lessons/new.md", "---\ndetect:\n  - re|") == ["regex: "]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
