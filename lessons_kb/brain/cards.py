@@ -471,7 +471,9 @@ class Cards:
             return back, "undeleted"
         # What is a deleted card's own name is meant of it before one that merely begins like it.
         own = _fitting(_unaliased(name, layer), [card.id], exact=True)
-        if not own and (back := self._undelete(name, exact=True)):
+        # The index may lag behind: nothing can be written to a full disk.
+        gone = not os.path.lexists(os.path.join(layer.root, card.id))
+        if (gone or not own) and (back := self._undelete(name, exact=not gone)):
             return back, "undeleted"
         if card.status == "active":
             return card.id, "unchanged"
