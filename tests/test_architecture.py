@@ -61,6 +61,7 @@ ON_FIRST_USE = {
     "ast_grep_py": 14,
     "concurrent.futures": 15,
     "filelock": 40,
+    "frontmatter": 30,
     "http.client": 30,
     "jinja2": 50,
     "lsprotocol": 300,
