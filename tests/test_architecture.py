@@ -29,6 +29,7 @@ below store opens a file"."""
 HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store",),
+    "frontmatter": ("cards",),
     "jinja2": ("report", "service/web/pages/view.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
@@ -61,7 +62,7 @@ ON_FIRST_USE = {
     "ast_grep_py": 14,
     "concurrent.futures": 15,
     "filelock": 40,
-    "frontmatter": 30,
+    "frontmatter": 35,
     "http.client": 30,
     "jinja2": 50,
     "lsprotocol": 300,
