@@ -209,8 +209,8 @@ def check(
         detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
-            hits = brain.preflight(query, paths=change.files, context=False).lessons
-            chosen = [hit.card.id for hit in hits]
+            block = brain.preflight(query, paths=change.files, context=False, remember=False)
+            chosen = [hit.card.id for hit in block.lessons]
             chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
     elif not last:
         text = read_text(answer or (), what="answer")
@@ -224,6 +224,8 @@ def check(
             say("no lesson to check: none was injected for the last prompt; use --card ID")
     if diff is not None and OPEN not in failing:  # of which nothing is known
         known = tuple(item for item in result.items if item.state != OPEN)
+        if left := len(result.items) - len(known):
+            say(f"the diff tells nothing of {counted(left, 'item')}; --fail-on open lists them")
         result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,

@@ -226,6 +226,11 @@ def test_a_brain_is_neither_query_nor_evidence_of_a_diff(lessons, project, name,
     done = lessons("check", revision, "--card", "own", "--fail-on", "denied,contradicted,open")
     assert done.code == 1
     assert "Cover the rejection with a test" in done.out
+    told = lessons("check", revision, "--card", "own")
+    assert (told.code, "--fail-on open lists them" in told.err) == (0, True)
+    before = lessons("why").out
+    lessons("check", revision)
+    assert lessons("why").out == before
 
 
 def test_a_fix_beside_its_card_is_evidence(lessons, project):
