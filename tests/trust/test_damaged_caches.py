@@ -266,7 +266,8 @@ DAMAGES = (
 
 
 def restore(case):
-    shutil.rmtree(case.cache)
+    while case.cache.exists():  # a process that indexes may still be writing into it
+        shutil.rmtree(case.cache, ignore_errors=True)
     shutil.copytree(case.whole, case.cache)
 
 
