@@ -261,7 +261,7 @@ COMMANDS = (
         "detect --exit-zero; detect . lessons --format sarif; detect --diff HEAD --format github; "
         "detect --diff=--output=pwned; detect --history; detect --test; "
         "detect --export ast-grep ../../rules; mine; mine --json; lint; lint .; "
-        "lint . --format github; doctor; config; index; index --rebuild; events; review --list; "
+        "lint . --format github; doctor; upgrade; config; index; index --rebuild; events; review --list; "
         "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
         "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
         "import galangal mistakes.db; eval eval.jsonl; mcp; lsp; "
