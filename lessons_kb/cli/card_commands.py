@@ -182,14 +182,14 @@ def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
     done, failed = list[tuple[str, str]](), list[LessonsError]()
     if not ids:
         _list_trash([one for layer in brain.layers for one in entries(layer.root)])
-    for name in ids or ():
+        return
+    for name in ids:
         try:
             done.append(brain.cards.restore(name))
         except LessonsError as error:
             failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]
-    if ids:
-        print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
+    print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
     for other in failed[1:]:
         say(str(other))
     if failed:
