@@ -88,7 +88,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     if options.collect:
         _collect(Path(options.collect))
     figures, rows = {}, []
-    for file in sorted(JUDGED.glob("*.jsonl")):
+    # Other benchmarks keep their readers' answers in the same folder.
+    for file in sorted(one for way in ("catalogue", "hook") for one in JUDGED.glob(f"{way}-*")):
         figures[file.stem] = row = summarise(_read(file))
         shares = [f"{row[name]:.0%}" for name in _SHARES]
         own, foreign = str(row["own"]), str(row["foreign"])

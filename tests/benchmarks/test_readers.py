@@ -6,6 +6,7 @@ import json
 import pytest
 
 from benchmarks import judgement
+from benchmarks.__main__ import main
 from benchmarks.data import EXAMPLE
 
 FOREIGN = [f"rename the variable {n} in the shader" for n in range(30)]
@@ -72,3 +73,8 @@ def test_an_answer_to_other_items_is_refused(shown):
     (folder / "example" / "answers-a-1.jsonl").write_text('{"item": 77, "open": []}\n')
     with pytest.raises(judgement.DataError, match=r"answers-a-1\.jsonl: item 77 was not asked"):
         run(collect=str(folder))
+
+
+def test_the_kept_choices_are_printed_without_a_model(capsys):
+    assert main(["judgement"]) == 0
+    assert "hook-skills" in capsys.readouterr().out
