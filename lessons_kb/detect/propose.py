@@ -103,7 +103,7 @@ class Candidate:
 
         What was fixed speaks for it, once more with each commit that did the same elsewhere; each
         place that is left, and each commit that took it out for another reason, speaks against
-        it, unless four times as many show how it is done right. A single place is a rule only
+        it, unless four times as many show how it is done right. A single file is a rule only
         where other code shows that.
         """
         fixed, wrong = self.files + self.fixes, self.elsewhere + self.removals - self.fixes
@@ -167,7 +167,7 @@ def _explain(candidates: Sequence[Candidate]) -> str:
         return f"what it changed also stands in {more}{counted(count, 'place')} that nobody changed"
     if best.removals > best.fixes:
         return f"of {best.removals} other removals in history {best.fixes} did the same"
-    return "it was fixed in one place, and no other code shows how it is done right"
+    return "it was fixed in one file, and no other shows how it is done right"
 
 
 def _look(
