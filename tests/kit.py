@@ -1,6 +1,7 @@
 """What tests of every room share: files, git, hooks and what this process opens and starts."""
 
 import contextlib
+import datetime as dt
 import json
 import os
 import subprocess
@@ -15,6 +16,11 @@ from lessons_kb.store.journal import Journal
 from lessons_kb.store.user_state import read_troubles, state_dir
 
 __all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
+
+
+def today():
+    """Return the day of now in ISO 8601, for a run of the suite may pass midnight."""
+    return dt.date.today().isoformat()
 
 
 def write(folder, name, text):

@@ -1,7 +1,6 @@
 """The library, as its users call it."""
 
 import asyncio
-import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,9 +8,9 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
 from tests import kit
+from tests.kit import today
 
 PROMPT = "Add a Telegram command that runs a shell script"
-TODAY = dt.date.today().isoformat()
 ALLOWLIST = "lessons/telegram-allowlist.md"
 
 
@@ -94,7 +93,7 @@ def test_create_writes_a_card_that_is_found(brain):
     card = brain.create("Retry charged twice", topics=["payments"], severity="high")
     assert card.id == "lessons/retry-charged-twice.md"
     assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
-    assert (card.severity, card.created) == ("high", TODAY)
+    assert (card.severity, card.created) == ("high", today())
     assert [found.id for found in brain.cards.all()] == [card.id]
 
 
@@ -106,7 +105,7 @@ def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
     assert (root / card.id).read_text() == (
         "---\ntype: lesson\ntitle: Retry charged twice\npaths:\n  - a.py\nsymptoms:\n"
         "  - a payment times out\n  - customers were charged twice\nseverity: medium\n"
-        f"created: {TODAY}\n---\n\n## Root Cause\n\n{cause}\n\n"
+        f"created: {today()}\n---\n\n## Root Cause\n\n{cause}\n\n"
         "## Prevention Checklist\n\n- [ ] Send the same key\n"
     )
 
@@ -149,11 +148,11 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
         brain.bump("telegram", "nothing-like-it")
     assert telegram.read_text() == before
     (card,) = brain.bump("telegram", task="Add /restart")
-    assert (card.occurrences, card.last_seen) == (6, TODAY)
+    assert (card.occurrences, card.last_seen) == (6, today())
     assert card.examples == ("Add /restart",)
     after = telegram.read_text()
     assert "occurrences: 6  # counted by hand" in after
-    assert f'last-seen: "{TODAY}"' in after
+    assert f'last-seen: "{today()}"' in after
     assert after.split("---\n")[2:] == before.split("---\n")[2:]
     assert brain.cards.get("telegram").occurrences == 6
 

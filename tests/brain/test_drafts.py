@@ -1,6 +1,5 @@
 """From what happened to a draft, and from a draft to a card."""
 
-import datetime as dt
 import os
 import pathlib
 import re
@@ -15,7 +14,7 @@ from lessons_kb import Brain
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
 from lessons_kb.model import Event, as_data
 from lessons_kb.store import trash
-from tests.kit import commit, git
+from tests.kit import commit, git, today
 
 RED = """\
     def test_total_of_cart():
@@ -24,7 +23,6 @@ E       assert 3 == 4
 FAILED tests/test_cart.py::test_total_of_cart - assert 3 == 4
 1 failed in 0.02s
 """
-TODAY = dt.date.today().isoformat()
 FIXED = "def total(items):\n    return sum(items)\n"
 SHOWN = "+    return sum(items)"
 AWS_KEY = "AKIA" + "IOSFODNN7EXAMPLF"
@@ -176,7 +174,7 @@ def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain, break_and
         assert word in str(refused.value)
     card = brain.drafts.accept(complete(draft))
     assert card.id == "lessons/the-total-of-a-cart-was-hard-coded.md"
-    assert (card.source, card.status, card.created) == ("auto", "active", TODAY)
+    assert (card.source, card.status, card.created) == ("auto", "active", today())
     assert brain.drafts.all() == brain.drafts.collect("s") == []
     assert not os.path.exists(draft.path)
     assert brain.preflight("the total of the cart is wrong").lessons
@@ -191,7 +189,7 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
         brain.drafts.accept(again.id)
     assert brain.drafts.find_near_duplicates(again)[0].card.id == duplicate.value.existing
     card = brain.drafts.merge(again.id, duplicate.value.existing)
-    assert (card.occurrences, card.last_seen, card.examples) == (2, TODAY, ("Tax",))
+    assert (card.occurrences, card.last_seen, card.examples) == (2, today(), ("Tax",))
     assert brain.drafts.all() == []
     assert len(brain.cards.all()) == 1
     insisted = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)

@@ -1,7 +1,6 @@
 """Lessons in from elsewhere: planned, deduplicated, written once."""
 
 import contextlib
-import datetime as dt
 import json
 import pathlib
 import shutil
@@ -12,9 +11,9 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
 from tests import kit
+from tests.kit import today
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
-TODAY = dt.date.today().isoformat()
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def test_a_mistake_of_galangal_keeps_what_it_knew_and_brings_its_new_total(
     (step,) = exchange.carry_out(galangal((3, title)))
     card = Brain.open(root).cards.get(step.card)
     assert (card.title, card.stages, card.paths) == (title, ("DEV",), ("src/user.py",))
-    assert (card.occurrences, card.last_seen, card.created) == (3, "2026-09-21", TODAY)
+    assert (card.occurrences, card.last_seen, card.created) == (3, "2026-09-21", today())
     assert (card.examples, card.checklist) == (("signup",), ("Always check if user exists",))
     plan = galangal((5, title))
     assert actions(plan) == ["bump"]
