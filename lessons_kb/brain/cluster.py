@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.refresh import is_note
-from lessons_kb.brain.search_index import SearchIndex, digest_files
+from lessons_kb.brain.search_index import SearchIndex, digest_files, is_note
+from lessons_kb.brain.shared_server import parse_address
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
@@ -28,7 +28,6 @@ from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
 from lessons_kb.store.user_state import identify
-from lessons_kb.text.server_address import parse_address
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine

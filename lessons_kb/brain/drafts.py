@@ -53,9 +53,8 @@ from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
 from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
 from lessons_kb.store.files import relative
-from lessons_kb.store.locks import hold_new
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
-from lessons_kb.store.user_state import CONFIG_NAME, git_top
+from lessons_kb.store.user_state import CONFIG_NAME, git_top, hold_new
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import HIT_LIMIT
-from lessons_kb.brain.refresh import BATCH, Refresh
-from lessons_kb.brain.search_index import digest_files
+from lessons_kb.brain.search_index import BATCH, Refresh, digest_files
 from lessons_kb.brain.session_titles import Access, find_card, find_listed
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError

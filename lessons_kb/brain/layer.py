@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.refresh import Refresh, Refreshing, refresh
-from lessons_kb.brain.search_index import SearchIndex, T, digest_files
+from lessons_kb.brain.search_index import Refresh, Refreshing, SearchIndex, T, digest_files, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data

@@ -23,8 +23,8 @@ from lessons_kb.brain.injected import (
     session_of,
 )
 from lessons_kb.brain.layer import Layer, Watching
-from lessons_kb.brain.refresh import Refresh, Refreshing
 from lessons_kb.brain.retrieve import files_to_guard, find, find_usable, merge_hits
+from lessons_kb.brain.search_index import Refresh, Refreshing
 from lessons_kb.check.item_states import REQUEST
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query

@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.cards.keys import parse_pattern
@@ -35,12 +36,12 @@ from lessons_kb.store.settings import (
 )
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.text.server_address import parse_address
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     import http.client
     import ssl
+
 
 Told = dict[str, Any]
 """A lesson as a server told it, bounded: what ``read_card`` takes."""
@@ -349,3 +350,29 @@ def _is_meant(settings: ServerSettings, directory: str) -> bool:
     here = os.path.realpath(directory) + os.sep
     tops = (os.path.realpath(os.path.expanduser(one)) for one in settings.folders)
     return not settings.folders or any(here.startswith(top.rstrip(os.sep) + os.sep) for top in tops)
+
+
+def parse_address(url: str, *, instead: str) -> SplitResult:
+    """Return the parts of an address; InputError where nothing may be sent to it.
+
+    ``instead`` says where a key or a token belongs, which is not in the address.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise InputError(f"{url!r} is not an address: {error}") from None
+    if parts.username or parts.password:
+        raise InputError(f"leave the key out of the address; {instead}")
+    if parts.scheme not in ("http", "https") or not host:
+        raise InputError(f"{url!r} is not an https://… address; correct it")
+    try:
+        is_local = ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if parts.scheme == "http" and not is_local:
+        raise InputError(
+            f"http to {host} would send everything in the clear; use https (plain http is for "
+            "this machine alone)"
+        )
+    return parts

@@ -16,7 +16,7 @@ from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.ledger import read_facts
+from lessons_kb.brain.post_check import read_facts
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.learn.lesson_effect import (
     ADDRESSED,

@@ -19,8 +19,8 @@ from lessons_kb.process.git import Repository
 from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
+from lessons_kb.store.journal import ARMS, WITHOUT
 from lessons_kb.store.scan import IGNORE_NAME
-from lessons_kb.store.trial_record import ARMS, WITHOUT
 from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, write_private
 from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks

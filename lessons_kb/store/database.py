@@ -15,8 +15,7 @@ from typing import Any
 from lessons_kb.errors import StorageError
 from lessons_kb.store.catalogue import is_network
 from lessons_kb.store.files import on_failure, sqlite_error, storage_errors
-from lessons_kb.store.locks import locked
-from lessons_kb.store.user_state import make_private, state_dir
+from lessons_kb.store.user_state import locked, make_private, state_dir
 from lessons_kb.text.sanitize import shell_word
 
 Parameters = Sequence[Any] | Mapping[str, Any]

@@ -18,7 +18,6 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Finding
 from lessons_kb.store.catalogue import FORMAT, State
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import (
     BORDERS,
     CACHE_NAME,
@@ -30,6 +29,7 @@ from lessons_kb.store.user_state import (
     identify,
     is_border,
     list_keys,
+    locked,
     make_cache_folder,
     make_private,
     new_mark,
