@@ -29,7 +29,7 @@ from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.command_files import find_run
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
-from lessons_kb.process.git import decode, leads_to_head, list_files, read_head, read_history
+from lessons_kb.process.git import Repository, decode, list_files, read_history
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top, state_dir, write_private
@@ -383,7 +383,8 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> dict[tuple
 
 def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
     """Count on from the commit that was reached last, unless other places would be found now."""
-    directory, head = brain.directory, read_head(brain.directory)
+    directory, repository = brain.directory, Repository(brain.directory)
+    head = repository.head()
     cards = [
         [layer.alias, card.id, card.created, card.project, [as_data(one) for one in card.detect]]
         for layer in brain.layers
@@ -397,7 +398,7 @@ def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
         cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
         rows = {(str(a), str(c), str(m), bool(s)): int(n) for a, c, m, s, n in cached["counts"]}
-        if cached["digest"] == digest and leads_to_head(directory, cached["commit"]):
+        if cached["digest"] == digest and repository.leads(cached["commit"]):
             reached, counts = str(cached["commit"]), Counter(rows)
     if reached == head:
         return counts

@@ -22,7 +22,7 @@ from lessons_kb.model import NOTE
 from lessons_kb.store import scan as trust
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.files import read_regular
+from lessons_kb.store.files import is_inside, read_regular
 from lessons_kb.store.scan import SUFFIXES, scan_brain
 from lessons_kb.store.settings import (
     find_named,
@@ -115,7 +115,7 @@ def look(
         if full in missing:
             continue
         root = follow(full)
-        foreign = _is_inside(root, project) or not os.path.isabs(name)
+        foreign = is_inside(root, project) or not os.path.isabs(name)
         believed = not (set_by_project or (in_agent and foreign))
         if not believed and vouched:
             # The brain or repository around it has its cards among its own.
@@ -127,9 +127,9 @@ def look(
     # What lies below a trusted brain is among its cards already.
     held = [root for root in above if vouched and is_trusted(root)]
     marked = [
-        root for root in list_marked(project) if not any(_is_inside(root, one) for one in held)
+        root for root in list_marked(project) if not any(is_inside(root, one) for one in held)
     ]
-    nearer = [root for root in above if _is_inside(root, project)]
+    nearer = [root for root in above if is_inside(root, project)]
     found = list(dict.fromkeys((*nearer, *marked, *above)))
     for root in found:
         (trusted if vouched and is_trusted(root) else untrusted).append(root)
@@ -176,8 +176,8 @@ def _find_project(directory: str) -> tuple[list[str], str]:
 def _is_moved(folder: str, roots: Sequence[str]) -> bool:
     """Tell whether a folder of the user's lies in a project that is not around the user's home."""
     real = os.path.realpath(folder)
-    around = [root for root in roots if _is_inside(real, root)]
-    return bool(around) and not any(_is_inside(locate.account_home(), root) for root in around)
+    around = [root for root in roots if is_inside(real, root)]
+    return bool(around) and not any(is_inside(locate.account_home(), root) for root in around)
 
 
 def is_settings_moved(directory: str) -> bool:
@@ -188,10 +188,6 @@ def is_settings_moved(directory: str) -> bool:
     """
     _around, project = _find_project(directory)
     return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
-
-
-def _is_inside(folder: str, root: str) -> bool:
-    return f"{os.path.realpath(folder)}{os.sep}".startswith(root.rstrip(os.sep) + os.sep)
 
 
 def discover(

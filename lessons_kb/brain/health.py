@@ -472,7 +472,11 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
         settings, _origins = read_settings(layer.root)
         ignored = read_ignored(layer.root)
     except ConfigError as error:
-        return [_config_finding(error)]
+        name, _, rest = str(error).partition(":")
+        number, _, message = rest.partition(":")
+        line = int(number) if number.strip().isdigit() else 0
+        told = ((message if line else rest).strip(), "correct or remove the line", "error")
+        return [_finding(name or CONFIG_NAME, line, "bad-settings", *told)]
     seen = scan_brain(layer.root, settings, ignored)
     findings = list(seen.findings)
     limit = settings.index.max_file_bytes
@@ -548,12 +552,3 @@ def check_places(
         for rule, found in places.items()
         if len(found) > MANY_PLACES
     ]
-
-
-def _config_finding(error: ConfigError) -> Finding:
-    name, _, rest = str(error).partition(":")
-    number, _, message = rest.partition(":")
-    line = int(number) if number.strip().isdigit() else 0
-    message = (message if line else rest).strip()
-    fix = "correct or remove the line"
-    return _finding(name or CONFIG_NAME, line, "bad-settings", message, fix, "error")

@@ -17,7 +17,8 @@ from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
-from lessons_kb.store.catalogue import CatalogueEntry, is_network
+from lessons_kb.store.catalogue import CatalogueEntry
+from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal

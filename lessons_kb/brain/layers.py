@@ -31,6 +31,7 @@ from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
 from lessons_kb.process.programs import start_index
 from lessons_kb.store import user_state as locate
+from lessons_kb.text.paths import relative_path
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 _PATIENCE = 1.0
@@ -320,7 +321,8 @@ class Layers:
             half = _MOST_CHARS // 2
             text = f"{text[:half]}\n{text[-half:]}"
         text, mentioned = files_to_guard(text)
-        named = [_relative(path, self.directory) for path in (*paths, *mentioned)]
+        here = self.directory
+        named = [relative_path(one, here, cwd=here) or os.curdir for one in (*paths, *mentioned)]
         return Query(
             text=text,
             project=self.project,
@@ -341,13 +343,6 @@ class Layers:
                 frequencies[term] = frequencies.get(term, 0) + count
         hits = merge_hits(found, served() if served is not None else ())
         return hits, frequencies, sum(answer.size for _layer, answer in found)
-
-
-def _relative(path: str, directory: str) -> str:
-    """Return ``path`` relative to the project root where it lies below it."""
-    full = os.path.normpath(os.path.join(directory, path))
-    inside = full == directory or full.startswith(directory + os.sep)
-    return (full[len(directory) + 1 :] or os.curdir if inside else full).replace(os.sep, "/")
 
 
 def freshen(brain: Layers) -> tuple[Layers, str]:

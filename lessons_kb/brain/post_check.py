@@ -55,7 +55,6 @@ from lessons_kb.model import (
     Edit,
     Event,
     Evidence,
-    Occasion,
 )
 from lessons_kb.process.git import Diff, read_diff
 from lessons_kb.process.run import run_filter
@@ -369,7 +368,9 @@ def judge_steps(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tup
                     made |= {key: True for key in made if key[1] == event.text}
     for (fact, path, text), gone in made.items():
         if folder and fact == PATTERN_FACT and path and not gone:
-            made[fact, path, text] = _is_gone(os.path.join(folder, *path.split("/")), text)
+            full = os.path.join(folder, *path.split("/"))
+            now = read_text(full)  # of a file that cannot be read nobody knows
+            made[fact, path, text] = text not in now if now else not os.path.exists(full)
     left = [fact for (fact, _where, _text), gone in made.items() if not gone]
     if made:
         return (LEFT if left else CORRECTED), next(iter([*left, *(key[0] for key in made)]))
@@ -384,12 +385,6 @@ def _is_looked_for(rule: Rule, path: str) -> bool:
         and (not rule.globs or match_globs(rule.globs, path))
         and pattern.language in ("", language_of(path))
     )
-
-
-def _is_gone(path: str, text: str) -> bool:
-    """Tell whether a line is no longer in a file; of one that cannot be read nobody knows."""
-    now = read_text(path)
-    return text not in now if now else not os.path.exists(path)
 
 
 def settle(brain: Layers, journal: Journal, session: str, *, folder: str) -> None:
@@ -412,14 +407,10 @@ def settle(brain: Layers, journal: Journal, session: str, *, folder: str) -> Non
                 steps = read_steps(done, brain.layers)
             since = (step for step in steps if step[0].at >= one.at)
             outcome, fact = judge_steps(known[one.card], since, folder=folder)
-            if outcome == LEFT and _was_told_before(one, ledger.find(cards=[one.card])):
-                outcome = CAME_BACK
+            earlier = ledger.find(cards=[one.card]) if outcome == LEFT else []
+            told = [other for other in earlier if other.told != WITHHELD and other.at <= one.at]
+            if one in told and any(other.session != one.session for other in told):
+                outcome = CAME_BACK  # in spite of what an earlier session was told, too
             seen = one.outcome not in (UNKNOWN_OUTCOME, AVOIDED)
             if outcome != one.outcome and not (seen and outcome in (UNKNOWN_OUTCOME, AVOIDED)):
                 ledger.settle(one, outcome, fact)
-
-
-def _was_told_before(now: Occasion, occasions: Iterable[Occasion]) -> bool:
-    """Tell whether a session was told a lesson that an earlier one was told, too."""
-    told = [one for one in occasions if one.told != WITHHELD and one.at <= now.at]
-    return now in told and any(one.session != now.session for one in told)

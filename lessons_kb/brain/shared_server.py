@@ -27,6 +27,7 @@ from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.detect.matcher import Change, Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.model import GATES, KINDS, NO_GATE, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
+from lessons_kb.store.files import is_inside
 from lessons_kb.store.settings import (
     ServerSettings,
     note_failure,
@@ -245,8 +246,11 @@ def ask_server(
     """
     try:
         settings = read_user_settings(ServerSettings)
-        asked = settings.url and prompt.strip() and _is_meant(settings, directory)
-        if not asked or is_settings_moved(directory):
+        meant = not settings.folders or any(
+            is_inside(directory, os.path.realpath(os.path.expanduser(one)))
+            for one in settings.folders
+        )
+        if not (settings.url and prompt.strip() and meant) or is_settings_moved(directory):
             return None
         name_server(settings.url)
     except (ConfigError, InputError) as error:
@@ -343,13 +347,6 @@ def _trust(ca_file: str) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=os.path.expanduser(ca_file) or None)
     except OSError as error:
         raise ConfigError(f"{ca_file}: {error}; give a file of certificates (PEM)") from None
-
-
-def _is_meant(settings: ServerSettings, directory: str) -> bool:
-    """Tell whether the prompts of a directory may be sent."""
-    here = os.path.realpath(directory) + os.sep
-    tops = (os.path.realpath(os.path.expanduser(one)) for one in settings.folders)
-    return not settings.folders or any(here.startswith(top.rstrip(os.sep) + os.sep) for top in tops)
 
 
 def parse_address(url: str, *, instead: str) -> SplitResult:

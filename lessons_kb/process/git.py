@@ -236,16 +236,6 @@ class Repository:
         return [o for d in sorted(drivers) for key in off for o in ("-c", f"filter.{d}.{key}")]
 
 
-def read_head(cwd: str) -> str:
-    """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
-    return Repository(cwd).head()
-
-
-def leads_to_head(cwd: str, commit: str) -> bool:
-    """Tell whether HEAD is a commit, by its hash, or descends from it."""
-    return Repository(cwd).leads(commit)
-
-
 def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     """Return the files of the work tree around ``cwd`` that git does not ignore, POSIX, sorted.
 

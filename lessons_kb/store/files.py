@@ -150,6 +150,11 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
     return full
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Tell whether a path is a folder, given by its real path, or lies in it."""
+    return f"{os.path.realpath(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
+
+
 def relative(root: str, full: str) -> str:
     """Return the POSIX path of a real path relative to its brain."""
     return os.path.relpath(full, os.path.realpath(root)).replace(os.sep, "/")

@@ -143,7 +143,12 @@ class Events(_Table):
             " ORDER BY at DESC, number DESC LIMIT ?",
             [*values.values(), -1 if limit is None else max(limit, 0)],
         )
-        return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
+        found = []
+        for number, *values in reversed(rows):
+            row: dict[str, Any] = dict(zip(_COLUMNS, values, strict=True))
+            row["targets"] = tuple(json.loads(row["targets"]))
+            found.append((int(number), Event(**{**row, "record": json.loads(row["record"])})))
+        return found
 
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
@@ -175,12 +180,6 @@ def redact_record(record: dict[str, Any]) -> dict[str, Any]:
     """Return a record as it is written."""
     clean: dict[str, Any] = redact_data(record, MAX_OUTPUT_CHARS)
     return clean
-
-
-def _event(row: Sequence[Any]) -> Event:
-    data = dict(zip(_COLUMNS, row, strict=True))
-    texts = {"targets": tuple(json.loads(data["targets"])), "record": json.loads(data["record"])}
-    return Event(**{**data, **texts})
 
 
 INJECTED = "injected"

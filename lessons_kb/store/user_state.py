@@ -583,20 +583,15 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     unless we may ``look``, whatever it names is taken for a folder of another machine.
     """
     path = _session_file(session)
-    try:
-        with open_regular(path) as file:
-            pinned = os.fsdecode(file.read(_MAX_BYTES))
+    with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
+        pinned = os.fsdecode(file.read(_MAX_BYTES))
         return pinned if not look or os.path.isdir(pinned) else directory
-    except (OSError, StorageError):
-        pass
-    try:
+    with contextlib.suppress(OSError, StorageError):
         folder = os.path.dirname(path)
         make_private(folder)
         if int(path[-2:], 16) % _FORGET_EVERY == 0:
             forget_older(folder, time.time() - _KEPT_SECONDS)
         write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
-    except (OSError, StorageError):
-        pass
     return directory
 
 
@@ -688,7 +683,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
     Never raises: whoever logs has trouble enough.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
-    try:
+    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is nowhere left to say it
         clean = (" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields)
         line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
         folder = state_home()
@@ -703,8 +698,6 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
                 whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
                 kept = whole.read()
             write_private(path, kept[kept.find(b"\n") + 1 :])
-    except (OSError, ValueError, LessonsError):  # there is nowhere left to say it
-        pass
 
 
 def read_troubles(limit: int = 20) -> list[Trouble]:
