@@ -313,20 +313,17 @@ def list_tree(
     except GitError as error:
         if git_top(directory) is not None:
             tell(f"{error}. Ignored files are looked at as well")
-        found = list(_walk(directory, folders or ["."]))
+        found = []
+        for start in folders or ["."]:
+            for place, inner, files in os.walk(os.path.join(directory, start)):
+                inner[:] = [name for name in inner if not name.startswith(".")]
+                full_names = (os.path.join(place, name) for name in files if name[0] != ".")
+                found += [
+                    os.path.relpath(one, directory).replace(os.sep, "/") for one in full_names
+                ]
     root = os.path.realpath(directory)
     full = {path: os.path.join(root, *path.split("/")) for path in found}
     return sorted({*named, *(path for path, at in full.items() if os.path.realpath(at) == at)})
-
-
-def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
-    for start in folders:
-        for place, inner, files in os.walk(os.path.join(root, start)):
-            inner[:] = [name for name in inner if not name.startswith(".")]
-            for name in files:
-                if not name.startswith("."):
-                    path = os.path.relpath(os.path.join(place, name), root)
-                    yield path.replace(os.sep, "/")
 
 
 def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:

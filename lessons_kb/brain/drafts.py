@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import hashlib
 import os
 import re
@@ -53,6 +52,7 @@ from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
 from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
 from lessons_kb.store.files import relative
+from lessons_kb.store.journal import day_of
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_state import CONFIG_NAME, git_top, hold_new
 from lessons_kb.text.redact import redact
@@ -346,7 +346,7 @@ class Drafts:
                 )
             # What was seen long before there was a card does not make it an old one.
             seen = time.time() if draft.kind == MINED else draft.at
-            changes: dict[str, Any] = {"created": _date(time.time()), "last-seen": _date(seen)}
+            changes: dict[str, Any] = {"created": day_of(time.time()), "last-seen": day_of(seen)}
             changes |= {"occurrences": draft.seen} if draft.seen > 1 else {}
             text = finish(draft.text, read_template(f"{card.kind}.md"))
             made = self._write(draft, card, redact_card(edit_header(text, changes)))
@@ -564,7 +564,7 @@ def _facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
 
 
 def _compose(sketch: Sketch, at: float) -> str:
-    return redact_card(compose(sketch, created=_date(at), source="auto"))
+    return redact_card(compose(sketch, created=day_of(at), source="auto"))
 
 
 def _name(kind: str, key: str) -> str:
@@ -573,10 +573,6 @@ def _name(kind: str, key: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
-def _date(at: float) -> str:
-    return dt.datetime.fromtimestamp(at).date().isoformat()
 
 
 BRANCH = "lessons-review"

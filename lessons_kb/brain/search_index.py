@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
-from typing import TypedDict, TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from lessons_kb.cards import read_header as origins
 from lessons_kb.cards.links import normal_title
@@ -402,6 +402,7 @@ BATCH = 2_000
 """Files a commit: a run killed half-way repeats at most these, and each commit costs 50 ms."""
 _JOB = 125
 """Files handed to a worker at once: progress is told after each."""
+_PATIENCE = 10.0
 WORTH_A_WORKER = 400
 """Changed files from which starting further processes (about 0.3 s each) pays."""
 
@@ -433,26 +434,17 @@ class Refreshing(TypedDict, total=False):
     waiting: Callable[[str], None]
 
 
-def refresh(
-    index: SearchIndex,
-    *,
-    limit: int | None = None,
-    patience: float = 10.0,
-    workers: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    rebuild: bool = False,
-    first: int | None = None,
-    waiting: Callable[[str], None] = lambda _why: None,
-) -> Refresh:
+def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
     """Bring the index up to date with the files.
 
     ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
     ``patience`` the seconds waited for another writer, and ``waiting`` is told of it; where either
     bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
-    began = time.monotonic()
-    state = index.state
+    began, state = time.monotonic(), index.state
+    limit, progress, rebuild = how.get("limit"), how.get("progress"), how.get("rebuild", False)
     if state is None or not index.current:
+        first = how.get("first")
         limit = limit if first is None else first
     elif not rebuild:
         settings = settings_from_dict(state.settings)
@@ -462,12 +454,13 @@ def refresh(
         if found == (state.manifest, state.silent, state.beyond):
             return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
+    patience, waiting = how.get("patience", _PATIENCE), how.get("waiting", lambda _why: None)
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
         if refused and (rebuild or progress is not None):
             raise IndexBusy(refused)
         if refused:
             return Refresh(files=0, stale=refused)
-        run = _Run(index, limit, workers, progress or (lambda _done, _all: None))
+        run = _Run(index, limit, how.get("workers", 1), progress or (lambda _done, _all: None))
         done = run.run(rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
 

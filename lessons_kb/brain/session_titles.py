@@ -103,11 +103,7 @@ def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple
             if not (cache := _find_cache(brain, access)):
                 continue
             most = _MOST_COPIES
-            copies = os.path.join(cache, _name_copies(layer))
-            for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
-                if not name.endswith(_NEW) and not os.path.exists(os.path.join(layer.root, name)):
-                    with contextlib.suppress(OSError):
-                        os.unlink(os.path.join(copies, name))
+            _prune_copies(os.path.join(cache, _name_copies(layer)), layer.root)
         injected = layer.hook_journal.injections.latest(most=most)
         found, count = _read_titles(layer, brain.project, most, injected, access.session)
         total += count
@@ -188,6 +184,13 @@ def find_place(brain: Layers, layer: Layer, card: str, access: Access) -> str:
         except (OSError, StorageError, InputError):
             return ""
     return "" if folder is None else posixpath.join(folder, card)
+
+
+def _prune_copies(copies: str, root: str) -> None:
+    for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
+        if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(copies, name))
 
 
 def _name_copies(layer: Layer) -> str:

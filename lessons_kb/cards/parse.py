@@ -108,8 +108,12 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     reading = read_header(split)
     values, problems, lines = read_keys(reading.entries, path.rpartition("/")[0])
     named = values.pop("kind", None)
-    if named is None and reading.reader == "none":
-        named = _type_line(split, text)
+    if named is None and reading.reader == "none":  # the type says that it was meant as a card
+        head = split.header.lines if split.header else text[:_HEAD].splitlines()
+        pairs = (line.partition(":") for line in head)
+        types = (value for key, colon, value in pairs if colon and canonical(key) == "type")
+        named = canonical(next(types, "").strip().strip("\"'"))
+        named = named if named in KINDS else None
     first = split.header.line if split.header else 1
     kind = named or kind_of(path, folders)
     if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
@@ -139,15 +143,6 @@ def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding,
         replace(one, path=path, line=first + one.line, message=one_line(one.message))
         for one in ordered
     )
-
-
-def _type_line(split: Split, text: str) -> str | None:
-    """Return the type that a header names which no reader could read: it was meant as a card."""
-    lines = split.header.lines if split.header else text[:_HEAD].splitlines()
-    pairs = (line.partition(":") for line in lines)
-    types = (value for key, colon, value in pairs if colon and canonical(key) == "type")
-    name = canonical(next(types, "").strip().strip("\"'"))
-    return name if name in KINDS else None
 
 
 def _find_conflict(split: Split, first: int) -> list[Finding]:

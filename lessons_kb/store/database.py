@@ -16,7 +16,13 @@ from typing import Any
 
 from lessons_kb.data import read_words
 from lessons_kb.errors import StorageError
-from lessons_kb.store.files import identify_file, on_failure, sqlite_error, storage_errors
+from lessons_kb.store.files import (
+    identify_file,
+    list_folder,
+    on_failure,
+    sqlite_error,
+    storage_errors,
+)
 from lessons_kb.store.user_state import locked, make_private, state_dir
 from lessons_kb.text.sanitize import shell_word
 
@@ -332,12 +338,8 @@ def move_aside(path: str) -> str:
 def find_set_aside(path: str) -> list[str]:
     """Return the damaged predecessors of a file that were kept, oldest first."""
     folder, name = os.path.split(path)
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    kept = [n for n in names if n.startswith(name + _DAMAGED) and not n.endswith(_SIDES[:-1])]
-    return [os.path.join(folder, n) for n in sorted(kept)]
+    kept = (n for n in list_folder(folder) if n.startswith(name + _DAMAGED))
+    return [os.path.join(folder, n) for n in kept if not n.endswith(_SIDES[:-1])]
 
 
 def _is_damaged(path: str) -> bool:

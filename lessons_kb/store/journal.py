@@ -199,7 +199,7 @@ class Outcomes(_Table):
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
-        self._db.run(_COUNT, (card, what, _day(at), times))
+        self._db.run(_COUNT, (card, what, day_of(at), times))
 
     def note(self, session: str, card: str, what: str, *, at: float) -> bool:
         """Count ``what`` of a card, once a session; False when it was counted already.
@@ -656,7 +656,7 @@ class Journal(Database):
         ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
         Counted by day: injections, tokens, and the sessions that a card is new to.
         """
-        day, known = _day(at), set[str]()
+        day, known = day_of(at), set[str]()
         injected, counted = [], []
         with self.transaction():
             if session:
@@ -760,7 +760,7 @@ class Journal(Database):
             return
         self._pruned = True
         self.runs.end_abandoned()
-        if self.value("SELECT value FROM facts WHERE name = 'pruned'") == _day(now):
+        if self.value("SELECT value FROM facts WHERE name = 'pruned'") == day_of(now):
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():
@@ -769,7 +769,7 @@ class Journal(Database):
                 for table, key in _AGEING.items()
             ]
             if max(gone) < _PRUNED_AT_ONCE:
-                self.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
+                self.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (day_of(now),))
 
 
 _AGEING = {
@@ -790,7 +790,8 @@ _RECALLED = (
 """What memory takes over from a file that can be read and not written."""
 
 
-def _day(at: float) -> str:
+def day_of(at: float) -> str:
+    """Return the local day (ISO) of a moment in seconds since the epoch."""
     return time.strftime("%Y-%m-%d", time.localtime(at))
 
 

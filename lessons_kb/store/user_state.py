@@ -403,13 +403,10 @@ def list_marked(top: str) -> list[str]:
     """
     home = git_home(top)
     folder = os.path.join(home, _MARK_FOLDER) if home is not None else ""
-    try:
-        # Of most repositories only the top itself is a brain: no record need be read for it.
-        names = sorted({*os.listdir(folder)} - {_quote(os.sep)}) if folder else []
-    except OSError:
-        return []
     found = []
-    for name in names:
+    for name in list_folder(folder) if folder else ():
+        if name == _quote(os.sep):
+            continue  # of most repositories the top alone is a brain: it needs no record
         records = (read_record_of(key) for key, _token in _read_marks(os.path.join(folder, name)))
         record: dict[str, Any] = next(filter(None, records), {})
         known = str(record.get("root", ""))  # wherever that was, its end is the path in here
