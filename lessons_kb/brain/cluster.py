@@ -134,7 +134,7 @@ class ClusterSearch:
         if settings is None:
             return self.trouble or "your settings name no cluster"
         try:
-            self._search(settings, self._read_local().digest, {}, {}, 0)
+            self._open(settings, self._read_local().digest)
         except LessonsError as error:
             return str(error)
         finally:
@@ -170,7 +170,8 @@ class ClusterSearch:
 
         def work() -> None:
             try:
-                answers.put(self._search(settings, local.digest, terms, weights, limit))
+                engine = self._open(settings, local.digest)
+                answers.put(engine.search(terms, weights, limit))
             except LessonsError as error:
                 answers.put(error)
             finally:
@@ -196,14 +197,8 @@ class ClusterSearch:
         self.trouble = ""
         return order_hits(((local.numbers[number], score) for number, score in found), limit)
 
-    def _search(
-        self,
-        settings: ClusterSettings,
-        digest: int,
-        terms: Mapping[str, float],
-        weights: Mapping[str, float],
-        limit: int,
-    ) -> Hits:
+    def _open(self, settings: ClusterSettings, digest: int) -> QdrantEngine:
+        """Return the cluster's engine; IndexBroken unless it holds what ``digest`` sums up."""
         if self._engine is None:
             key = read_key(settings.key_file)
             self._engine = open_cluster(self._index, settings.url, key=key, create=False)
@@ -212,7 +207,7 @@ class ClusterSearch:
             raise IndexBroken(
                 f"{settings.url} holds another state of these files; run `lessons sync`"
             )
-        return self._engine.search(terms, weights, limit)
+        return self._engine
 
     def _read_local(self) -> _Local:
         state = self._index.state

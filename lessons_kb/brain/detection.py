@@ -71,12 +71,24 @@ def find_detected(
     if not has_detectors(brain):
         return []
     relevant = [change for change in changes if not is_card_file(brain, change.path)]
+
+    def detect(layer: Layer) -> list[Detected]:
+        matcher = layer.matcher()
+        added = (match for change in relevant for match in matcher.find_added(change))
+        errors = (match for output in failures for match in matcher.find_in_failure(output))
+        matches: dict[int, list[Match]] = {}
+        for match in (*added, *matcher.find_in_commands(commands), *errors):
+            matches.setdefault(int(match.rule.card), []).append(match)
+        cards = find_usable(layer, matches, brain.project) if matches else {}
+        return [
+            Detected(layer=layer, card=card, matches=tuple(matches[number]))
+            for number, card in cards.items()
+        ]
+
     found: list[Detected] = []
     for layer in brain.layers:
         if layer.state is not None and layer.state.detectors:
-            found += layer.read(
-                lambda one: _detected(one, brain.project, relevant, commands, failures)
-            )
+            found += layer.read(detect)
     left = []
     for one in found:
         slug = os.path.splitext(os.path.basename(one.card.id))[0]
@@ -85,26 +97,6 @@ def find_detected(
         kept = tuple(m for m in one.matches if is_held or names.isdisjoint(m.ignored))
         left += [replace(one, matches=kept)] if kept else []
     return left
-
-
-def _detected(
-    layer: Layer,
-    project: str | None,
-    changes: Sequence[Change],
-    commands: Sequence[str],
-    failures: Sequence[str],
-) -> list[Detected]:
-    matcher = layer.matcher()
-    added = (match for change in changes for match in matcher.find_added(change))
-    errors = (match for output in failures for match in matcher.find_in_failure(output))
-    matches: dict[int, list[Match]] = {}
-    for match in (*added, *matcher.find_in_commands(commands), *errors):
-        matches.setdefault(int(match.rule.card), []).append(match)
-    cards = find_usable(layer, matches, project) if matches else {}
-    return [
-        Detected(layer=layer, card=card, matches=tuple(matches[number]))
-        for number, card in cards.items()
-    ]
 
 
 def find_in_files(

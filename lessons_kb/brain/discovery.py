@@ -190,15 +190,13 @@ def is_settings_moved(directory: str) -> bool:
     return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
 
 
-def discover(
-    directory: str, environment: Mapping[str, str] = os.environ, *, in_agent: bool = False
-) -> Discovery:
+def discover(directory: str) -> Discovery:
     """Return ``look(directory)`` if it holds a trusted brain.
 
     Raises Untrusted where brains were found but none is trusted, else BrainNotFound, and says
     where there is one that does not hold here.
     """
-    found = look(directory, environment, in_agent=in_agent)
+    found = look(directory)
     if found.missing:
         raise BrainNotFound(found.missing)
     if not found.trusted and not found.untrusted and (hint := tell_unclaimed(directory)):

@@ -452,12 +452,11 @@ class Drafts:
                         grown["fix"] = redact(fix)[:MAX_DIFF]
                     self._folder.note(name, grown)
                     return None if facts["state"] == _DISCARDED else self.get(name)
-            if (
-                trigger.kind == RED_GREEN
-                and not trigger.files
-                and self._has_changed_nothing(trigger)
-            ):
-                return None  # a flaky test
+            is_bare = trigger.kind == RED_GREEN and not trigger.files
+            if is_bare and not is_posted(trigger.cause.session):
+                in_git = git_top(self._place(trigger.cause)) is not None
+                if in_git and not self._find_fix(trigger):
+                    return None  # a flaky test: git knows of no change between red and green
             # Never drafted, or drafts of it were accepted or merged and it came back: a new one.
             name = _name(trigger.kind, trigger.key)
             if name in known:
@@ -506,12 +505,6 @@ class Drafts:
             files=trigger.files,
             brains=self._brain.layers,
         )
-
-    def _has_changed_nothing(self, trigger: Trigger) -> bool:
-        """Tell whether git knows of no change between red and green."""
-        posted = is_posted(trigger.cause.session)
-        known = not posted and git_top(self._place(trigger.cause)) is not None
-        return known and not self._find_fix(trigger)
 
     def _place(self, event: Event) -> str:
         here = not is_posted(event.session) and os.path.isdir(event.scope)

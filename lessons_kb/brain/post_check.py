@@ -348,8 +348,10 @@ def judge_steps(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tup
             change = Change(path=edit.path, before=before, after=edit.text, line=0)
             for match in facts.matcher.find_added(change):
                 made[PATTERN_FACT, edit.path, match.text.rstrip("…")] = False
-            if any(_is_looked_for(rule, edit.path) for rule in facts.matcher.rules):
-                chance = chance or PATTERN_FACT
+            for rule in facts.matcher.rules:
+                in_file = not rule.globs or match_globs(rule.globs, edit.path)
+                if in_file and rule.pattern.language in ("", language_of(edit.path)):
+                    chance = chance or (PATTERN_FACT if rule.pattern.kind != "command" else "")
         for command in evidence.commands if runs else ():
             chance = chance or PATTERN_FACT
             for match in facts.matcher.find_in_commands(find_run(command.line)):
@@ -375,16 +377,6 @@ def judge_steps(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tup
     if made:
         return (LEFT if left else CORRECTED), next(iter([*left, *(key[0] for key in made)]))
     return (AVOIDED if chance else UNKNOWN_OUTCOME), chance
-
-
-def _is_looked_for(rule: Rule, path: str) -> bool:
-    """Tell whether a pattern is looked for in a file."""
-    pattern = rule.pattern
-    return (
-        pattern.kind != "command"
-        and (not rule.globs or match_globs(rule.globs, path))
-        and pattern.language in ("", language_of(path))
-    )
 
 
 def settle(brain: Layers, journal: Journal, session: str, *, folder: str) -> None:

@@ -44,7 +44,6 @@ class Retrieved:
     """Documents in the index."""
 
 
-NOTHING = Retrieved(hits=(), frequencies={}, size=0)
 STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
@@ -52,7 +51,7 @@ def find(layer: Layer, query: Query) -> Retrieved:
     """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
     engine, state = layer.reader, layer.state
     if engine is None or state is None or not (size := engine.size()):
-        return NOTHING
+        return Retrieved(hits=(), frequencies={}, size=0)
     settings, terms = layer.settings, analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)

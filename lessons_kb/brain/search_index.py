@@ -34,7 +34,6 @@ from lessons_kb.search.engine_registry import (
     local_engine,
     open_engine,
 )
-from lessons_kb.store import scan as scans
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
     FORMAT,
@@ -46,7 +45,14 @@ from lessons_kb.store.catalogue import (
     remove_any,
 )
 from lessons_kb.store.files import identify_file, list_folder, measure_folder, sqlite_error
-from lessons_kb.store.scan import Scan, scan_brain, settings_signature
+from lessons_kb.store.scan import (
+    Scan,
+    format_manifest,
+    mark_racy,
+    parse_manifest,
+    scan_brain,
+    settings_signature,
+)
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import hold_writer
 from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
@@ -422,6 +428,10 @@ class Refresh:
     """How many of them the limit has cut off."""
 
 
+Entries = list[tuple[int, CatalogueEntry]]
+"""What was read of files, by their numbers."""
+
+
 class Refreshing(TypedDict, total=False):
     """How to refresh; see `refresh`."""
 
@@ -476,7 +486,7 @@ class _Run:
 
     def run(self, *, rebuild: bool) -> Refresh:
         """Do the work; batches already committed stay when a later one fails."""
-        head = scans.settings_signature(self.index.root)
+        head = settings_signature(self.index.root)
         settings, _origins = read_settings(self.index.root)
         ignored = read_ignored(self.index.root)
         state = self.index.state
@@ -523,7 +533,7 @@ class _Run:
         self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
     ) -> Refresh:
         catalogue = self.index.catalogue
-        known = scans.parse_manifest(state.manifest) if state.manifest else {}
+        known = parse_manifest(state.manifest) if state.manifest else {}
         numbers = catalogue.numbers()
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
         todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
@@ -542,7 +552,7 @@ class _Run:
             todo = todo[:most]
         if todo or gone or not named or state.manifest != seen.manifest:
             next_number = catalogue.last_number() + 1
-            entries: list[tuple[int, CatalogueEntry]] = []
+            entries: Entries = []
             replaced = list(gone.values())
             uncommitted = 0
             parts = (todo[start : start + _JOB] for start in range(0, len(todo), _JOB))
@@ -552,7 +562,7 @@ class _Run:
                 for entry in batch:
                     number, digest = numbers.get(entry.path, (0, ""))
                     signature = seen.files[entry.path]
-                    done[entry.path] = scans.mark_racy(signature, started_ns=started)
+                    done[entry.path] = mark_racy(signature, started_ns=started)
                     if digest == entry.digest:
                         continue
                     if number == 0 or (number < 0) != is_note(entry):
@@ -562,10 +572,12 @@ class _Run:
                     entries.append((number, entry))
                 uncommitted += len(batch)
                 if uncommitted >= BATCH:
-                    state = self._commit(state, seen, entries, replaced, done)
+                    state = replace(state, manifest=format_manifest(done, like=seen.manifest))
+                    state = self._commit(state, entries, replaced)
                     entries, replaced, uncommitted = [], [], 0
                 self.progress(len(done), len(seen.files))
-            state = self._commit(state, seen, entries, replaced, done)
+            state = replace(state, manifest=format_manifest(done, like=seen.manifest))
+            state = self._commit(state, entries, replaced)
             if self.limit is None:
                 with contextlib.closing(self._engine(state)) as engine:
                     if engine.needs_compaction():
@@ -577,15 +589,8 @@ class _Run:
             files=len(seen.files), changed=changed, removed=removed, stale=stale, left=waiting
         )
 
-    def _commit(
-        self,
-        state: State,
-        seen: Scan,
-        entries: list[tuple[int, CatalogueEntry]],
-        removed: Iterable[int],
-        done: dict[str, str],
-    ) -> State:
-        removed = list(removed)
+    def _commit(self, state: State, entries: Entries, removed: list[int]) -> State:
+        """Store what was read and what is gone: the engine first, then the catalogue."""
         if entries or removed:
             with contextlib.closing(self._engine(state)) as engine:
                 engine.update(
@@ -593,10 +598,9 @@ class _Run:
                     [*removed, *(number for number, entry in entries if not entry.card)],
                 )
                 state = replace(state, engine=engine.stamp())
-        after = replace(state, manifest=scans.format_manifest(done, like=seen.manifest))
-        after = self.index.catalogue.commit(after, entries=entries, removed=removed)
-        self.index.accept(after)
-        return after
+        state = self.index.catalogue.commit(state, entries=entries, removed=removed)
+        self.index.accept(state)
+        return state
 
     def _engine(self, state: State, *, create: bool = False) -> Engine:
         name = local_engine(state.settings["index"]["engine"])

@@ -275,8 +275,8 @@ def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
     held = [
         NearMiss(card=one.id, prompt=prompt, confidence=one.confidence)
         for one in verdicts
-        if one.rule == _GATE and (one.confidence or 0) >= LEAST and "not-for" not in one.reason
-        if one.confidence is not None
+        if one.rule == _GATE and one.confidence is not None and one.confidence >= LEAST
+        if "not-for" not in one.reason
     ]
     return max(held, key=lambda one: one.confidence, default=None)
 

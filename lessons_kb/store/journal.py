@@ -619,16 +619,13 @@ class Journal(Database):
                     (*words, was),
                 )
 
-    def next_turn(self, session: str, *, by: int = 1) -> int:
-        """Count a prompt of this session; return its number, from 1.
-
-        ``by`` 0 counts nothing and returns the number of the latest one.
-        """
+    def next_turn(self, session: str) -> int:
+        """Count a prompt of this session; return its number, from 1."""
         sql = (
-            "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
-            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn"
+            "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (session)"
+            " DO UPDATE SET turn = turn + 1, at = excluded.at RETURNING turn"
         )
-        return int(self.value(sql, (session, by, time.time())))
+        return int(self.value(sql, (session, time.time())))
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
         """Return (card id, digest) of what this session was given at or after a turn."""

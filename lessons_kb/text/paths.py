@@ -101,7 +101,12 @@ def _path_of(name: str) -> str:
         before, found, after = name.partition(mark)
         if found and after and (_has_extension(before) or before.startswith("../")):
             name = before
-    name = _strip_end(name)
+    while name and name[-1] in _TRAILING:
+        opening = _OPENING.get(name[-1])
+        if opening and name.count(opening) >= name.count(name[-1]):
+            break
+        name = name[:-1]
+    name = name.rstrip("/")
     if name[:1] == "@" and name[1:2] not in ("@", "/"):  # how agents let a file be named
         name = name[1:]
     if "\\" in name:
@@ -115,15 +120,6 @@ def _path_of(name: str) -> str:
         kept = re.match(r"[\x00-\x7f]*", extension)
         name = stem + point + kept[0] if kept and kept[0] else name
     return name.replace(_BLANK, " ") if _is_path(name) else ""
-
-
-def _strip_end(name: str) -> str:
-    while name and name[-1] in _TRAILING:
-        opening = _OPENING.get(name[-1])
-        if opening and name.count(opening) >= name.count(name[-1]):
-            break
-        name = name[:-1]
-    return name.rstrip("/")
 
 
 def has_drive(name: str) -> bool:
