@@ -20,7 +20,7 @@ from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
 from lessons_kb.store.database import connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
-from lessons_kb.text.patterns import get_hints, match_globs
+from lessons_kb.text.patterns import Globs, get_hints, match_globs
 
 FORMAT = 16
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
@@ -55,7 +55,7 @@ class Detector:
     """One pattern of a card as the catalogue keeps it."""
 
     pattern: Pattern
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``pattern.files`` compiled."""
     size: int
     """What it costs to look for, in instructions of RE2."""
@@ -81,7 +81,7 @@ class CatalogueEntry:
     """Of the content: a file whose times changed but not its bytes is not indexed anew."""
     card: Card | None
     title_key: str = ""
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
@@ -103,7 +103,7 @@ class State:
     manifest: str
     settings: dict[str, Any]
     """``Settings.as_dict()`` of ``lessons.toml``."""
-    ignored: tuple[tuple[str, bool], ...] = ()
+    ignored: Globs = ()
     """``.lessonsignore`` compiled."""
     silent: tuple[str, ...] = ()
     """Folders left out because they are not trusted themselves."""

@@ -41,7 +41,7 @@ from lessons_kb.store.user_state import (
     user_settings_path,
     write_private,
 )
-from lessons_kb.text.patterns import check_pattern, check_sum, compile_globs
+from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
 
@@ -75,7 +75,7 @@ def find_named(root: str, brain: str) -> str:
     return found if below and os.path.isdir(found) else ""
 
 
-def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
+def read_ignored(root: str) -> Globs:
     """Return the compiled globs of ``.lessonsignore``; ConfigError when one is malformed."""
     try:
         return compile_globs(_read(root, IGNORE_NAME).splitlines())
