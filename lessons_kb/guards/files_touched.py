@@ -6,8 +6,8 @@ import posixpath
 from collections.abc import Collection
 
 from lessons_kb.guards.counting_guard import StatefulGuard
-from lessons_kb.guards.file_names import escape, parse_path, show_path
 from lessons_kb.model import DONE, Event, Signal
+from lessons_kb.text.paths import escape, parse_path, show_path
 from lessons_kb.text.token_estimate import count_bytes
 
 READ_TITLE = "Files Read"

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 from lessons_kb.errors import InputError
 from lessons_kb.guards.counting_guard import TEXTS, CountingGuard, StatefulGuard
-from lessons_kb.guards.file_names import show_path
 from lessons_kb.guards.files_touched import FileLedger
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
+from lessons_kb.text.paths import show_path
 
 _LOOKS_AT_ALL = ("command", "test")
 _UNDOES = ("remove", "rollback")
