@@ -21,7 +21,7 @@ from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.errors import LessonsError
 from lessons_kb.process.programs import install_command
-from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
+from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside

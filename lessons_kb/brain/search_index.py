@@ -18,8 +18,7 @@ from lessons_kb.detect.matcher import Matcher, Rule, measure
 from lessons_kb.errors import ConfigError, IndexBroken, InputError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.search.edited_cards import Overlay
-from lessons_kb.search.engine_protocol import Engine, Reader
+from lessons_kb.search.engine_protocol import Engine, Overlay, Reader
 from lessons_kb.search.engine_registry import (
     CLUSTER_ENGINE,
     engine_format,

@@ -9,7 +9,7 @@ from typing import Any
 from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
     Imported,

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from lessons_kb.cards.sections import HEADING, ITEM, ROW, Fragment, read_fragments
 from lessons_kb.data import compile_patterns, read_mapping
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     CAUSE,
     MISTAKE,
     SITUATION,
