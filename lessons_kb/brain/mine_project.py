@@ -29,13 +29,12 @@ from lessons_kb.learn.draft_text import (
     sketch_candidate,
     split_files,
 )
-from lessons_kb.learn.failure_signs import CHANGES
+from lessons_kb.learn.failure_signs import CHANGES, is_test
 from lessons_kb.learn.mining import (
     Candidate,
     CommitFacts,
     find_candidates,
     is_code,
-    is_test,
     read_comments,
     read_facts,
     show_replacement,

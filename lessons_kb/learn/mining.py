@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.learn.failure_signs import one_line
+from lessons_kb.learn.failure_signs import is_test, one_line
 from lessons_kb.learn.triggers import (
     AGREED,
     CAUSE,
@@ -165,12 +165,6 @@ def is_code(path: str) -> bool:
     """Tell whether a file holds code that people wrote."""
     ending = path.rpartition(".")[2].lower()
     return ending in _CODE and not shows("generated", path.lower())
-
-
-@cache
-def is_test(path: str) -> bool:
-    """Tell whether a file holds tests."""
-    return shows("tests", path.lower())
 
 
 def score(history: Sequence[CommitFacts]) -> list[float]:
