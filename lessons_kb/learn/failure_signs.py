@@ -140,15 +140,15 @@ def rolls_back(command: str, edited: Collection[str]) -> bool:
     A reset to what the remote has, and a checkout of a branch, take files back only where some
     were changed.
     """
+
+    def is_leader(word: str) -> bool:
+        return word in _LEADERS or re.match(r"[^\W\d]\w*=", word) is not None
+
     for _operator, words in split_commands(command[:LONGEST]):
-        program, *arguments = [*dropwhile(_is_leader, words)] or [""]
+        program, *arguments = [*dropwhile(is_leader, words)] or [""]
         if program == "git" and _git_rolls_back(arguments, edited):
             return True
     return False
-
-
-def _is_leader(word: str) -> bool:
-    return word in _LEADERS or re.match(r"[^\W\d]\w*=", word) is not None
 
 
 def _git_rolls_back(words: Sequence[str], edited: Collection[str]) -> bool:

@@ -23,7 +23,6 @@ from lessons_kb.model import (
 from lessons_kb.text.sanitize import counted
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
-PROPOSALS = ("", "edit", "archive", "promote")
 MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
@@ -93,7 +92,7 @@ class Effect:
     verdict: str = ""
     """One of VERDICTS."""
     proposal: str = ""
-    """One of PROPOSALS."""
+    """What its human might do: ``edit``, ``archive``, ``promote``, or "" for nothing."""
     reason: str = ""
     """One sentence for verdict and proposal."""
     first_injected: str | None
@@ -241,9 +240,7 @@ def weigh(
         tokens=seen[TOKENS],
         checked=seen[ADDRESSED] + seen[UNADDRESSED],
         addressed=seen[ADDRESSED],
-        helpful=seen["helpful"],
-        harmful=seen["harmful"],
-        irrelevant=seen["irrelevant"],
+        **{mark: seen[mark] for mark in MARKS},
         outcomes=Counter(one.outcome for one in occasions if one.told != WITHHELD),
         told=rate(two.made, two.of),
         untold=rate(two.made_without, two.of_without),

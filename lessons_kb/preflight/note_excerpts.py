@@ -85,18 +85,12 @@ def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
             break
         chosen[paragraph.number] = lines
         left -= _length(lines) + len(GAP) + 1
-    return defang(_join(chosen))
-
-
-def _join(chosen: Mapping[int, list[str]]) -> str:
     lines: list[str] = []
-    last = None
     for number in sorted(chosen):
-        if last is not None:
-            lines.append("" if number == last + 1 else GAP)
+        if lines:
+            lines.append("" if number - 1 in chosen else GAP)
         lines += chosen[number]
-        last = number
-    return "\n".join(lines)
+    return defang("\n".join(lines))
 
 
 def _split_blocks(text: str) -> list[list[str]]:

@@ -19,8 +19,6 @@ OK, FAILED, CANCELLED, UNKNOWN = "ok", "failed", "cancelled", "unknown"
 MAX_LINE_BYTES = 20_000_000
 MAX_OUTPUT = 20_000
 """Characters of an output that are kept: its end, where tools say how it went."""
-MAX_KEPT = 2_000
-"""Calls that wait for their results, or were told; older ones are forgotten."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +71,7 @@ class RecordReader:
         """When and where the record has arrived."""
         self._calls: dict[str, dict[str, Any]] = {}
         """Call → the fields of its entry that its begin tells."""
-        self._told: dict[str, None] = {}
+        self._told: set[str] = set()
         self._answer: Entry | None = None
 
     def feed(self, data: bytes) -> Iterator[Entry]:
@@ -127,9 +125,9 @@ class RecordReader:
 
     def _begin(self, number: str, step: str = "", **call: Any) -> None:
         """Keep a call until its result comes."""
-        _remember(self._calls, number, call)
+        self._calls[number] = call
         if step:
-            _remember(self.steps, number, step)
+            self.steps[number] = step
         self._answer = None
 
     def _end(self, number: str, ended: str, output: str, **call: Any) -> Entry:
@@ -146,17 +144,9 @@ class RecordReader:
 
     def _is_new(self, number: str) -> bool:
         """Tell whether something with this id was not told yet."""
-        new = not number or number not in self._told
-        if new and number:
-            _remember(self._told, number, None)
+        new = number not in self._told
+        self._told |= {number} - {""}
         return new
-
-
-def _remember(known: dict[str, Any], key: str, value: object) -> None:
-    """Keep a value; forget the oldest of too many."""
-    known[key] = value
-    while len(known) > MAX_KEPT:
-        del known[next(iter(known))]
 
 
 _INTERRUPTED = "[Request interrupted by user"

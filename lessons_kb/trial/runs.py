@@ -154,7 +154,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     make_private(plan.folder)
     if not find_no_network():
         say("this system lets nobody take the network away: checks run with it")
-    plan = replace(plan, tasks=[_resolve(task, plan.repository) for task in plan.tasks])
+    plan = replace(plan, tasks=[_pin_commits(task, plan.repository) for task in plan.tasks])
     done = [one for one in read_results(plan.folder) if one.outcome != FAULT]
     used = {one.key for one in done}
     order = random.Random(plan.folder)  # noqa: S311 (an order that a resumed trial finds again)
@@ -194,17 +194,15 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     return end[0]
 
 
-def _resolve(task: Task, repository: str) -> Task:
+def _pin_commits(task: Task, repository: str) -> Task:
     """Return a task with hashes for what names its commits, which may mean others tomorrow."""
-
-    def find(commit: str) -> str:
+    found = []
+    for commit in (task.commit, task.check_from):
         names = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
-        found = run_git(repository, *names).output.decode().strip()
-        if commit and not found:
+        found.append(run_git(repository, *names).output.decode().strip())
+        if commit and not found[-1]:
             raise InputError(f"task {task.name}: {commit!r} is no commit of {repository}; name one")
-        return found
-
-    return replace(task, commit=find(task.commit), check_from=find(task.check_from))
+    return replace(task, commit=found[0], check_from=found[1])
 
 
 def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
