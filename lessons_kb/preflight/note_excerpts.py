@@ -85,12 +85,12 @@ def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
             break
         chosen[paragraph.number] = lines
         left -= _length(lines) + len(GAP) + 1
-    lines: list[str] = []
+    excerpt: list[str] = []
     for number in sorted(chosen):
-        if lines:
-            lines.append("" if number - 1 in chosen else GAP)
-        lines += chosen[number]
-    return defang("\n".join(lines))
+        if excerpt:
+            excerpt.append("" if number - 1 in chosen else GAP)
+        excerpt += chosen[number]
+    return defang("\n".join(excerpt))
 
 
 def _split_blocks(text: str) -> list[list[str]]:

@@ -28,6 +28,7 @@ from lessons_kb.errors import EngineUnreachable, IndexBroken, IndexBusy, Storage
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
+    Engine,
     build_vector,
     check_stamp,
     find_best,
@@ -152,7 +153,7 @@ def translating(location: str) -> Iterator[None]:
         raise IndexBroken(f"the index in {location} cannot be used ({why})") from None
 
 
-class QdrantEngine:
+class QdrantEngine(Engine):
     """An index in a collection of its own; see ``Engine`` for the contract.
 
     Safe to share between threads. A folder belongs to one process at a time: others get IndexBusy.
@@ -283,10 +284,6 @@ class QdrantEngine:
     def digest(self) -> int:
         """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
         return int(self._head["digest"])
-
-    def needs_compaction(self) -> bool:
-        """Return False: the engine forgets by itself what is deleted."""
-        return False
 
     def compact(self) -> None:
         """Compute every vector anew, with the mean lengths as they are now."""

@@ -20,6 +20,7 @@ from lessons_kb.search.engine_protocol import (
     K1,
     B,
     CardTerms,
+    Engine,
     check_stamp,
     idf,
     join_terms,
@@ -44,7 +45,7 @@ class LuceneBM25(BM25Okapi):  # type: ignore[misc]
         self.idf = {term: idf(n, self.corpus_size) for term, n in nd.items()}
 
 
-class RankBM25Engine:
+class RankBM25Engine(Engine):
     """An index in a directory of its own; see ``Engine`` for the contract."""
 
     def __init__(self, directory: str, *, create: bool) -> None:
@@ -120,10 +121,6 @@ class RankBM25Engine:
     def size(self) -> int:
         """Return the number of live cards."""
         return len(self._numbers)
-
-    def needs_compaction(self) -> bool:
-        """Return False: nothing that is deleted stays."""
-        return False
 
     def compact(self) -> None:
         """Do nothing: nothing that is deleted stays."""

@@ -18,6 +18,7 @@ from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
+    Engine,
     check_stamp,
     find_best,
     join_terms,
@@ -57,7 +58,7 @@ More than these are not written at once."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
-class TantivyEngine:
+class TantivyEngine(Engine):
     """An index in a directory of its own; see ``Engine`` for the contract.
 
     What was deleted counts in N and n until tantivy merges by itself or ``compact`` is called.
