@@ -30,7 +30,7 @@ HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store",),
     "frontmatter": ("cards",),
-    "jinja2": ("report", "service/web/pages/view.py"),
+    "jinja2": ("report", "service/web/pages.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),

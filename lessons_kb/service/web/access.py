@@ -30,7 +30,7 @@ from lessons_kb.service.mcp.http import (
     is_same_site,
 )
 from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Buckets, Caller, Tokens
-from lessons_kb.service.web.pages.view import send_to, show
+from lessons_kb.service.web.pages import send_to, show
 from lessons_kb.store.settings import METRICS
 from lessons_kb.store.user_state import log_trouble
 

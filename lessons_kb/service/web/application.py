@@ -40,7 +40,7 @@ from lessons_kb.service.mcp.tools import ToolError, Tools
 from lessons_kb.service.web.access import Guard, show_error
 from lessons_kb.service.web.authentication import CALLER, Buckets, Shared, Tokens
 from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
-from lessons_kb.service.web.pages.site import route_pages
+from lessons_kb.service.web.pages import route_pages
 from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
     Forbidden,
