@@ -143,16 +143,11 @@ def _find_near(file: SourceFile, old: Text, known: Sequence[Mark], text: Text) -
         return None
     above = [one for one in known if one.shown.range.end.line < first]
     below = [one for one in known if one.shown.range.start.line >= last]
-    if end != last:
-        below = [_move(one, end - last) for one in below]
+    for place, one in enumerate(below) if end != last else ():
+        shown, places = copy(one.shown), (one.shown.range.start, one.shown.range.end)
+        shown.range = Range(*(Position(at.line + end - last, at.character) for at in places))
+        below[place] = one._replace(shown=shown)
     return [*above, *_mark_lines(file, text, first, end), *below]
-
-
-def _move(one: Mark, lines: int) -> Mark:
-    """Return a mark some lines further down."""
-    shown, places = copy(one.shown), (one.shown.range.start, one.shown.range.end)
-    shown.range = Range(*(Position(at.line + lines, at.character) for at in places))
-    return one._replace(shown=shown)
 
 
 def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark]:

@@ -9,7 +9,7 @@ import contextlib
 import hmac
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from lessons_kb.errors import StorageError
-from lessons_kb.service.mcp.http import (
+from lessons_kb.service.mcp.server import (
     App,
     Receive,
     Scope,
@@ -83,10 +83,13 @@ class Guard:
                 answer = await admit(request, headers)
             except HTTPException as error:
                 answer = await show_error(request, error)
-        if answer is not None:
-            await answer(scope, receive, send)
-        else:
-            await self.app(scope, _replay(request.state.body, receive), send)
+        sent = iter([{"type": "http.request", "body": request.state.body}])
+
+        async def replayed() -> MutableMapping[str, Any]:
+            """Return the body that was read already, then whatever comes."""
+            return next(sent, None) or await receive()
+
+        await (answer or self.app)(scope, replayed, send)
 
     async def _admit_client(self, request: Request, headers: Mapping[bytes, bytes]) -> None:
         path = request.scope["path"]
@@ -129,8 +132,15 @@ class Guard:
             after = "" if posted else f"{quote(path)}{query}"
             return send_to(f"{_LOGIN}?next={quote(after, safe='')}{'&lost=1' if lost else ''}")
         self._take(login)
+        if path == _LOGOUT and not posted:
+            raise HTTPException(405)
         if path == _LOGOUT:
-            return self._log_out(request, cookie)
+            try:
+                self.tokens.end_login(cookie)
+            except StorageError as error:
+                log_trouble("server", "logout", str(error))
+                raise HTTPException(503) from None
+            return self._set_cookie(send_to(_LOGIN), "", 0)
         state.brains = self._visible(login)
         brain = PAGE_PATH.fullmatch(path)
         if brain and brain[1] is not None and brain[1] not in state.brains:
@@ -182,16 +192,6 @@ class Guard:
         # A link from another site comes without the cookie; from here on it is sent again.
         return show("login.html", status=status, login=None, lost=lost, next=after, wrong=wrong)
 
-    def _log_out(self, request: Request, cookie: str) -> Response:
-        if request.method != "POST":
-            raise HTTPException(405)
-        try:
-            self.tokens.end_login(cookie)
-        except StorageError as error:
-            log_trouble("server", "logout", str(error))
-            raise HTTPException(503) from None
-        return self._set_cookie(send_to(_LOGIN), "", 0)
-
     @property
     def _cookie(self) -> str:
         return "__Host-lessons" if self.secure else "lessons"
@@ -228,13 +228,3 @@ async def _read_body(
             if len(body) > most:
                 raise too_large
     return bytes(body)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read already, then whatever comes."""
-    waiting: Iterator[MutableMapping[str, Any]] = iter([{"type": "http.request", "body": body}])
-
-    async def replayed() -> MutableMapping[str, Any]:
-        return next(waiting, None) or await receive()
-
-    return replayed

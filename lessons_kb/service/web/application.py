@@ -10,7 +10,8 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -19,6 +20,15 @@ from socket import socket
 from typing import Any, TypeVar
 
 import uvicorn
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+    multiprocess,
+)
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,12 +44,21 @@ from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import watch_parent
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.service.mcp.http import LOOPBACK, App, TimedProtocol, build_endpoint, listen
-from lessons_kb.service.mcp.server import build_server, say_invalid
+from lessons_kb.service.mcp.server import (
+    LOOPBACK,
+    App,
+    Receive,
+    Scope,
+    Send,
+    TimedProtocol,
+    build_endpoint,
+    build_server,
+    listen,
+    say_invalid,
+)
 from lessons_kb.service.mcp.tools import ToolError, Tools
-from lessons_kb.service.web.access import Guard, show_error
+from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH, Guard, show_error
 from lessons_kb.service.web.authentication import CALLER, Buckets, Shared, Tokens
-from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
 from lessons_kb.service.web.pages import route_pages
 from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
@@ -70,6 +89,69 @@ RATE, MAX_BODY = 100.0, 4_000_000
 _RETRY = {"retry-after": "2"}
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By which the library that keeps the figures is told, when a worker imports it."""
+
+
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Metered:
+    """Counts and times what another application answers, and says why an answer may be old."""
+
+    def __init__(self, app: App, routes: Collection[str], *, folder: str = "") -> None:
+        """``routes`` are the first parts of a brain's addresses.
+
+        ``folder`` is where several processes keep their figures, which are summed.
+        """
+        self._app, self._routes, self._folder = app, routes, folder
+        self._registry = registry = CollectorRegistry()
+        if not folder:
+            ProcessCollector(registry=registry)
+        self._requests = Counter(
+            "lessons_requests", "Requests answered.", ["route", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            *("lessons_request_seconds", "Seconds until a request was answered.", ["route"]),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        told = "Answers from an index that was not up to date."
+        self._stale = Counter("lessons_stale_answers", told, registry=registry)
+
+    def format(self) -> bytes:
+        """Return all figures in Prometheus's text format."""
+        if not self._folder:
+            return generate_latest(self._registry)
+        everybody = CollectorRegistry()
+        multiprocess.MultiProcessCollector(everybody, self._folder)  # type: ignore[no-untyped-call]
+        return generate_latest(everybody)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer and count one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, began, status = scope["path"], time.perf_counter(), "500"
+        route = "page"
+        if not PAGE_PATH.fullmatch(path):
+            is_brain = BRAIN_PATH.fullmatch(path)
+            part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
+            route = part if part in self._routes else "other"
+
+        async def noted(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+                if BRAIN_PATH.fullmatch(path) and (stale := CALLER.get().stale):
+                    reason = "; ".join(stale).encode("latin-1", "replace")
+                    message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
+                    self._stale.inc()
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._requests.labels(route, status).inc()
+            self._seconds.labels(route).observe(time.perf_counter() - began)
 
 
 class Busy(TimeoutError):
@@ -138,13 +220,14 @@ class Server:
         loop = asyncio.get_running_loop()
         threads = self._threads if seconds <= ANSWER_SECONDS else self._writers
         working = loop.run_in_executor(threads, copy_context().run, work)
-        working.add_done_callback(self._done)
-        return await asyncio.wait_for(asyncio.shield(working), seconds)
 
-    def _done(self, working: asyncio.Future[Any]) -> None:
-        self._waiting -= 1
-        if not working.cancelled():
-            working.exception()  # of work that nobody waits for any more
+        def end(done: asyncio.Future[Any]) -> None:
+            self._waiting -= 1
+            if not done.cancelled():
+                done.exception()  # of work that nobody waits for any more
+
+        working.add_done_callback(end)
+        return await asyncio.wait_for(asyncio.shield(working), seconds)
 
     async def _health(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -159,7 +242,7 @@ class Server:
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
     async def _metrics(self, _request: Request) -> Response:
-        return Response(self.metered.format(), media_type=CONTENT_TYPE)
+        return Response(self.metered.format(), media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, _request: Request) -> Response:
         return Response(self._description, media_type="application/json")
@@ -168,11 +251,8 @@ class Server:
         return self._endpoints[request.path_params["brain"]].handle_request
 
     async def _tool(self, route: Route, request: Request) -> Response:
-        name, tool, stale = (
-            request.path_params["brain"],
-            f"lessons_{route.name}",
-            CALLER.get().stale,
-        )
+        name, tool = request.path_params["brain"], f"lessons_{route.name}"
+        stale = CALLER.get().stale
         require_scope(route.scope)
         assert route.takes is not None  # noqa: S101 as each tool's
         arguments = admit(tool, dict(route.takes.model_validate_json(request.state.body)))

@@ -178,14 +178,12 @@ class Tokens:
 
     def _read(self) -> tuple[ServerToken, ...]:
         """Return the tokens there are; none where their file is damaged."""
-        stamp: tuple[int, ...] | None = None
+        stamp: tuple[int, ...] | None
         try:
             info = os.stat(tokens_path())
             stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
-        except FileNotFoundError:
-            stamp = ()
-        except OSError:
-            pass  # reading it will tell
+        except OSError as error:  # reading it will tell
+            stamp = () if isinstance(error, FileNotFoundError) else None
         if stamp is None or stamp != self._stamp:
             try:
                 self._known = read_tokens()

@@ -33,7 +33,7 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
-from lessons_kb.model import KINDS, NOTE, STATUSES, Card
+from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
 from lessons_kb.process.git import Author
 from lessons_kb.render import age, in_words, words_by_term
 from lessons_kb.report.page import build_page, make_environment, style_hash
@@ -173,7 +173,7 @@ def show_cards(view: View) -> Response:
     projects = find_projects(everything)
     matched: dict[str, str] = {}
     if asked:
-        hits = {}  # each card once
+        hits = dict[str, Hit]()  # each card once
         for one in [project] if project else ["", *projects[:_MOST_PROJECTS]]:
             own = view.served.open(f"/{one}").search(asked, kinds=kinds, limit=_MOST_HITS)
             hits = {hit.card.id: hit for hit in own} | hits

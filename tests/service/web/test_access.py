@@ -9,7 +9,7 @@ import stat
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.service.mcp.http import listen
+from lessons_kb.service.mcp.server import listen
 from lessons_kb.service.web.application import Address
 from lessons_kb.service.web.authentication import Buckets, Shared
 from lessons_kb.store.settings import (
