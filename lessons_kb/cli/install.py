@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,8 @@ from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
 from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes
 from lessons_kb.agents.install.settings_files import (
+    ROUTES,
+    SCOPES,
     Entries,
     Request,
     check_request,
@@ -79,9 +81,16 @@ def connect(
     """Set up git or an agent, or undo it; return what was changed, and notes on it."""
     if name == GIT:
         return _share(dry_run, undo=undo, **scope)
-    request = _make_request(name, undo=undo, via=via, **scope)
-    work = install_agent.uninstall if undo else install_agent.install
-    return work(request, dry_run=dry_run), [] if undo else list(find_notes(request))
+    fields = {"agent": name, "project": _find_project(), "via": via, **scope}
+    request = Request(entries=Entries(**NAMES), **fields)
+    check_request(request)
+    if undo:
+        return install_agent.uninstall(request, dry_run=dry_run), []
+    if via == "mcp" and not install_agent.has_sdk():
+        raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
+    entries = find_entries(bare=is_committed(request))
+    request = replace(request, entries=entries, server=install_agent.has_sdk())
+    return install_agent.install(request, dry_run=dry_run), list(find_notes(request))
 
 
 def connect_all(names: Iterable[str], **how: Any) -> tuple[list[Done], list[str]]:
@@ -117,18 +126,6 @@ def _set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
             _print_changes(one, changes, notes, dry_run=dry_run)
     if refused or not done:
         raise InputError("; ".join(refused) or "no agent found on this machine; name one")
-
-
-def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
-    """Return what is to be set up in an agent, checked; InputError where it cannot be."""
-    request = Request(agent=name, project=_find_project(), entries=Entries(**NAMES), **fields)
-    check_request(request)
-    if undo:
-        return request
-    bare = is_committed(request)
-    if request.via == "mcp" and not install_agent.has_sdk():
-        raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
-    return replace(request, entries=find_entries(bare=bare), server=install_agent.has_sdk())
 
 
 def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileChange], list[str]]:
@@ -255,9 +252,9 @@ def _change_settings(edit: Callable[[str], str], *, dry_run: bool) -> None:
 
 def install(
     agent: str | None = None,
-    scope: str = "user",
+    scope: Annotated[str, SCOPES] = "user",
     shared: bool = False,
-    via: str = "command",
+    via: Annotated[str, ROUTES] = "command",
     server: str = "",
     token_file: str = "",
     dry_run: bool = False,
@@ -292,7 +289,7 @@ def install(
 
 def uninstall(
     agent: str | None = None,
-    scope: str = "user",
+    scope: Annotated[str, SCOPES] = "user",
     shared: bool = False,
     dry_run: bool = False,
     server: bool = False,

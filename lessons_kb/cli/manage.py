@@ -11,9 +11,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_json
 from lessons_kb.model import as_data
-from lessons_kb.tui.actions import CARDS
 from lessons_kb.tui.line_mode import run_prompt
-from lessons_kb.tui.rows import RowSource
+from lessons_kb.tui.rows import CARDS, RowSource
 
 
 def manage() -> None:

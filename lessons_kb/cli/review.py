@@ -23,7 +23,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
-from lessons_kb.tui.actions import DRAFTS
+from lessons_kb.tui.rows import DRAFTS
 
 
 def review(

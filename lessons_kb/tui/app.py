@@ -33,27 +33,25 @@ from textual.widgets import Button, Input, Static
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
-from lessons_kb.tui.actions import (
+from lessons_kb.tui.rows import (
+    BROKEN,
+    CARD_COLUMNS,
     CARDS,
+    DRAFT_COLUMNS,
     DRAFTS,
     ROW_ACTS,
     Actions,
     Board,
-    Outcome,
-    find_act,
-    help_text,
-    list_hints,
-)
-from lessons_kb.tui.rows import (
-    BROKEN,
-    CARD_COLUMNS,
-    DRAFT_COLUMNS,
     Column,
+    Outcome,
     Preview,
     Row,
     RowSource,
     cells,
     filter_rows,
+    find_act,
+    help_text,
+    list_hints,
 )
 
 T = TypeVar("T")

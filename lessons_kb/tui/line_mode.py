@@ -8,17 +8,21 @@ from collections.abc import Callable, Iterable, Sequence
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import counted
-from lessons_kb.tui.actions import (
+from lessons_kb.tui.rows import (
     BOTH,
+    CARD_COLUMNS,
     CARDS,
+    DRAFT_COLUMNS,
     DRAFTS,
     KEYS,
     ROW_ACTS,
     Actions,
     Board,
     Outcome,
+    Row,
+    RowSource,
+    cells,
 )
-from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, RowSource, cells
 
 ROWS = 20
 """Rows that a list shows at once."""

@@ -39,9 +39,9 @@ from lessons_kb.service.lsp.documents import (
     SourceFile,
     Text,
     count_alike,
-    relative,
     uri_of,
 )
+from lessons_kb.store.files import relative
 from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import clean_line
@@ -72,7 +72,7 @@ def diagnose(
     if isinstance(file, CardFile) and not file.draft:
         findings = check_card_file(file, text.whole, whole=whole)
         shown = [show_finding(text, one) for one in findings]
-        path = relative(document.path, file.brain.directory)
+        path = relative(file.brain.directory, document.path)
         if detect and not is_card_file(file.brain, path):
             # A note may quote code, and counts as any other file of the project.
             marks = _mark_all(SourceFile(brain=file.brain, path=path), text)

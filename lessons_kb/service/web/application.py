@@ -94,76 +94,20 @@ _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
-class Metered:
-    """Counts and times what another application answers, and says why an answer may be old."""
-
-    def __init__(self, app: App, routes: Collection[str], *, folder: str = "") -> None:
-        """``routes`` are the first parts of a brain's addresses.
-
-        ``folder`` is where several processes keep their figures, which are summed.
-        """
-        self._app, self._routes, self._folder = app, routes, folder
-        self._registry = registry = CollectorRegistry()
-        if not folder:
-            ProcessCollector(registry=registry)
-        self._requests = Counter(
-            "lessons_requests", "Requests answered.", ["route", "status"], registry=registry
-        )
-        self._seconds = Histogram(
-            *("lessons_request_seconds", "Seconds until a request was answered.", ["route"]),
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        told = "Answers from an index that was not up to date."
-        self._stale = Counter("lessons_stale_answers", told, registry=registry)
-
-    def format(self) -> bytes:
-        """Return all figures in Prometheus's text format."""
-        if not self._folder:
-            return generate_latest(self._registry)
-        everybody = CollectorRegistry()
-        multiprocess.MultiProcessCollector(everybody, self._folder)  # type: ignore[no-untyped-call]
-        return generate_latest(everybody)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer and count one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        path, began, status = scope["path"], time.perf_counter(), "500"
-        route = "page"
-        if not PAGE_PATH.fullmatch(path):
-            is_brain = BRAIN_PATH.fullmatch(path)
-            part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
-            route = part if part in self._routes else "other"
-
-        async def noted(message: MutableMapping[str, Any]) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = str(message["status"])
-                if BRAIN_PATH.fullmatch(path) and (stale := CALLER.get().stale):
-                    reason = "; ".join(stale).encode("latin-1", "replace")
-                    message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
-                    self._stale.inc()
-            await send(message)
-
-        try:
-            await self._app(scope, receive, noted)
-        finally:
-            self._requests.labels(route, status).inc()
-            self._seconds.labels(route).observe(time.perf_counter() - began)
-
-
 class Busy(TimeoutError):
     """More requests wait than can be answered in time."""
 
 
 class Server:
-    """The answers to each route of the table, over some brains, from a fixed number of threads."""
+    """The answers to each route of the table, over some brains, from a fixed number of threads.
+
+    Each is counted and timed, and says why it may be old.
+    """
 
     def __init__(
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
     ) -> None:
+        """``metrics`` is a folder where several processes keep their figures, which are summed."""
         self._brains = brains
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
@@ -195,7 +139,44 @@ class Server:
             },
         )
         app.router.redirect_slashes = False  # it would lead past a proxy's encryption
-        self.metered = Metered(app, {route.name for route in ROUTES}, folder=metrics)
+        self._app, self._folder, self._registry = app, metrics, CollectorRegistry()
+        if not metrics:
+            ProcessCollector(registry=self._registry)
+        how: dict[str, Any] = {"registry": self._registry}
+        labels, told = ["route", "status"], "Seconds until a request was answered."
+        self._requests = Counter("lessons_requests", "Requests answered.", labels, **how)
+        how["buckets"] = _SECONDS
+        self._seconds = Histogram("lessons_request_seconds", told, ["route"], **how)
+        told = "Answers from an index that was not up to date."
+        self._stale = Counter("lessons_stale_answers", told, registry=self._registry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer and count one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, began, status = scope["path"], time.perf_counter(), "500"
+        route = "page"
+        if not PAGE_PATH.fullmatch(path):
+            is_brain = BRAIN_PATH.fullmatch(path)
+            part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
+            route = part if any(part == row.name for row in ROUTES) else "other"
+
+        async def noted(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+                if BRAIN_PATH.fullmatch(path) and (stale := CALLER.get().stale):
+                    reason = "; ".join(stale).encode("latin-1", "replace")
+                    message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
+                    self._stale.inc()
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._requests.labels(route, status).inc()
+            self._seconds.labels(route).observe(time.perf_counter() - began)
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:
@@ -242,7 +223,11 @@ class Server:
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
     async def _metrics(self, _request: Request) -> Response:
-        return Response(self.metered.format(), media_type=CONTENT_TYPE_LATEST)
+        registry = self._registry
+        if self._folder:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, _request: Request) -> Response:
         return Response(self._description, media_type="application/json")
@@ -326,7 +311,7 @@ def build_app(
     watched, shared = shared is None, shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
     return Guard(
-        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics).metered,
+        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics),
         brains=brains,
         tokens=Tokens(shared, required=not local),
         buckets=Buckets(rate, shared),
