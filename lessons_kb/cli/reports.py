@@ -390,11 +390,7 @@ _MAX_QUERY = 200
 """Characters of a prompt that are shown."""
 
 
-def evaluate(
-    file: str,
-    fail_under: list[str] | None = None,
-    engine: str | None = None,
-) -> None:
+def evaluate(file: str, fail_under: list[str] | None = None, engine: str | None = None) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing

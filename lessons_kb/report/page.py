@@ -47,7 +47,7 @@ _UNTOLD = ("", "never used")
 _EXTREMES = {0: "<1", 100: ">99"}
 
 
-class Mark(NamedTuple):
+class Shape(NamedTuple):
     """A bar for an amount, or a dot for a share, which has no size.
 
     ``x`` and ``width`` are shares of the chart's width, the others pixels.
@@ -75,9 +75,9 @@ class Chart:
     """Labels from the top down, evenly apart."""
     weeks: Sequence[str]
     """Labels of the first, the middle and the last week, as far as there are so many."""
-    bars: Sequence[Mark] = ()
-    dots: Sequence[Mark] = ()
-    lines: Sequence[tuple[Mark, Mark]] = ()
+    bars: Sequence[Shape] = ()
+    dots: Sequence[Shape] = ()
+    lines: Sequence[tuple[Shape, Shape]] = ()
 
 
 def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> Chart:
@@ -89,7 +89,7 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> 
             height = max(HEIGHT * amount / top, _SMALLEST)
             x, width = (number + (1 - _FILLED) / 2) / len(weeks), _FILLED / len(weeks)
             label = f"week from {week}: {amount:,}"
-            bars.append(Mark(x, HEIGHT - height, label, width, height))
+            bars.append(Shape(x, HEIGHT - height, label, width, height))
     scale = (f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0")
     described = "None in any week."
     if any(amounts):
@@ -104,13 +104,13 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> 
 
 def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: Any) -> Chart:
     """Return a dot for each week's share (0 to 1), joined where no week between is unknown."""
-    places: list[Mark | None] = [None] * len(weeks)
+    places: list[Shape | None] = [None] * len(weeks)
     known = []
     for number, (week, share) in enumerate(zip(weeks, shares, strict=True)):
         if share is not None:
             known.append((share, week))
             x, y = (number + 0.5) / len(weeks), HEIGHT * (1 - _bound(share))
-            places[number] = Mark(x, y, f"week from {week}: {percent(share)}")
+            places[number] = Shape(x, y, f"week from {week}: {percent(share)}")
     described = "Unknown in every week."
     if known:
         (least, low), (most, high) = min(known), max(known)

@@ -17,11 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.launcher import (
-    launcher_path,
-    refresh_launcher,
-    write_launcher,
-)
+from lessons_kb.agents.install.launcher import launcher_path, refresh_launcher, write_launcher
 from lessons_kb.agents.install.settings_files import (
     HOOK,
     TOOL,

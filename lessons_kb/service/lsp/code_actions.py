@@ -57,12 +57,7 @@ from lessons_kb.service.lsp.documents import (
     path_of,
     uri_of,
 )
-from lessons_kb.service.lsp.hover import (
-    describe_cards,
-    describe_effect,
-    list_effect,
-    title_line,
-)
+from lessons_kb.service.lsp.hover import describe_cards, describe_effect, list_effect, title_line
 from lessons_kb.store.files import relative
 from lessons_kb.text.sanitize import clean_line, counted
 
