@@ -9,6 +9,7 @@ import contextlib
 import hmac
 import math
 import re
+import time
 from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -29,7 +30,7 @@ from lessons_kb.service.mcp.server import (
     is_own_origin,
     is_same_site,
 )
-from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Buckets, Caller, Tokens
+from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Caller, Shared, Tokens
 from lessons_kb.service.web.pages import send_to, show
 from lessons_kb.store.settings import METRICS
 from lessons_kb.store.user_state import log_trouble
@@ -51,14 +52,16 @@ class Guard:
 
     ``local`` says that only this machine reaches the server, by a loopback name: a web page that
     rebinds a name of its own is refused. ``secure`` says that browsers reach it by HTTPS alone.
-    Nothing larger than ``max_body`` bytes is read. The state of a request that is let through holds
-    its ``body``, or that of a page the ``login``, the ``brains`` it may see and the ``form`` sent.
+    A caller may send ``rate`` requests a second. Nothing larger than ``max_body`` bytes is read.
+    The state of a request that is let through holds its ``body``, or that of a page the ``login``,
+    the ``brains`` it may see and the ``form`` sent.
     """
 
     app: App
     brains: Collection[str]
     tokens: Tokens
-    buckets: Buckets
+    shared: Shared
+    rate: float
     max_body: int
     local: bool
     secure: bool
@@ -174,7 +177,7 @@ class Guard:
         return form
 
     def _take(self, caller: Caller, told: str | None = None) -> None:
-        if wait := self.buckets.take(caller.place):
+        if wait := self.shared.take(caller.place, self.rate, time.monotonic()):
             raise HTTPException(429, told, {"retry-after": str(math.ceil(wait))})
 
     def _visible(self, caller: Caller) -> list[str]:

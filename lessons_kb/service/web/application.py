@@ -58,7 +58,7 @@ from lessons_kb.service.mcp.server import (
 )
 from lessons_kb.service.mcp.tools import ToolError, Tools
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH, Guard, show_error
-from lessons_kb.service.web.authentication import CALLER, Buckets, Shared, Tokens
+from lessons_kb.service.web.authentication import CALLER, Shared, Tokens
 from lessons_kb.service.web.pages import route_pages
 from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
@@ -314,7 +314,8 @@ def build_app(
         app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics),
         brains=brains,
         tokens=Tokens(shared, required=not local),
-        buckets=Buckets(rate, shared),
+        shared=shared,
+        rate=rate,
         max_body=max_body,
         local=local,
         secure=secure,

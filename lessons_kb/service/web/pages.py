@@ -293,14 +293,6 @@ def show_inbox(view: View) -> Response:
     return view.show("inbox.html", rows=rows, **leaf)
 
 
-def tell_outcome(view: View) -> str:
-    """Return what was decided about the draft that is asked for, "" while nothing is."""
-    state, card = _open(view).find_outcome(view.request.path_params.get("draft", ""))
-    places = {"accepted": f" as {card}", "merged": f" into {card}", "discarded": ""}
-    decided = f"This draft was already {state}{places[state]}." if state in places else ""
-    return clean_line(decided)
-
-
 def show_draft(view: View) -> Response:
     """Show one draft, or do what was decided about it and show the inbox."""
     review, problem = _open(view), ""
@@ -425,13 +417,14 @@ def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> 
         return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
     return [
-        Route("/", _show_home),
+        Route("/", show_home),
         Route("/style.css", show_style),
         *(route(path, *row) for path, row in PAGES.items()),
     ]
 
 
-async def _show_home(request: Request) -> Response:
+async def show_home(request: Request) -> Response:
+    """Show the brains that may be seen, or the only one."""
     names = request.state.brains
     if len(names) == 1:
         return send_to(f"/brains/{quote(names[0])}")
@@ -446,8 +439,13 @@ def _work(page: Page, scope: str, view: View) -> Response:
     except Forbidden as error:
         raise HTTPException(403, f"{error}.") from None
     except (CardNotFound, AmbiguousCard):
-        told = tell_outcome(view)
-        raise HTTPException(409 if told else 404, told or None) from None
+        draft = view.request.path_params.get("draft", "")
+        state, card = _open(view).find_outcome(draft)
+        places = {"accepted": f" as {card}", "merged": f" into {card}", "discarded": ""}
+        if state not in places:
+            raise HTTPException(404) from None
+        told = clean_line(f"This draft was already {state}{places[state]}.")
+        raise HTTPException(409, told) from None
     except (InputError, EditRefused, GitError) as error:
         raise HTTPException(422, view.say(error)) from None
     except LessonsError as error:
