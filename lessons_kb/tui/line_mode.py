@@ -108,8 +108,12 @@ class _Prompt:
             if tab not in _OF_ROWS[command]:
                 other = next(one for one in BOTH if one != tab)
                 raise InputError(f"{command} works on {other}; list them with `{_list_of(other)}`")
-            if command == "show":
-                self._show(row)
+            if command == "show":  # what a preview would
+                _now, view = self._source.look(row)
+                lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
+                lines += [f"! missing: {view.missing}"] if view.missing else []
+                lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
+                self._write("\n".join(lines).rstrip())
             else:
                 self._take(self._do(command, row, words[1:]))
 
@@ -188,14 +192,6 @@ class _Prompt:
         self._shown += len(part)
         if self._shown < len(names):
             self._write(f"{self._shown} of {len(names)}; `more` shows more")
-
-    def _show(self, row: Row) -> None:
-        """Show what a preview would."""
-        _now, view = self._source.look(row)
-        lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
-        lines += [f"! missing: {view.missing}"] if view.missing else []
-        lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
-        self._write("\n".join(lines).rstrip())
 
 
 def _list_of(tab: str) -> str:
