@@ -67,12 +67,6 @@ class Claims:
             self._reasons[sentence] = next(self._refutations(sentence), "")
         return self._reasons[sentence]
 
-    def is_about(self, reason: str, item: str) -> bool:
-        """Tell whether what is refuted for a reason is what an item asks for, by its kind."""
-        if reason in (NO_TEST_RUN, TESTS_FAILED):
-            return phrase("asks to run tests").search(item) is not None
-        return reason == NO_TEST_WRITTEN and phrase("asks for a test").search(item) is not None
-
     def refute_done(self, item: str) -> str:
         """Return which of REASONS speaks against an item that asks to run tests, "" if none."""
         if self._is_open or not phrase("asks to run tests").search(item):

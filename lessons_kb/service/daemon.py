@@ -280,14 +280,11 @@ class _Daemon:
             self._prepare(self._workspace.find(directory, found=found))
 
     def _status(self) -> dict[str, object]:
-        pages = 0
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
         return {
             "pid": os.getpid(),
             "version": lessons_kb.__version__,
             "seconds": round(time.time() - self._started),
-            "memory_bytes": pages * os.sysconf("SC_PAGE_SIZE") if pages else 0,
+            "memory_bytes": _memory_bytes(),
             "brains": self._workspace.roots(),
             "answered": self._answered,
             "last_error": self._last_error,
@@ -346,6 +343,14 @@ def _package_folders() -> list[int]:
         with contextlib.suppress(OSError):
             times.append(os.stat(folder).st_mtime_ns)
     return times
+
+
+def _memory_bytes() -> int:
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 if __name__ == "__main__":

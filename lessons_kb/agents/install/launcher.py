@@ -55,7 +55,7 @@ def launcher_path() -> str:
 def write_launcher() -> None:
     """Write the launcher, unless it is there as it should be. Raises StorageError."""
     path = launcher_path()
-    if path and _read(path) != (text := _build_launcher()):
+    if path and _read(path) != (text := _launcher_text()):
         write_private(path, text)
         try:
             os.chmod(path, 0o700)
@@ -70,14 +70,7 @@ def refresh_launcher() -> None:
         write_launcher()
 
 
-def _build_launcher() -> bytes:
-    # The Python behind this one, by the name that the environment knows it by. Not the real path:
-    # a package manager's minor upgrade moves that, and not the name.
-    python, inside = sys.executable, sys.prefix.rstrip(os.sep) + os.sep
-    while sys.prefix != sys.base_prefix and python.startswith(inside) and os.path.islink(python):
-        python = os.path.join(os.path.dirname(python), os.readlink(python))
-    usable = len(python) <= _MAX_INTERPRETER_CHARS and not any(map(str.isspace, python))
-    python = python if usable and os.path.exists(python) else sys.executable
+def _launcher_text() -> bytes:
     package = os.path.dirname(lessons_kb.__file__)
     source = os.path.join(package, "hook_client.py")
     body = read_regular(source, limit=_MAX_BYTES, name=source)
@@ -87,8 +80,22 @@ def _build_launcher() -> bytes:
         line = _GONE.format(prefix=sys.prefix, agent=agent, path=launcher_path())
         silence = f"{row.silence}\n" if row.silence else ""
         told[agent] = (begins, silence, f"{row.show_line(line)}\n" if begins else "")
-    head = _HEAD.format(interpreter=python, python=sys.executable, package=package, told=told)
+    head = _HEAD.format(
+        interpreter=_interpreter(), python=sys.executable, package=package, told=told
+    )
     return head.encode() + body
+
+
+def _interpreter() -> str:
+    """Return the Python behind this one, by the name that the environment knows it by.
+
+    Not the real path: a package manager's minor upgrade moves that, and not the name.
+    """
+    python, inside = sys.executable, sys.prefix.rstrip(os.sep) + os.sep
+    while sys.prefix != sys.base_prefix and python.startswith(inside) and os.path.islink(python):
+        python = os.path.join(os.path.dirname(python), os.readlink(python))
+    usable = len(python) <= _MAX_INTERPRETER_CHARS and not any(map(str.isspace, python))
+    return python if usable and os.path.exists(python) else sys.executable
 
 
 def _read(path: str) -> bytes | None:

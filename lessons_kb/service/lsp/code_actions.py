@@ -315,16 +315,13 @@ def _find_card_actions(
 
 
 def prepare_rename(
-    files: Files, document: OpenDocument, params: PrepareRenameParams
+    files: Files, document: OpenDocument, params: PrepareRenameParams | RenameParams
 ) -> Range | None:
-    """Return the range of the title under the cursor, None anywhere else."""
-    return _find_title(files.find(document.path), document, params.position.line)
+    """Return the range of the title under the cursor, None anywhere else.
 
-
-def _find_title(
-    file: CardFile | SourceFile | None, document: OpenDocument, line: int
-) -> Range | None:
-    """Return where on a line the title is written, None where the file's name is the title."""
+    Where the file's name is the title, there is none.
+    """
+    file, line = files.find(document.path), params.position.line
     if not isinstance(file, CardFile) or line != title_line(file, document):
         return None
     text, parsed = document.text, file.parse(document.text.whole)
@@ -347,7 +344,7 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
     The file is renamed if it is named after the title, and then the links to it follow.
     """
     file, text = files.find(document.path), document.text
-    where = _find_title(file, document, params.position.line)
+    where = prepare_rename(files, document, params)
     if where is None or not isinstance(file, CardFile):
         return None
     title = " ".join(params.new_name.split())
