@@ -21,7 +21,14 @@ from lessons_kb.brain.verdicts import (
     nearest,
 )
 from lessons_kb.cli.options import CardId, open_brain
-from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
+from lessons_kb.cli.output import (
+    confirm,
+    options,
+    print_answer,
+    print_json,
+    print_wrapped,
+    say,
+)
 from lessons_kb.errors import InputError
 from lessons_kb.learn.lesson_effect import MARKS, Effect
 from lessons_kb.model import SERVED, as_data
