@@ -186,12 +186,12 @@ def _print_effect(effect: Effect, history: History) -> None:
         for day, what, times in history:
             if what == INJECTED:
                 weeks[dt.date.fromisoformat(day).toordinal() // 7] += times
-        counts = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
-        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(counts[-_WEEKS:])}"
+        seen = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
+        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(seen[-_WEEKS:])}"
         rows["addressed"] = _items(effect)
         known = (*KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
-        told = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
-        rows["outcomes"] = ", ".join(told)
+        counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
+        rows["outcomes"] = ", ".join(counts)
         rows["with it"] = _rate(effect.told)
         rows[WITHHELD] = _rate(effect.untold)
         rows["difference"] = tell_difference(effect)
@@ -209,8 +209,8 @@ def _print_effect(effect: Effect, history: History) -> None:
         print()
     days = sorted({day for day, _what, _times in history})
     times_of = {(day, what): str(times) for day, what, times in history}
-    seen = {what for _day, what, _times in history}
-    columns = {what: column for what, column in _HISTORY.items() if what in seen}
+    known_by_day = {what for _day, what, _times in history}
+    columns = {what: column for what, column in _HISTORY.items() if what in known_by_day}
     print_table(
         ("day", *columns.values()),
         [(day, *(times_of.get((day, what), "") for what in columns)) for day in days[-_DAYS:]],

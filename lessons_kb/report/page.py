@@ -253,13 +253,15 @@ def describe(overview: Overview, *, scope: str = "") -> str:
 def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     """Return one card in words; ``top`` is where the axis of its bars ends."""
     card = effect.card
-    about = [
-        effect.name,
-        card.severity if card.severity != "medium" else "",
-        f"seen {card.occurrences:,}×" if card.occurrences > 1 else "",
-        card.status if card.status != "active" else "",
-        f"{added}, by its patterns in git" if (added := tell_added([effect])) else "",
-    ]
+    about = [effect.name]
+    if card.severity != "medium":
+        about.append(card.severity)
+    if card.occurrences > 1:
+        about.append(f"seen {card.occurrences:,}×")
+    if card.status != "active":
+        about.append(card.status)
+    if added := tell_added([effect]):
+        about.append(f"{added}, by its patterns in git")
     title = clean_line(card.title) or clean_line(card.id)
     if len(title) > _LONGEST:
         title = f"{title[: _LONGEST - 1].rstrip()}…"
@@ -277,7 +279,7 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     reason = clean_line(effect.reason)
     return {
         "title": title,
-        "about": clean_line(" · ".join(filter(None, about))),
+        "about": clean_line(" · ".join(about)),
         "href": href,
         "given": f"{effect.injections:,}×" if effect.injections else "",
         "sessions": f"in {counted(effect.sessions, 'session')}",

@@ -64,16 +64,23 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                if self._watched:
-                    waiting = bool(freshen(brain)[1])
-                else:  # another process's last commit is what there is
-                    waiting = not all(layer.make_ready() for layer in brain.layers)
-                self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
+                self._trouble = self._freshen(brain)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
         return brain
+
+    def _freshen(self, brain: Brain) -> str:
+        """Return why answers may be old, "" if they are not.
+
+        What another process watches is not scanned here: its last commit is what there is.
+        """
+        if self._watched:
+            waiting = bool(freshen(brain)[1])
+        else:
+            waiting = not all(layer.make_ready() for layer in brain.layers)
+        return BUILDING if waiting else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
