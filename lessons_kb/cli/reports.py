@@ -186,8 +186,8 @@ def _print_effect(effect: Effect, history: History) -> None:
         for day, what, times in history:
             if what == INJECTED:
                 weeks[dt.date.fromisoformat(day).toordinal() // 7] += times
-        seen = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
-        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(seen[-_WEEKS:])}"
+        by_week = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
+        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(by_week[-_WEEKS:])}"
         rows["addressed"] = _items(effect)
         known = (*KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
         counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
@@ -209,8 +209,8 @@ def _print_effect(effect: Effect, history: History) -> None:
         print()
     days = sorted({day for day, _what, _times in history})
     times_of = {(day, what): str(times) for day, what, times in history}
-    known_by_day = {what for _day, what, _times in history}
-    columns = {what: column for what, column in _HISTORY.items() if what in known_by_day}
+    seen = {what for _day, what, _times in history}
+    columns = {what: column for what, column in _HISTORY.items() if what in seen}
     print_table(
         ("day", *columns.values()),
         [(day, *(times_of.get((day, what), "") for what in columns)) for day in days[-_DAYS:]],
