@@ -21,7 +21,7 @@ PURE_ROOMS = (
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
     "search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py",
-    "search/embeddings.py", "search/embedding_model.py", "search/engine_protocol.py",
+    "search/embeddings.py", "search/engine_protocol.py",
 )  # fmt: skip
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
@@ -30,12 +30,12 @@ HOMES = {
     "ast_grep_py": ("detect",),
     "filelock": ("store",),
     "frontmatter": ("cards",),
-    "jinja2": ("report", "service/web/pages/view.py"),
+    "jinja2": ("report", "service/web/pages.py"),
     "lsprotocol": ("service/lsp",),
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),
     "numpy": ("search", "brain/meaning.py"),
-    "onnxruntime": ("search/embedding_model.py",),
+    "onnxruntime": ("search/embeddings.py",),
     "pathspec": ("text",),
     "platformdirs": ("store",),
     "prometheus_client": ("service/web",),
@@ -50,7 +50,7 @@ HOMES = {
     "Stemmer": ("text",),
     "tantivy": ("search",),
     "textual": ("tui",),
-    "tokenizers": ("search/embedding_model.py",),
+    "tokenizers": ("search/embeddings.py",),
     "tomlkit": ("agents",),
     "typer": ("cli",),
     "uvicorn": ("service/mcp", "service/web"),
@@ -184,7 +184,7 @@ OPEN_UNGUARDED = {
     "search": "an engine's own folder, a model's files",
     "service/daemon.py": "/proc",
     "store/files.py": "the one door",
-    "store/catalogue.py": "/proc",
+    "store/database.py": "/proc",
     "store/settings.py": "writes a temporary file of git's",
     "store/card_files.py": "a resource of the package",
     "store/file_watcher.py": "/proc",
@@ -301,7 +301,7 @@ SURROUNDINGS = {
     "brain/mine_project.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/programs.py": "the user's editor, the search path of programs",
-    "search/embedding_model.py": "the cache that other programs share",
+    "search/embeddings.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
     "service/fallback.py": "the client's other half",
     "service/web/application.py": "the library that keeps the figures is told by a variable alone",

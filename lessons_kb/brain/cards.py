@@ -50,7 +50,7 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
-from lessons_kb.importers.markdown_blocks import SECTIONS
+from lessons_kb.importers.incoming import SECTIONS
 from lessons_kb.learn.draft_text import Sketch, fill, find_lacks, format_patterns
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash

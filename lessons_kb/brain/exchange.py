@@ -29,14 +29,14 @@ from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDu
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
-from lessons_kb.importers.jsonl import read_lines
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     Imported,
     Incoming,
     PassedOver,
     make_origin,
     origin_key,
 )
+from lessons_kb.importers.jsonl import read_lines
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import read_notes
 from lessons_kb.learn.draft_text import Sketch

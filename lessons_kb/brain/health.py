@@ -36,7 +36,7 @@ from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
-from lessons_kb.search.embedding_model import EXTRA, find_absent_libraries
+from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside

@@ -29,13 +29,12 @@ from lessons_kb.learn.draft_text import (
     sketch_candidate,
     split_files,
 )
-from lessons_kb.learn.failure_signs import CHANGES
+from lessons_kb.learn.failure_signs import CHANGES, is_test
 from lessons_kb.learn.mining import (
     Candidate,
     CommitFacts,
     find_candidates,
     is_code,
-    is_test,
     read_comments,
     read_facts,
     show_replacement,
@@ -57,10 +56,18 @@ from lessons_kb.store.user_state import git_top
 from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import read_time
-from lessons_kb.transcripts import entries
-from lessons_kb.transcripts.entries import Entry, mapping
-from lessons_kb.transcripts.opencode_messages import read_part
-from lessons_kb.transcripts.reader import CLAUDE, CODEX, COPILOT, GEMINI, MAX_LINE_BYTES, Transcript
+from lessons_kb.transcripts import session_records as records
+from lessons_kb.transcripts.session_records import (
+    CLAUDE,
+    CODEX,
+    COPILOT,
+    GEMINI,
+    MAX_LINE_BYTES,
+    Entry,
+    mapping,
+    open_record,
+    read_part,
+)
 from lessons_kb.transcripts.specstory import read_export
 
 OPENCODE, SPECSTORY = "opencode", "specstory"
@@ -121,7 +128,7 @@ def read_entries(source: Source) -> Iterator[Entry]:
     elif source.agent == OPENCODE:
         yield from _read_opencode(source)
     else:
-        transcript = Transcript(source.agent, subagent=_SUBAGENT in source.path)
+        transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
         whole = source.path.endswith(".json")
         lines = [(1, read_head(source.path, MAX_LINE_BYTES))] if whole else None
         for _number, line in lines or read_byte_lines(source.path):
@@ -490,7 +497,7 @@ def extract(
 
 
 _lies_in = cache(is_inside)
-_OUTCOMES = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
+_OUTCOMES = {records.CANCELLED: "cancelled", records.UNKNOWN: "unknown"}
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
@@ -498,8 +505,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    is_call, outcome = entry.kind == entries.CALL, "ok"
-    if is_call and entry.ended == entries.FAILED:
+    is_call, outcome = entry.kind == records.CALL, "ok"
+    if is_call and entry.ended == records.FAILED:
         outcome = kind_of_failure(entry.output)
     elif is_call:
         outcome = _OUTCOMES.get(entry.ended, "ok")

@@ -26,8 +26,7 @@ from lessons_kb.errors import ConfigError, IndexBroken, IndexBusy, InputError, S
 from lessons_kb.model import NOTE, Card, Document, Finding, as_data
 from lessons_kb.process.programs import map_batches
 from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.search.edited_cards import Overlay
-from lessons_kb.search.engine_protocol import Engine, Reader
+from lessons_kb.search.engine_protocol import Engine, Overlay, Reader
 from lessons_kb.search.engine_registry import (
     CLUSTER_ENGINE,
     engine_format,
