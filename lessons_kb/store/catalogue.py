@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -77,15 +77,15 @@ class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
     path: str
-    digest: str
+    digest: str = ""
     """Of the content: a file whose times changed but not its bytes is not indexed anew."""
-    card: Card | None
+    card: Card | None = None
     title_key: str = ""
     globs: Globs = ()
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
-    terms: dict[str, tuple[str, ...]]
+    terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Field → its terms in order, for the engine; the catalogue does not keep them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
