@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.database import connect, one_transaction
+from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
 
@@ -130,7 +130,7 @@ class Catalogue:
 
         Raises StorageError when the file cannot be made.
         """
-        for suffix in _SIDES:
+        for suffix in SIDES:
             with contextlib.suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
                     cls.remove(path)  # a FIFO would keep us waiting
@@ -149,7 +149,7 @@ class Catalogue:
     def remove(path: str) -> None:
         """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
         with storage_errors(path):
-            for suffix in _SIDES:
+            for suffix in SIDES:
                 remove_any(path + suffix)
 
     def close(self) -> None:
@@ -327,7 +327,6 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_SIDES = ("", "-wal", "-shm", "-journal")
 _OF_FILES = ("docs", "titles", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
