@@ -169,16 +169,11 @@ class Exchange:
         reading = read_lessons(source, path)
         if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
-        lessons = [
-            replace(
-                one,
-                project=project or one.project,
-                topics=tuple(dict.fromkeys((*one.topics, *topics))),
-            )
-            if not one.text
-            else one
-            for one in reading.lessons
-        ]
+        lessons = [*reading.lessons]
+        for place, one in enumerate(lessons):
+            if not one.text:
+                every = tuple(dict.fromkeys((*one.topics, *topics)))
+                lessons[place] = replace(one, project=project or one.project, topics=every)
         shelf = _Shelf(self._brain, near)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [

@@ -453,22 +453,19 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def build_schema() -> dict[str, Any]:
     """Return the schema: what it refuses, `lessons lint` warns of; unknown keys are allowed."""
-    forms = read_json("header_forms.json")
+    forms, properties = read_json("header_forms.json"), dict[str, dict[str, Any]]()
+    for name, key in KEYS.items():
+        known = forms.get(key.form, {}) if key.meaning else {}
+        names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
+        other = f"Read as `{names[0]}`." if names else "Text to search."
+        if key.meaning and key.form == "choice":
+            known = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
+            if key.foreign:  # other systems write their own values, which are nobody's mistake
+                known = {"anyOf": [known, {"type": "string"}]}
+        properties[name] = {"description": key.meaning or other, **known}
     return {
         "$schema": _DIALECT,
         "title": "Header of a lesson card",
         "type": ["object", "null"],
-        "properties": {name: _describe(name, key, forms) for name, key in KEYS.items()},
+        "properties": properties,
     }
-
-
-def _describe(name: str, key: CardKey, forms: Mapping[str, Any]) -> dict[str, Any]:
-    if not key.meaning:
-        names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
-        return {"description": f"Read as `{names[0]}`." if names else "Text to search."}
-    if key.form != "choice":
-        return {"description": key.meaning, **forms[key.form]}
-    known: dict[str, Any] = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
-    if key.foreign:  # other systems write their own values, which are nobody's mistake
-        known = {"anyOf": [known, {"type": "string"}]}
-    return {"description": key.meaning, **known}
