@@ -505,13 +505,13 @@ def _find_additions(
 
 def _find_constant(leaf: Any, call: Any) -> str:
     """Return an argument of a call that reads the same in other code, "" of any other."""
-    parent = leaf.parent()
-    while parent is not None and parent.kind() not in _SYNTAX["arguments"]:
-        leaf, parent = parent, parent.parent()
-    if parent is None or parent.parent() != call:
-        return ""
-    is_list = leaf.kind() in _SYNTAX["lists"]
-    return "[$$$]" if is_list else leaf.text() if leaf.kind() in _CONSTANT else ""
+    for parent in leaf.ancestors():
+        if parent.kind() in _SYNTAX["arguments"]:
+            is_own, is_list = parent.parent() == call, leaf.kind() in _SYNTAX["lists"]
+            given = "[$$$]" if is_list else leaf.text() if leaf.kind() in _CONSTANT else ""
+            return given if is_own else ""
+        leaf = parent
+    return ""
 
 
 def _call_around(first: _Leaf, last: _Leaf) -> Any:

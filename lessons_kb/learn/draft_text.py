@@ -59,7 +59,6 @@ _PROPOSAL = """\
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
 _ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
-_AT_HUNK = r"(?m)^(?=@@ )"
 _CHANGED = "What was changed:"
 _MAX_QUOTE = 500
 _MAX_HINT = 100
@@ -381,20 +380,20 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
         match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
         return match is not None and 0 <= line - int(match[1]) < max(int(match[2] or 1), 1)
 
-    for part in split_files(diff):
-        if path in names_of(part):
-            head, *hunks = re.split(_AT_HUNK, part)
-            near = [hunk for hunk in hunks if not line or holds(hunk)]
-            return (head + "".join(near)).rstrip("\n") if near or not line else ""
-    return ""
+    part = next((one for one in split_files(diff) if path in names_of(one)), "")
+    return (_keep_hunks(part, holds) if line else part).rstrip("\n")
 
 
 def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
     """Return a file's part of a diff with the hunks that hold one of these runs of words."""
-    head, *hunks = re.split(_AT_HUNK, part)
     runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
-    kept = [hunk for hunk in hunks if any(run.search(hunk) for run in runs)]
-    return "".join((head, *kept)) if kept else ""
+    return _keep_hunks(part, lambda hunk: any(run.search(hunk) for run in runs))
+
+
+def _keep_hunks(part: str, is_kept: Callable[[str], bool]) -> str:
+    head, *hunks = re.split(r"(?m)^(?=@@ )", part)
+    kept = "".join(filter(is_kept, hunks))
+    return head + kept if kept else ""
 
 
 def split_files(diff: str) -> list[str]:
