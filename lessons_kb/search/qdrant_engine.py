@@ -39,6 +39,7 @@ from lessons_kb.search.engine_protocol import (
     plain_term,
     read_terms,
     sum_up,
+    tell_refused,
 )
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 
@@ -140,10 +141,7 @@ def translating(location: str) -> Iterator[None]:
             f"{location} does not answer ({why}); check the address and that it runs"
         ) from None
     except OSError as error:
-        raise StorageError(
-            f"cannot use the index in {location}: {error.strerror or error}; "
-            "free space or make it writable"
-        ) from None
+        raise tell_refused(location, error.strerror or error) from None
     except Exception as error:  # whatever a damaged folder makes of the library
         if "already accessed" in str(error):
             raise IndexBusy(
