@@ -156,8 +156,7 @@ def parse_call(
 
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
     """Return where a command runs that an agent calls from ``cwd``."""
-    folders = (arguments.get(key) for key in _ARGUMENTS["folders"])
-    folder = next((value for value in folders if isinstance(value, str) and value), "")
+    folder = _first(arguments, "folders")
     return join_path(cwd, folder) if folder else cwd
 
 

@@ -93,25 +93,19 @@ def sketch_trigger(
     ``propose`` finds how the mistake looks in code.
     """
     files, failure = trigger.files or _names(diff), trigger.failure
-    is_fixed = trigger.kind == RED_GREEN
+    is_fixed, output = trigger.kind == RED_GREEN, failure.output if failure else ""
     facts = [_asked(trigger.request), _headline(trigger)]
     if failure is not None and trigger.kind != REJECTION:
         facts += _failed(failure, ", and later passed" if is_fixed else "")
     what = trigger.quote or trigger.cause.text or trigger.cause.tool or trigger.kind
     if is_fixed:
-        failing = find_failing(failure.output if failure else "")
+        failing = find_failing(output)
         what = f"{failing[0] if failing else trigger.cause.text} failed"
     how = "The change that made it pass:" if is_fixed else _CHANGED
-    change = diff or "\n".join(trigger.changes)
+    change, facts = diff or "\n".join(trigger.changes), [*facts, _changed(files)]
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=_write_sections(
-            [*facts, _changed(files)],
-            how,
-            change,
-            propose,
-            output=failure.output if failure else "",
-        ),
+        sections=_write_sections(facts, how, change, propose, output=output),
         paths=_guarded(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
@@ -207,14 +201,9 @@ def sketch_candidate(
         said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
-    sections = _write_sections(
-        dict.fromkeys(facts),
-        "What fixed it:",
-        change,
-        propose,
-        output=excerpt,
-        command=propose_command([o.command for o in candidate.sightings if o.command], ran),
-    )
+    failed = propose_command([o.command for o in candidate.sightings if o.command], ran)
+    told, how = dict.fromkeys(facts), "What fixed it:"
+    sections = _write_sections(told, how, change, propose, output=excerpt, command=failed)
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])

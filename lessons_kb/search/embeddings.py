@@ -44,13 +44,10 @@ QUERY = "query"
 DOCUMENT = "document"
 
 _TOKENIZER = "tokenizer.json"
-_FILES = (
-    "model.onnx",
-    "onnx/model.onnx",
-    "model_quantized.onnx",
-    "onnx/model_quantized.onnx",
-    "model_optimized.onnx",
-    "onnx/model_optimized.onnx",
+_FILES = tuple(
+    f"{folder}model{form}.onnx"
+    for form in ("", "_quantized", "_optimized")
+    for folder in ("", "onnx/")
 )
 """Names under which exports keep the encoder, the first that exists is taken."""
 _MAX_TOKENS = 256

@@ -371,12 +371,8 @@ class QdrantEngine(Engine):
         """Write the head; IndexBusy where it is not ``over`` that one."""
         same = None
         if over is not None:
-            same = qdrant.Filter(
-                must=[
-                    qdrant.FieldCondition(key=key, match=qdrant.MatchValue(value=over[key]))
-                    for key in ("run", "pending")
-                ]
-            )
+            known = ((key, qdrant.MatchValue(value=over[key])) for key in ("run", "pending"))
+            same = qdrant.Filter(must=[qdrant.FieldCondition(key=k, match=v) for k, v in known])
         point = qdrant.PointStruct(id=_HEAD, vector={}, payload=head)
         self._client.upsert(self._beside, [point], wait=True, update_filter=same)
         self.reload()
