@@ -622,12 +622,8 @@ class _Writer:
             text = f"def $A($$$){' -> $B' if first.node.field('return_type') else ''}: $$$"
         if not (self._kept or first.relations or first.is_short):
             return None
-        return Pattern(
-            kind="ast",
-            text=_FOLDS.sub(" ", text),
-            language=first.language,
-            relations=first.relations,
-        )
+        text, near = _FOLDS.sub(" ", text), first.relations
+        return Pattern(kind="ast", text=text, language=first.language, relations=near)
 
     def _write(self, nodes: Sequence[Any]) -> str:
         kinds, node = {node.kind() for node in nodes}, nodes[0]

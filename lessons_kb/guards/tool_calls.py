@@ -138,13 +138,12 @@ def parse_call(
                 return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
 
             touched = [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
+    ignored = _ARGUMENTS["commentary"] if does in _EXPLAINED else ()
     first = replace(
         call,
         kind=does if call.kind == "tool" else call.kind,
         targets=_place(targets, call.scope, cwd),
-        arguments=digest_arguments(
-            arguments, ignore=_ARGUMENTS["commentary"] if does in _EXPLAINED else ()
-        ),
+        arguments=digest_arguments(arguments, ignore=ignored),
         text=call.text or command,
     )
     if call.outcome not in DONE or first.kind not in CALLS:

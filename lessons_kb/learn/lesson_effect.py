@@ -203,12 +203,8 @@ def compare(occasions: Sequence[Occasion]) -> Difference:
     known = [one for one in occasions if one.outcome in KNOWN_OUTCOMES]
     told = [one for one in known if one.told != WITHHELD]
     control = [one for one in known if one.told == WITHHELD]
-    return Difference(
-        made=sum(one.outcome in FAILED for one in told),
-        of=len(told),
-        made_without=sum(one.outcome in FAILED for one in control),
-        of_without=len(control),
-    )
+    made, without = (sum(one.outcome in FAILED for one in some) for some in (told, control))
+    return Difference(made=made, of=len(told), made_without=without, of_without=len(control))
 
 
 def weigh(

@@ -381,13 +381,10 @@ class QdrantEngine(Engine):
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the payload, or these keys of it, of every card."""
-        offset: Any = None
+        offset, keys = None, True if payload is None else payload
         while True:
             points, offset = self._client.scroll(
-                self._cards,
-                limit=_REQUEST_POINTS,
-                offset=offset,
-                with_payload=True if payload is None else payload,
+                self._cards, limit=_REQUEST_POINTS, offset=offset, with_payload=keys
             )
             yield from ((_number_of(point.id), point.payload or {}) for point in points)
             if offset is None:
