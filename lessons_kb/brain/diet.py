@@ -42,9 +42,8 @@ from lessons_kb.store.files import (
     shown,
     storage_errors,
 )
-from lessons_kb.store.locks import hold_new
 from lessons_kb.store.trash import digest
-from lessons_kb.store.user_state import git_top, state_dir, write_private
+from lessons_kb.store.user_state import git_top, hold_new, state_dir, write_private
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping

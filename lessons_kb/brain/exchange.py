@@ -44,7 +44,7 @@ from lessons_kb.model import NOTE, Card
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import list_folder
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.user_state import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 

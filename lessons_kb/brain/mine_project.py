@@ -45,7 +45,13 @@ from lessons_kb.model import DONE, Event, as_data
 from lessons_kb.process.git import find_change, list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
-from lessons_kb.store.files import open_readonly, read_byte_lines, read_head, read_source
+from lessons_kb.store.files import (
+    is_inside,
+    open_readonly,
+    read_byte_lines,
+    read_head,
+    read_source,
+)
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.sanitize import counted
@@ -134,12 +140,6 @@ def _home(variable: str, *names: str) -> str:
     return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *names)
 
 
-def is_inside(path: str, directory: str) -> bool:
-    """Tell whether a path, as an agent wrote it, lies in a folder."""
-    real = os.path.realpath(path) if path else ""
-    return real == directory or real.startswith(directory.rstrip(os.sep) + os.sep)
-
-
 _Found = Iterator[tuple[str, str, str]]
 """Agent, file and folder of each session."""
 
@@ -197,7 +197,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
             cwd=str(cwd),
         )
         for number, cwd, at in rows
-        if everywhere or is_inside(str(cwd), directory)
+        if everywhere or (cwd and is_inside(str(cwd), directory))
     ]
 
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self
 
 from lessons_kb.data import read_table
 from lessons_kb.errors import InputError
-from lessons_kb.guards.file_names import escape, parse_path, show_path
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
+from lessons_kb.text.paths import escape, parse_path, show_path
 from lessons_kb.text.token_estimate import count_bytes
 
 TEXTS = {head: " ".join(lines) for head, lines in read_table("guard_texts.txt")["texts"]}

@@ -32,8 +32,7 @@ from lessons_kb.model import as_data
 from lessons_kb.process.git import Repository, ask_git, read_diff, run_git
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import write_unsynced
-from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.trial_record import (
+from lessons_kb.store.journal import (
     ARMS,
     PLACEBO,
     TRIAL_VARIABLE,
@@ -45,6 +44,7 @@ from lessons_kb.store.trial_record import (
     read_rows,
     write_arm,
 )
+from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import STATE_HOME_VARIABLE, make_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten

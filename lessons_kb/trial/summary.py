@@ -8,7 +8,7 @@ from typing import Any
 
 from lessons_kb.learn.statistics import Comparison, compare
 from lessons_kb.model import as_data
-from lessons_kb.store.trial_record import WITH, WITHOUT
+from lessons_kb.store.journal import WITH, WITHOUT
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.runs import FAULT, RIGHT, Result
 from lessons_kb.trial.tasks import Task
