@@ -77,7 +77,7 @@ _SELF = ("self", "this", "cls")
 
 
 @dataclass(kw_only=True, slots=True)
-class Candidate:
+class PatternCandidate:
     """A pattern that finds what each fix put right, and what the project says of it."""
 
     pattern: Pattern
@@ -158,7 +158,7 @@ def propose(fixes: Sequence[Sequence[Change]], files: Files, history: History) -
     return Proposal(pattern=_with_examples(best.pattern, changes), said=best.said)
 
 
-def _explain(candidates: Sequence[Candidate]) -> str:
+def _explain(candidates: Sequence[PatternCandidate]) -> str:
     """Return why none of some candidates is proposed, by the one that comes nearest."""
     best = min(candidates, key=lambda one: (one.elsewhere, -one.right))
     if best.elsewhere:
@@ -171,7 +171,7 @@ def _explain(candidates: Sequence[Candidate]) -> str:
 
 
 def _look(
-    candidates: Sequence[Candidate], fixed: Sequence[Change], files: Files, history: History
+    candidates: Sequence[PatternCandidate], fixed: Sequence[Change], files: Files, history: History
 ) -> None:
     """Count what a project says of candidates; one that finds much is looked for no further."""
     before, after = (
@@ -267,7 +267,7 @@ def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
     return Proposal()
 
 
-def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
+def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[PatternCandidate]:
     """Return the patterns that find what each fix put right and nothing that it left.
 
     What covers more places comes first, then the smallest code.
@@ -280,7 +280,7 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
     for pattern, writer in islice(_write_all(seeds), _MAX_WRITTEN):
         if _is_sound(pattern):
             written.setdefault(pattern, writer)
-    found: list[Candidate] = []
+    found: list[PatternCandidate] = []
     counts = [_count(written, fix) for fix in fixes]
     for place, (pattern, writer) in enumerate(written.items()):
         is_plain = len(fixes) > 1 or not _PLAIN.sub("", pattern.text)
@@ -293,10 +293,8 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
         if wide or writer.is_foreign:
             places = [one[place] for one, _after in counts]
             paths = ({path for path, _line in some} for some in places)
-            one = Candidate(
-                pattern=pattern, wide=wide, sites=sum(map(len, places)), files=sum(map(len, paths))
-            )
-            found.append(one)
+            sites, files = sum(map(len, places)), sum(map(len, paths))
+            found.append(PatternCandidate(pattern=pattern, wide=wide, sites=sites, files=files))
     return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
 
 
