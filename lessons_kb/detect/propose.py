@@ -252,13 +252,10 @@ def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
         options = sorted({w for w in words if w[:1] == "-" and all(w in one for one in alike)})
         if len(alike) < len(split) or len(heads) + len(options) < _FEW_WORDS or len(options) > 3:  # noqa: PLR2004
             continue
-        orders = (
-            "".join(rf".*\s{re.escape(one)}\b" for one in order) for order in permutations(options)
-        )
+        quoted = [rf".*\s{re.escape(one)}\b" for one in options]
+        orders = "|".join(map("".join, permutations(quoted)))
         text = r"\b" + r"\s+".join(map(re.escape, heads)) + r"\b"
-        pattern = Pattern(
-            kind="command", text=text + (f"(?:{'|'.join(orders)})" if options else "")
-        )
+        pattern = Pattern(kind="command", text=f"{text}(?:{orders})" if options else text)
         matcher = _matcher([(0, pattern)])
         harmless = sum(bool(matcher.find_in_commands([one])) for one in ran)
         if check_pattern(pattern) or 2 * harmless >= len(split):

@@ -378,9 +378,8 @@ def build_cards(
 
 def _key_of(rule: AgentRule) -> tuple[object, ...]:
     """Return what the rules of one card have in common."""
-    is_lesson = any(map(_LESSONS.search, rule.headings[-1:] or (rule.title,))) and _ITEM.match(
-        rule.text
-    )
+    near = rule.headings[-1] if rule.headings else rule.title
+    is_lesson = _LESSONS.search(near) and _ITEM.match(rule.text)
     return (rule.headings, rule.line if is_lesson else 0)
 
 

@@ -369,9 +369,8 @@ _FLOOR = 0.02
 
 def compute_most(terms: Mapping[str, float], frequencies: Mapping[str, int], size: int) -> float:
     """Return the BM25 score of a card that answers the query in full, again and again."""
-    return (K1 + 1) * sum(
-        weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items()
-    )
+    weighed = (weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items())
+    return (K1 + 1) * sum(weighed)
 
 
 def widen(
