@@ -317,16 +317,13 @@ def read_notes(text: str, *, name: str) -> Imported:
         made = build_cards(file, {rule.line for rule in file.rules}, set())
         return Imported(lessons=tuple(replace(one, title=shorten(title)) for one, _ in made))
     lines = {rule.line for rule in file.rules if rule.kind == WHEN}
-    return Imported(
-        lessons=tuple(lesson for lesson, _rules in build_cards(file, lines, set())),
-        passed_over=tuple(
-            PassedOver(
-                title=_title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
-            )
-            for rule in file.rules
-            if rule.kind == ALWAYS
-        ),
-    )
+    always = [
+        PassedOver(title=_title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
+        for one in file.rules
+        if one.kind == ALWAYS
+    ]
+    lessons = tuple(lesson for lesson, _rules in build_cards(file, lines, set()))
+    return Imported(lessons=lessons, passed_over=tuple(always))
 
 
 def build_cards(
@@ -381,9 +378,8 @@ def build_cards(
 
 def _key_of(rule: AgentRule) -> tuple[object, ...]:
     """Return what the rules of one card have in common."""
-    is_lesson = any(map(_LESSONS.search, rule.headings[-1:] or (rule.title,))) and _ITEM.match(
-        rule.text
-    )
+    near = rule.headings[-1] if rule.headings else rule.title
+    is_lesson = _LESSONS.search(near) and _ITEM.match(rule.text)
     return (rule.headings, rule.line if is_lesson else 0)
 
 
