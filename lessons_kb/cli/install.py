@@ -24,16 +24,16 @@ from lessons_kb.agents.install.settings_files import (
     is_committed,
     is_present,
 )
-from lessons_kb.brain.discovery import look
-from lessons_kb.brain.exchange import find_rules_files
-from lessons_kb.brain.git_merge import share, unshare
-from lessons_kb.brain.health import MARKS, check_server
-from lessons_kb.brain.make_brain import (
+from lessons_kb.brain.discovery import (
     count_cards,
+    look,
     make_brain,
     take_first_lesson,
     write_first_lesson,
 )
+from lessons_kb.brain.exchange import find_rules_files
+from lessons_kb.brain.git_merge import share, unshare
+from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError
