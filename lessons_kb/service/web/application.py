@@ -89,9 +89,8 @@ MAX_BODY = 4_000_000
 _RETRY = {"retry-after": "2"}
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By which the library that keeps the figures is told, when a worker imports it."""
-
-
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Bounds of the histogram of answering times."""
 
 
 class Busy(TimeoutError):
