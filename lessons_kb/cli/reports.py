@@ -142,16 +142,12 @@ def _print_overview(overview: Overview) -> None:
     if found := top(overview, ROWS):
         _print_title("Most injected", gap=not is_drawn)
         columns = ("id", "injected", "addressed", "without", "with", "verdict")
-        table = [
-            (
-                one.name,
-                str(one.injections),
-                f"{one.addressed}/{one.checked}" if one.checked else "",
-                *(f"{rate.times}/{rate.of}" if rate.of else "" for rate in (one.untold, one.told)),
-                one.verdict,
-            )
-            for one in found
-        ]
+        table = []
+        for one in found:
+            rates = ((rate.times, rate.of) for rate in (one.untold, one.told))
+            pairs = ((one.addressed, one.checked), *rates)
+            parts = [f"{part}/{whole}" if whole else "" for part, whole in pairs]
+            table.append((one.name, str(one.injections), *parts, one.verdict))
         print_table(columns, table, right=" ".join(columns[1:5]))
         print_wrapped(_COLUMNS)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
