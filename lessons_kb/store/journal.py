@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
-from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
+from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure
 from lessons_kb.store.user_state import make_private
@@ -423,8 +423,8 @@ def _take_lock(path: str) -> Any:
 JOURNAL_NAME = "journal.db"
 OFFER = "offer"
 """What is counted of a card, once a context, whose title was offered."""
-GIVEN, OPENED = "given", "opened"
-"""How a session came by a card: in a block, or by reading its file."""
+GIVEN = "given"
+"""How a session came by a card, unless it has it OPENED: in a block."""
 SESSION_STATE = "hook"
 """Name under which what one hook tells the next lies beside the guards' states."""
 _DAY_SECONDS = 86_400

@@ -54,16 +54,26 @@ def count_events(state: str) -> int:
 
 
 def read_injected(state: str) -> list[dict[str, str]]:
-    """Return each card that was given in a trial's state home, with its ``id`` and ``how``."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    """Return each card that a trial's state home tells of, with ``id``, ``how`` and ``outcome``.
+
+    It was ``given``, ``opened``, or both: ``given,opened``. The outcome is "" where no fact shows
+    it; of several it is the worst.
+    """
+    found: dict[str, dict[str, str]] = {}
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
     for path in sorted(glob.glob(pattern, recursive=True)):
         with contextlib.suppress(StorageError), contextlib.closing(Journal(path)) as journal:
-            for card, how in journal.run("SELECT card, source FROM injections ORDER BY id"):
-                found.setdefault((card, how), {"id": card, "how": how})
+            for card, how, outcome in journal.run(_INJECTED):
+                found.setdefault(card, {"id": card, "how": how, "outcome": outcome})
     return list(found.values())
 
 
+_INJECTED = """
+    SELECT card, group_concat(DISTINCT how), coalesce(max(nullif(outcome, 'unknown')), '')
+    FROM (SELECT session, card, source AS how FROM injections
+      UNION SELECT session, card, what FROM outcomes WHERE what = 'opened' ORDER BY how)
+    LEFT JOIN ledger USING (session, card) GROUP BY card ORDER BY card
+"""  # in the alphabet ``left`` comes last and ``avoided`` first
 _RESULTS = "results.jsonl"
 _MAX_BYTES = 100_000_000
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from lessons_kb.learn.statistics import Comparison, compare
-from lessons_kb.model import as_data
+from lessons_kb.model import AVOIDED, CORRECTED, KNOWN_OUTCOMES, OPENED, as_data
+from lessons_kb.store.journal import GIVEN
 from lessons_kb.store.trial_record import WITH, WITHOUT
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.runs import FAULT, RIGHT, Result
@@ -54,10 +56,36 @@ def summarize(
             for arm in arms
             if WITHOUT in arms and arm != WITHOUT
         ],
+        "lessons": _count_lessons(good),
         "faults": [{"run": one.key, "why": one.note} for one in results if one.outcome == FAULT],
         "died": list(dead),
         "results": [as_data(one) for one in results],
     }
+
+
+def _count_lessons(results: Iterable[Result]) -> list[dict[str, Any]]:
+    """Return of each lesson in how many runs it was given and opened, and what became of it."""
+    marks = Counter(
+        mark
+        for one in results
+        for mark in {
+            (card["id"], word)
+            for card in one.lessons
+            for word in (*card["how"].split(","), card.get("outcome", ""))
+        }
+    )
+    rows = []
+    for card in dict.fromkeys(card for card, _word in sorted(marks)):
+        row = {word: marks[card, word] for word in (GIVEN, OPENED, *KNOWN_OUTCOMES)}
+        rows.append({"lesson": card, **row, "says": _tell_lesson(row)})
+    return rows
+
+
+def _tell_lesson(one: Mapping[str, int]) -> str:
+    known = sum(one[outcome] for outcome in KNOWN_OUTCOMES)
+    obeyed = f"obeyed in {one[AVOIDED] + one[CORRECTED]} of {known} that show it"
+    obeyed = obeyed if known else "no run shows whether it was obeyed"
+    return f"given in {counted(one[GIVEN], 'run')}, opened in {one[OPENED]}, {obeyed}"
 
 
 def _measure(results: Sequence[Result]) -> dict[str, Any]:
@@ -124,7 +152,7 @@ def show_summary(data: dict[str, Any]) -> list[str]:
         known = [f"{one['right']} of {counted(one['runs'], 'run')} right"]
         known += [form.format(one[key]) for key, form in _FORMS.items() if one[key] is not None]
         lines.append(f"{arm}: {', '.join(known)}, {one['lessons'] or 0:.1f} lessons a run")
-    lines.append("")
+    lines += ["", *(f"{one['lesson']}: {one['says']}." for one in data["lessons"]), ""]
     for one in data["comparisons"]:
         head = f"{one['second']} against {one['first']}"
         lines.append(f"{head}{', ' + one['of'] if one['of'] else ''}: {one['says']}.")
