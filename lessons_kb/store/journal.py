@@ -838,8 +838,8 @@ def read_injected(state: str) -> list[dict[str, str]]:
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
     for path in sorted(glob.glob(pattern, recursive=True)):
         with contextlib.suppress(StorageError), contextlib.closing(Journal(path)) as journal:
-            for card, how, outcome in journal.run(_INJECTED):
-                found.setdefault(card, {"id": card, "how": how, "outcome": outcome})
+            rows = journal.run(_INJECTED)
+            found |= {row[0]: dict(zip(("id", "how", "outcome"), row, strict=True)) for row in rows}
     return list(found.values())
 
 

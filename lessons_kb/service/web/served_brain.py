@@ -64,16 +64,13 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                self._trouble = self._freshen(brain)
+                waiting = freshen(brain)[1]
+                self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
         return brain
-
-    def _freshen(self, brain: Brain) -> str:
-        """Return why answers may be old, "" if they are not."""
-        return BUILDING if freshen(brain)[1] else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
