@@ -59,6 +59,8 @@ class Layer(SearchIndex):
         """Files that this process has written since the last refresh."""
         self.watcher: _Watcher | None = None
         """The thread of this process that keeps the index up to date."""
+        self.kept = False
+        """Another process keeps it so: its last commit is what there is."""
         self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
 
@@ -120,7 +122,8 @@ class Layer(SearchIndex):
             state = self.state
             if state is not None and limit is None:
                 self.verify_catalogue()
-            if state is None or not (leased and self.current and is_leased(self.cache)):
+            vouched = leased and self.current and (self.kept or is_leased(self.cache))
+            if state is None or not vouched:
                 return refresh(self, **how)
             self.silent = state.silent
             return Refresh(files=count_files(state.manifest))
@@ -175,8 +178,8 @@ class Layer(SearchIndex):
 
     @property
     def is_watched(self) -> bool:
-        """Whether a thread of this process keeps the index up to date."""
-        return self.watcher is not None
+        """Whether a thread of this process, or another process, keeps the index up to date."""
+        return self.kept or self.watcher is not None
 
     def follow(self) -> None:
         """Take over the last commit now, so that the next search need not."""

@@ -158,12 +158,13 @@ def edit(card: CardId) -> None:
     Example: lessons edit telegram-allowlist
     """
     brain = open_brain()
+    layer, found = brain.cards.find(card, notes=False)
+    name, path = f"{layer.alias}:{found.id}", os.path.join(layer.root, *found.id.split("/"))
     if not is_interactive():
-        path = brain.cards.read(card)[0]
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
-    _say_unfinished(brain, card, heading="fill in:")
-    edit_file(brain.cards.read(card)[0])
-    _say_unfinished(brain, card)
+    _say_unfinished(brain, name, heading="fill in:")
+    edit_file(path)
+    _say_unfinished(brain, name)
 
 
 def add(

@@ -43,10 +43,11 @@ from lessons_kb.learn.lesson_effect import (
     noisy,
     tell_added,
     tell_difference,
+    tell_outcomes,
     tell_pooled,
     top,
 )
-from lessons_kb.model import KNOWN_OUTCOMES, UNKNOWN_OUTCOME, WITHHELD, as_data
+from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
 from lessons_kb.relevance.evaluation_measures import parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
@@ -185,9 +186,7 @@ def _print_effect(effect: Effect, history: History) -> None:
         by_week = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
         rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(by_week[-_WEEKS:])}"
         rows["addressed"] = _items(effect)
-        known = (*KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
-        counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
-        rows["outcomes"] = ", ".join(counts)
+        rows["outcomes"] = tell_outcomes(effect)
         rows["with it"] = _rate(effect.told)
         rows[WITHHELD] = _rate(effect.untold)
         rows["difference"] = tell_difference(effect)

@@ -16,6 +16,8 @@ from lessons_kb.model import (
     FAILED,
     KNOWN_OUTCOMES,
     NO_GATE,
+    OPENED,
+    UNKNOWN_OUTCOME,
     WITHHELD,
     Card,
     Occasion,
@@ -67,6 +69,8 @@ class Effect:
     injections: int
     sessions: int
     """Sessions that it was given to."""
+    opened: int = 0
+    """Sessions that read its file."""
     tokens: int
     checked: int
     """Checklist items held against answers."""
@@ -233,6 +237,7 @@ def weigh(
         brain=brain,
         injections=seen[INJECTED],
         sessions=seen[SESSIONS],
+        opened=seen[OPENED],
         tokens=seen[TOKENS],
         checked=seen[ADDRESSED] + seen[UNADDRESSED],
         addressed=seen[ADDRESSED],
@@ -311,6 +316,13 @@ def tell_difference(effect: Effect) -> str:
     if effect.expected is not None:
         told += f", {100 * effect.expected:+.0f} in the light of the other cards"
     return f"{told}; about {effect.needed:,} more sessions would tell" if effect.needed else told
+
+
+def tell_outcomes(effect: Effect) -> str:
+    """Return in how many sessions a card was opened, and what became of those told of it."""
+    times = {OPENED: effect.opened, **effect.outcomes}
+    names = (OPENED, *KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
+    return ", ".join(f"{name} {times[name]}×" for name in names if times.get(name))
 
 
 def tell_pooled(pooled: Pooled) -> str:

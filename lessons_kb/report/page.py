@@ -23,6 +23,7 @@ from lessons_kb.learn.lesson_effect import (
     noisy,
     tell_added,
     tell_difference,
+    tell_outcomes,
     tell_pooled,
 )
 from lessons_kb.text.redact import redact
@@ -262,6 +263,8 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         about.append(card.status)
     if added := tell_added([effect]):
         about.append(f"{added}, by its patterns in git")
+    if effect.opened or effect.told.of:
+        about.append(tell_outcomes(effect))
     title = clean_line(card.title) or clean_line(card.id)
     if len(title) > _LONGEST:
         title = f"{title[: _LONGEST - 1].rstrip()}…"

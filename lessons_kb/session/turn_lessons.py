@@ -27,12 +27,11 @@ from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
-from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_due, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
 from lessons_kb.store.files import read_inside
-from lessons_kb.store.journal import OPENED
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.paths import relative_path, show_path
@@ -304,6 +303,7 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
                 source=OPENED,
                 told=OPENED,
             )
+        journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(layer, session, card.id, at=at)
         state.note_given([[layer.root, card.id]])
 

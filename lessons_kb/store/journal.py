@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
-from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
+from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure, read_regular, storage_errors, write_unsynced
 from lessons_kb.store.user_state import make_private, read_private, state_home, write_private
@@ -427,8 +427,8 @@ def _take_lock(path: str) -> Any:
 JOURNAL_NAME = "journal.db"
 OFFER = "offer"
 """What is counted of a card, once a context, whose title was offered."""
-GIVEN, OPENED = "given", "opened"
-"""How a session came by a card: in a block, or by reading its file."""
+GIVEN = "given"
+"""How a session came by a card, unless it has it OPENED: in a block."""
 SESSION_STATE = "hook"
 """Name under which what one hook tells the next lies beside the guards' states."""
 _DAY_SECONDS = 86_400
@@ -829,16 +829,26 @@ def count_events(state: str) -> int:
 
 
 def read_injected(state: str) -> list[dict[str, str]]:
-    """Return each card that was given in a trial's state home, with its ``id`` and ``how``."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    """Return each card that a trial's state home tells of, with ``id``, ``how`` and ``outcome``.
+
+    It was ``given``, ``opened``, or both: ``given,opened``. The outcome is "" where no fact shows
+    it; of several it is the worst.
+    """
+    found: dict[str, dict[str, str]] = {}
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
     for path in sorted(glob.glob(pattern, recursive=True)):
         with contextlib.suppress(StorageError), contextlib.closing(Journal(path)) as journal:
-            for card, how in journal.run("SELECT card, source FROM injections ORDER BY id"):
-                found.setdefault((card, how), {"id": card, "how": how})
+            rows = journal.run(_INJECTED)
+            found |= {row[0]: dict(zip(("id", "how", "outcome"), row, strict=True)) for row in rows}
     return list(found.values())
 
 
+_INJECTED = """
+    SELECT card, group_concat(DISTINCT how), coalesce(max(nullif(outcome, 'unknown')), '')
+    FROM (SELECT session, card, source AS how FROM injections
+      UNION SELECT session, card, what FROM outcomes WHERE what = 'opened' ORDER BY how)
+    LEFT JOIN ledger USING (session, card) GROUP BY card ORDER BY card
+"""  # in the alphabet ``left`` comes last and ``avoided`` first
 _RESULTS = "results.jsonl"
 _MAX_BYTES = 100_000_000
 

@@ -94,7 +94,7 @@ class Result:
     hooks: int = 0
     """Events of the agent that reached our hooks."""
     lessons: tuple[Mapping[str, str], ...] = ()
-    """Cards that were given, each with its ``id`` and ``how``."""
+    """Cards that were given or opened, each with its ``id``, ``how`` and ``outcome``."""
     session: str = ""
     """The agent's own id of it, by which its transcript is found; "" where it prints none."""
 

@@ -12,6 +12,7 @@ from lessons_kb.learn.lesson_effect import (
     count_verdicts,
     never_used,
     noisy,
+    tell_outcomes,
     top,
     weigh,
 )
@@ -133,3 +134,9 @@ def test_lists_of_an_overview():
     verdicts = count_verdicts(found.effects)
     assert tuple(verdicts) == VERDICTS
     assert verdicts["never used"] == 3
+
+
+def test_what_became_of_a_card_is_told_one_by_one():
+    effect = told(injected=5, opened=2, block=(1, 4))
+    assert tell_outcomes(effect) == "opened 2×, avoided 3×, left 1×"
+    assert tell_outcomes(told()) == ""

@@ -83,6 +83,8 @@ THREADS = 2
 """That search: one at a time reads a brain, and one runs in the interpreter; more are slower."""
 WRITERS = 8
 """Threads for what may take seconds, which would hold up the answers."""
+_LEAVE_SECONDS = 0.002
+"""Within which another worker can take the next connection: at most 500 a second for each."""
 MAX_WAITING = 128
 """Requests that wait for a thread; more are told to come again."""
 MAX_BODY = 4_000_000
@@ -404,15 +406,22 @@ def serve(
 
 
 class FairLoop(asyncio.SelectorEventLoop):
-    """Takes one connection at a time: a worker that took all that wait would leave none to others.
+    """Takes one connection, then leaves what waits to the other workers for a moment.
 
-    Connections are kept open, so that it would answer alone as long as they last.
+    Connections are kept open, so that a worker that took them all would answer alone as long as
+    they last.
     """
 
     def _accept_connection(
         self, factory: Any, sock: socket, ssl: Any, server: Any, _many: int, *how: Any
     ) -> None:
         super()._accept_connection(factory, sock, ssl, server, 1, *how)  # type: ignore[misc]
+        if self._remove_reader(sock.fileno()):  # type: ignore[attr-defined]
+            self.call_later(_LEAVE_SECONDS, self._accept_again, sock, factory, ssl, server, 1, *how)
+
+    def _accept_again(self, sock: socket, factory: Any, *how: Any) -> None:
+        if sock.fileno() >= 0:  # it is closed when the server ends
+            self._start_serving(factory, sock, *how)  # type: ignore[attr-defined]
 
 
 def _run_workers(
