@@ -149,7 +149,7 @@ def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:
         lines = {rule.line for rule in file.rules if rule.kind == WHEN}
         for lesson, rules in build_cards(file, lines, seen):
             paths = file.globs or tuple(_find_paths(diet, lesson))
-            text = card_text(replace(lesson, paths=paths), created=day_or_today())
+            text = card_text(replace(lesson, paths=paths), created=day_or_today(), folders={})
             card = parse_card(text, path="lessons/new.md", folders={}).card
             words = " ".join(text.split())
             if card and card.kind != NOTE and all(rule.words in words for rule in rules):

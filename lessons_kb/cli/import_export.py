@@ -85,7 +85,9 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def export(form: str, output: str | None = None) -> None:
-    """Print every card; jsonl is what `import jsonl` reads.
+    """Print every card; `import` reads json and jsonl.
+
+    Your own brain is left out beside others, unless --brain names it.
 
     Example: lessons export jsonl -o lessons.jsonl
 
@@ -93,7 +95,7 @@ def export(form: str, output: str | None = None) -> None:
     --output, -o FILE  File to write; default: stdout.
     """
     check_choice("FORMAT", form, FORMATS)
-    brain = open_brain()
+    brain = open_brain(own=False)
     lines = Exchange(brain).export(form)
     if output is None:
         for line in lines:

@@ -311,7 +311,8 @@ def report(
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
-    The page needs no network and no scripts. If it lies in the brain or above it, its links to
+    The page needs no network and no scripts. Your own brain is left out beside others, unless
+    --brain names it. If the page lies in the brain or above it, its links to
     cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
@@ -322,7 +323,7 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brain, chosen = open_brain(), output is not None
+    brain, chosen = open_brain(own=False), output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brain.layers[0].cache), FILE)
         if os.path.islink(output):  # whoever made it chose what is overwritten
