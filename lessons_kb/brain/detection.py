@@ -335,8 +335,8 @@ def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
     return sorted(found, key=lambda one: (one[1].path, one[1].line, one[0].id))
 
 
-def count_unused(brain: Layers) -> tuple[int, int]:
-    """Return how many patterns are beyond what is looked for, and how many need ast-grep."""
+def count_unused(brain: Layers) -> tuple[int, int, int]:
+    """Return how many patterns are beyond what is looked for, need ast-grep, or are unusable."""
     matchers = [
         (layer.state.detectors, layer.read(lambda one: one.matcher()))
         for layer in brain.layers
@@ -345,7 +345,9 @@ def count_unused(brain: Layers) -> tuple[int, int]:
     beyond = sum(count - len(matcher.rules) for count, matcher in matchers)
     kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
     syntax = kinds.count("ast")
-    return beyond, 0 if not syntax or is_available() else syntax
+    known = [layer.read(lambda at: at.catalogue.findings()) for layer in brain.layers]
+    unusable = sum(finding.rule == "bad-pattern" for some in known for finding in some)
+    return beyond, 0 if not syntax or is_available() else syntax, unusable
 
 
 GLANCE_SECONDS = 3.0

@@ -284,12 +284,14 @@ def detect(
         raise InputError("--history is printed as text or json; choose one of them")
     brain = open_brain()
     brain.refresh()
-    beyond, without = count_unused(brain)
+    beyond, without, unusable = count_unused(brain)
     if beyond:
         say(f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some")
     if without:
         say(f"{counted(without, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`")
-    if not any(layer.state and layer.state.detectors for layer in brain.layers):
+    if unusable:
+        say(f"{counted(unusable, 'pattern')} cannot be used; `lessons lint` says why")
+    elif not any(layer.state and layer.state.detectors for layer in brain.layers):
         say("no card has patterns; add `detect:` to a card, see docs/detect.md")
     if history:
         _print_history(brain, detect_history(brain), form)

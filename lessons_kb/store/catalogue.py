@@ -62,7 +62,7 @@ def is_network(path: str) -> bool:
     return kind in _TABLE["types"]
 
 
-FORMAT = 16
+FORMAT = 17
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
