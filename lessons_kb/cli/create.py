@@ -17,6 +17,7 @@ from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.draft_text import MISSING
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern, as_data
 from lessons_kb.process.programs import find_editor, open_editor
+from lessons_kb.render import finding_line
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 STDIN = "-"
@@ -143,7 +144,11 @@ def edit_file(path: str) -> None:
 
 
 def _say_unfinished(brain: Brain, name: str, *, heading: str = "") -> None:
-    """Say what a card still needs, nothing where it is complete."""
+    """Say what is wrong with a card and what it still needs, nothing where it is complete."""
+    document = brain.cards.read(name)[1]
+    for finding in document.findings if document.card else ():
+        if finding.level != "info":
+            say(finding_line(finding))
     if missing := brain.cards.find_lacks(name):
         card = brain.cards.get(name)
         state = "still the template, so it is not injected" if card.template else "not complete"

@@ -207,3 +207,14 @@ def test_an_editor_that_changes_nothing_leaves_no_card(terminal, brain):
     assert "no card was written" in seen
     assert "deployed-on-a-friday.md" not in seen
     assert not (brain / "lessons" / "deployed-on-a-friday.md").exists()
+
+
+def test_edit_says_what_is_wrong_with_a_value(answer, brain, monkeypatch, tmp_path):
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
+        "path.write_text(path.read_text().replace('severity: high', 'severity: hihg'))\n"
+    )
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    seen = answer("edit", "telegram-allowlist", typed="")
+    assert "severity is 'hihg', so its default is used → write one of low, medium, high" in seen
