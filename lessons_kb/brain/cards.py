@@ -330,8 +330,6 @@ class Cards:
             raise InputError(f"not a card: {document.findings[0].message}")
         if "title" not in document.key_lines and card.title == "new":
             raise InputError("the card has no title; add `title: …`, naming the mistake")
-        if whole and (missing := find_lacks(document)):
-            raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
@@ -345,6 +343,8 @@ class Cards:
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
+            if whole and (missing := find_lacks(document)):
+                raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
             dated = text if card.created else edit_header(text, {"created": day_or_today()})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 

@@ -77,31 +77,25 @@ def _parse_pattern(text: str) -> Pattern:
 def _write_card(
     brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any], *, whole: bool
 ) -> Card:
-    """Write a card, from standard input where the title is ``-``; ask about a duplicate."""
-    interactive = is_interactive()
-    if on_duplicate == "ask" and not interactive:
+    """Write a card, from standard input where the title is ``-``."""
+    if on_duplicate == "ask" and not is_interactive():
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
-    rule = on_duplicate or ("ask" if interactive else "fail")
-    text = _read_card(details) if title == STDIN else ""
+    rule = "fail" if on_duplicate in (None, "ask") else on_duplicate
+    if title == STDIN:
+        return brain.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
+    return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
-    def write(rule: str) -> Card:
-        if text:
-            return brain.cards.add_text(text, whole=whole, on_duplicate=rule)
-        return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
-    try:
-        return write("fail" if rule == "ask" else rule)
-    except DuplicateCard as error:
-        if rule != "ask":
-            raise
-        say(str(error).partition(";")[0])
-        question = "[b]ump it, write a [n]ew card, or [s]top?"
-        answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
-        if answer == "b":
-            return brain.bump(error.existing)[0]
-        if answer == "n":
-            return write("new")
-        raise typer.Abort from None
+def _ask_duplicate(brain: Brain, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
+    """Ask about a duplicate where that is possible: count it, or None for a second card."""
+    if on_duplicate not in (None, "ask") or not is_interactive():
+        raise error
+    say(str(error).partition(";")[0])
+    question = "[b]ump it, write a [n]ew card, or [s]top?"
+    answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
+    if answer not in ("b", "n"):
+        raise typer.Abort
+    return brain.bump(error.existing)[0] if answer == "b" else None
 
 
 def _read_card(details: Mapping[str, Any]) -> str:
@@ -118,7 +112,7 @@ def _read_card(details: Mapping[str, Any]) -> str:
     return text
 
 
-def _say_missing(error: Incomplete, title: str) -> None:
+def _say_missing(error: Incomplete, title: str, on_duplicate: str | None) -> None:
     """Say what a card lacks, each with the option that adds it."""
     say("nothing was written; the card still needs:")
     for line in error.missing:
@@ -127,6 +121,7 @@ def _say_missing(error: Incomplete, title: str) -> None:
     if title != STDIN:
         chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
         command = f"lessons {chosen}create {shell_word(title)}"
+        command += f" --on-duplicate {on_duplicate}" if on_duplicate else ""
         say(f"or run `{command}`, and fill in the card that it writes")
 
 
@@ -212,12 +207,17 @@ def add(
         try:
             card = _write_card(brain, title, on_duplicate, _read_options(*given), whole=True)
             break
+        except DuplicateCard as error:
+            if known := _ask_duplicate(brain, error, on_duplicate):
+                card = known
+                break
+            on_duplicate = "new"
         except Incomplete as error:
             wanted = {_ADDING.get(line) for line in error.missing}
             if options().json:
                 print_json({"card": None, "missing": list(error.missing)})
             elif title == STDIN or not is_interactive() or not wanted <= {"--why", *_MANY}:
-                _say_missing(error, title)
+                _say_missing(error, title, on_duplicate)
             else:
                 for line in error.missing:
                     say(line)
@@ -229,7 +229,7 @@ def add(
                         answers.append(one)
                 if any(answers):
                     continue
-                _say_missing(error, title)
+                _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, _name_card(card))
 
@@ -287,7 +287,11 @@ def create(
     if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
-    card = _write_card(brain, title, on_duplicate, details, whole=False)
+    try:
+        card = _write_card(brain, title, on_duplicate, details, whole=False)
+    except DuplicateCard as error:
+        known = _ask_duplicate(brain, error, on_duplicate)
+        card = known or _write_card(brain, title, "new", details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = brain.cards.read(card.id)[0]

@@ -1,6 +1,8 @@
 """Capture in one line: `add`, `create` with the same options, `edit`."""
 
 import json
+import re
+import shlex
 import sys
 
 import pytest
@@ -218,3 +220,15 @@ def test_edit_says_what_is_wrong_with_a_value(answer, brain, monkeypatch, tmp_pa
     monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
     seen = answer("edit", "telegram-allowlist", typed="")
     assert "severity is 'hihg', so its default is used → write one of low, medium, high" in seen
+
+
+def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, brain):
+    title = "Telegram remote execution must require an allowlist"
+    done = lessons("add", title)
+    assert "lessons/telegram-allowlist.md already has this title" in done.err
+    assert "still needs" not in done.err
+    assert "telegram-allowlist.md (seen" in answer("add", title, typed="b\n")
+    asked = answer("add", title, typed="n\n\n\n\n")
+    assert asked.count("[b]ump it") == 1
+    (advised,) = re.findall("or run `lessons ([^`]+)`", asked)
+    assert lessons(*shlex.split(advised), "--no-edit").code == 0
