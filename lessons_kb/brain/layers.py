@@ -187,13 +187,22 @@ class Layers:
         given = [hit for layer, hit in found if not is_withheld(layer, hit.card, whose)]
         return given[: max(limit, 0)]
 
-    def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
+    def find_lessons(
+        self,
+        text: str,
+        *,
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        limit: int = HIT_LIMIT,
+        inactive: bool = False,
+    ) -> list[tuple[Layer, Hit]]:
         """Return the lessons for a text, best first, with the brain that holds each.
 
-        The last commit is searched as it is; those the gate holds back are included.
+        The last commit is searched as it is; those the gate holds back are included, ignored and
+        archived ones where ``inactive`` asks for them.
         """
-        query = self._query(text, kinds=KINDS, stage=None, paths=(), limit=limit)
-        return self._find(query)[0][:limit]
+        query = self._query(text, kinds=KINDS, stage=stage, paths=paths, limit=limit)
+        return self._find(replace(query, inactive=inactive))[0][:limit]
 
     def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
         """Return the cards that guard a file by their ``paths``, with the brain of each.

@@ -232,3 +232,11 @@ def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, bra
     assert asked.count("[b]ump it") == 1
     (advised,) = re.findall("or run `lessons ([^`]+)`", asked)
     assert lessons(*shlex.split(advised), "--no-edit").code == 0
+
+
+@pytest.mark.parametrize("command", ["create", "add"])
+def test_a_title_in_another_number_is_named(lessons, brain, command):
+    assert lessons("create", "The clock change doubled the job").code == 0
+    done = lessons(command, "The clocks change doubled the job")
+    assert done.code == 2
+    assert "clock-change-doubled-the-job.md has a title with the same words" in done.err
