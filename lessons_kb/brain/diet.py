@@ -327,6 +327,13 @@ class Diets:
             _write(os.path.join(diet.root, name), texts[name].encode())
         return made
 
+    def titles(self) -> list[str]:
+        """Return the titles of the cards that earlier diets made and that are there."""
+        names = [name for name in list_folder(self._folder) if name.endswith(".json")]
+        records = [json.loads(_read(os.path.join(self._folder, name))) for name in names]
+        known = {card.id: card.title for card in Cards(self._brain).all()}
+        return [known[card] for one in records for card in one["cards"] if card in known]
+
     def undo(self) -> tuple[list[str], list[str]]:
         """Give the files of the last diet their bytes back and move its cards to the trash.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,7 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.write_drafts import open_ask, print_prompts
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, visible
@@ -135,10 +136,13 @@ def _print_sum(
     before = sum(estimate_tokens(file.text) for file in whole)
     after = sum(estimate_tokens(texts[file.name]) for file in whole)
     share = f" ({after / before - 1:.0%})" if before > after else ""
-    titles = estimate_tokens("\n".join(card.title for card in cards))
+    titles = [card.title for card in cards]
+    with contextlib.suppress(LessonsError):  # without a brain there was no diet
+        titles += Diets(open_brain()).titles()
+    listed = "\n".join(titles)
     print(
         f"every session: {before:,} tokens today, {after:,} afterwards{share}, "
-        f"and up to {titles:,} for the titles of {counted(len(cards), 'card')}"
+        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}"
     )
     if cards:
         say("next: `lessons diet --apply` shows the diff and asks")

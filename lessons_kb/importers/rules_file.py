@@ -60,10 +60,12 @@ _MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\
 _DESCRIPTION = re.compile(r"description:\s*[\"']?(.+?)[\"'.]?\s*")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
+_NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
 _BULLET = re.compile(r"\s*[-*+]\s")
 _MARK = re.compile(r"\A[-*+\d.)\s]*(?:\[[ xX]\] )?(?:[A-Z][\w /&-]{0,30}: )?")
 _THRESHOLD = 0.5
 _MAX_TITLE = 80
+_FEWEST_WORDS = 3
 _MAX_SYMPTOMS = 8
 _MAX_REASON = 50
 _TOPIC_WORDS = 3
@@ -353,6 +355,11 @@ def build_cards(
             above = "".join(first.headings[:-1][-1:])
             is_bare = len(near.split()) == 1 or _NEUTRAL.search(near)
             title = shorten(f"{above}: {near}" if above and is_bare else near, _MAX_TITLE)
+            if len(title.split()) < _FEWEST_WORDS:  # a topic, which names no mistake
+                prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
+                naming = [rule for rule in prose if NEGATIVE.search(rule.text)]
+                more = "".join(f": {_title_of(rule)}" for rule in (*naming, *prose)[:1])
+                title = shorten(f"{near}{more}", _MAX_TITLE)
         said: dict[str, list[str]] = {}
         lead = ""
         for rule in rules:
