@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 
 from lessons_kb.brain.cards import (
     MAX_EXAMPLES,
@@ -38,7 +39,7 @@ from lessons_kb.importers.markdown_blocks import (
     origin_key,
 )
 from lessons_kb.importers.review_findings import read_review
-from lessons_kb.importers.rules_file import read_notes
+from lessons_kb.importers.rules_file import holds_lessons, read_notes
 from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.model import NOTE, Card
 from lessons_kb.store import card_files
@@ -51,6 +52,7 @@ from lessons_kb.text.redact import redact
 GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules"),
 )
+PROSE = "prose"
 NAMES = {
     GALANGAL: "a database of mistakes",
     REVIEW: "a review",
@@ -95,7 +97,10 @@ def find_files(path: str) -> list[str]:
 
 
 def guess_source(path: str) -> str:
-    """Return one of SOURCES; raises StorageError for a file that cannot be read."""
+    """Return one of SOURCES, PROSE for a text without a lesson.
+
+    Raises StorageError for a file that cannot be read, InputError for a digest of our own.
+    """
     head = import_files.read_head(path, _HEAD)
     if head.startswith(_SQLITE):
         return GALANGAL
@@ -104,8 +109,14 @@ def guess_source(path: str) -> str:
         return JSONL
     if path.endswith(_RULE_FILES):
         return RULES
-    found = read_review(head.decode("utf-8", "replace").replace("\r\n", "\n"), name=path)
-    return REVIEW if found.lessons or found.passed_over else MEMORY
+    text = head.decode("utf-8", "replace").replace("\r\n", "\n")
+    if re.match(r"# Lessons\n\n\d+ cards?\.\n", text):
+        raise InputError(f"{path} is a digest for people; import what `lessons export jsonl` wrote")
+    found = read_review(text, name=path)
+    if found.lessons or found.passed_over:
+        return REVIEW
+    is_told = any(fnmatch(f"/{path}", f"*/{name}") for name in _RULES)
+    return MEMORY if is_told or holds_lessons(text, name=path) else PROSE
 
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"

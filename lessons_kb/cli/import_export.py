@@ -11,6 +11,7 @@ from lessons_kb.brain.exchange import (
     FORMATS,
     NAMES,
     ON_NEAR,
+    PROSE,
     Exchange,
     ImportStep,
     find_files,
@@ -22,7 +23,7 @@ from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.store.files import write_export
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, shell_word
 
 
 def import_cards(
@@ -79,6 +80,13 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
         return [(words[0], path) for path in words[1:]]
     files = [path for word in words for path in find_files(word)]
     found = [(guess_source(path), path) for path in files]
+    if prose := [clean_line(path) for source, path in found if source == PROSE]:
+        how = f"`lessons import memory {shell_word(prose[0])}` takes its sections all the same"
+        told = f"no lesson in {', '.join(prose)}: neither rules nor a heading such as Lessons"
+        if len(prose) == len(found):
+            raise InputError(f"{told}; {how}")
+        say(told)
+    found = [(source, path) for source, path in found if source != PROSE]
     for source, path in found:
         say(f"{clean_line(path)}: {NAMES[source]} ({source})")
     return found

@@ -193,3 +193,23 @@ def test_the_users_own_brain_is_not_handed_on_with_a_project(lessons, project, t
     both = ("--brain", project, "--brain", user_brain())
     assert "by habit" in lessons(*both, "export", "markdown").out
     assert "by habit" in lessons("--brain", user_brain(), "export", "markdown").out
+
+
+def test_prose_without_a_lesson_is_refused(lessons, brain, tmp_path):
+    prose = tmp_path / "README.md"
+    prose.write_text("# Shop\n\nSells shoes.\n\n## Install\n\nRun it.\n\n- fast\n- small\n")
+    done = lessons("import", prose)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"lessons: no lesson in {prose}: neither rules nor a heading such as Lessons; "
+        f"`lessons import memory {prose}` takes its sections all the same\n"
+    )
+    assert "Install" in lessons("import", "memory", prose).out
+    prose.write_text(prose.read_text() + "- Never sell sandals in winter\n")
+    assert lessons("import", prose).code == 0
+    digest = tmp_path / "digest.md"
+    lessons("export", "markdown", "-o", digest)
+    assert (
+        "is a digest for people; import what `lessons export jsonl` wrote"
+        in lessons("import", digest).err
+    )
