@@ -64,7 +64,8 @@ _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
 _COLUMNS = (
     "addressed: items of the checklist that answers addressed, of those checked; without, with: "
-    "sessions in which the mistake was left, of those without and with the lesson"
+    "sessions in which the mistake was left, of those without and with the lesson; blank or not "
+    "shown: no such session yet (`[effect] withhold` makes those without)"
 )
 _HISTORY = {
     INJECTED: "injected",
