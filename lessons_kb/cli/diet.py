@@ -31,6 +31,7 @@ from lessons_kb.cli.output import (
     pick,
     print_json,
     print_table,
+    print_wrapped,
     say,
 )
 from lessons_kb.cli.write_drafts import open_ask, print_prompts
@@ -118,9 +119,9 @@ def _print_remarks(found: Diet) -> None:
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
     for kind, (name, one), (there, other) in find_pairs(found):
         what = f"{there}:{other.line} {verbs[kind]} {name}:{one.line}"
-        print(clean_line(f"{what}: {_shorten(other)}"))
+        print_wrapped(clean_line(f"{what}: {_shorten(other)}"), hang=2)
     for file, rule, name in find_gone(found):
-        print(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
+        print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"), hang=2)
 
 
 def _print_sum(
@@ -131,7 +132,8 @@ def _print_sum(
     for file in found.files:
         before, after = estimate_tokens(file.text), estimate_tokens(texts[file.name])
         where = f" (only for {', '.join(file.globs)})" if file.globs else ""
-        print(clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}"))
+        told = clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}")
+        print_wrapped(told, hang=2)
     whole = [file for file in found.files if not file.globs]
     before = sum(estimate_tokens(file.text) for file in whole)
     after = sum(estimate_tokens(texts[file.name]) for file in whole)
@@ -140,9 +142,10 @@ def _print_sum(
     with contextlib.suppress(LessonsError):  # without a brain there was no diet
         titles += Diets(open_brain()).titles()
     listed = "\n".join(titles)
-    print(
+    print_wrapped(
         f"every session: {before:,} tokens today, {after:,} afterwards{share}, "
-        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}"
+        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}",
+        hang=2,
     )
     if cards:
         say("next: `lessons diet --apply` shows the diff and asks")
@@ -180,11 +183,11 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
         for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
             print(visible(line))
     for card in cards:
-        print(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
+        print_wrapped(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"), hang=2)
         read = parse_card(card.text, path="lessons/new.md", folders={}).card
         for key in ("paths", "symptoms", "topics"):
             if values := getattr(read, key, ()):
-                print(f"  {key}: {clean_line('; '.join(values))}")
+                print_wrapped(f"  {key}: {clean_line('; '.join(values))}", hang=2)
     if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = Diets(brain).apply(found, cards, texts)

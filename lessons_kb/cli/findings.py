@@ -85,7 +85,10 @@ def _print_found(
         print_json(data)
     elif form == "sarif":
         print(format_sarif([*annotations], version=__version__))
-    elif text := "\n".join(lines) if form == "text" else format_github(annotations):
+    elif form == "text":
+        for line in lines:
+            print_wrapped(line, hang=4)
+    elif text := format_github(annotations):
         print(text)
 
 
@@ -230,7 +233,7 @@ def check(
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
-        [render.check_text(result, brain.layers[0].settings.language)],
+        render.check_text(result, brain.layers[0].settings.language).splitlines(),
         (_annotate_item(brain, item) for item in result.unaddressed),
     )
     if any(item.state in failing for item in result.items):

@@ -175,7 +175,8 @@ def print_wrapped(line: str, *, hang: int = 0) -> None:
     Further pieces are indented as the first one is, and by ``hang`` more.
     """
     width = terminal_width()
-    pieces = [line] if width is None else wrap(line, max(width, _NARROWEST), hang=hang)
+    fits = width is None or _cells(line) <= width
+    pieces = [line] if fits else wrap(line, max(width or 0, _NARROWEST), hang=hang)
     print("\n".join(pieces))
 
 

@@ -24,7 +24,6 @@ from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import (
     confirm,
     options,
-    print_answer,
     print_json,
     print_wrapped,
     say,
@@ -53,7 +52,7 @@ def offer(brain: Brain, near: NearMiss) -> None:
 def _teach(brain: Brain, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
     card = brain.cards.add_symptom(name, prompt)
-    say(f"{clean_line(card.id)} is found by \u201c{clean_line(tell_prompt(prompt))}\u201d")
+    say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
 def why(
@@ -200,7 +199,10 @@ def mark(
     brain = open_brain()
     effect = brain.stats.mark(card, what, session=session)
     name = clean_line(effect.name)
-    print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
+    if options().json:
+        print_json(as_data(effect))
+    else:
+        print_wrapped(f"{name} marked {what} ({count_marks(effect)})", hang=2)
     if what != "irrelevant":
         return
     told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
@@ -210,6 +212,6 @@ def mark(
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
         brain.cards.add_not_for(effect.name, told)
-        say(f"{name} stays silent for {shown}")
+        say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")
