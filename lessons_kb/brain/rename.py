@@ -18,7 +18,8 @@ from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import Link, find_links, normal_title, relink, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, split_lines
-from lessons_kb.errors import DuplicateCard, LessonsError, StorageError
+from lessons_kb.errors import DuplicateCard, InputError, LessonsError, StorageError
+from lessons_kb.learn.draft_text import MISSING, names_mistake
 from lessons_kb.model import Card
 from lessons_kb.store import card_files
 from lessons_kb.store.card_files import DraftFolder
@@ -132,12 +133,15 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     """Give a card a title and the file name that goes with it; its folder stays.
 
     Links of the brain's files follow, and so does what the journal and the drafts know of the
-    card. Raises DuplicateCard where another card has the title, CardNotFound, EditRefused.
+    card. Raises DuplicateCard where another card has the title, InputError for one that names no
+    mistake, CardNotFound, EditRefused.
     """
     cards = Cards(brain)
     layer, card = cards.find(name, notes=False)
     wanted = one_line(redact(title))
     stem, new = slug(wanted), card.id
+    if not names_mistake(wanted):
+        raise InputError(f"{wanted!r} names no mistake; give {MISSING['title']}")
     folder, suffix = posixpath.dirname(card.id), posixpath.splitext(card.id)[1]
     with hold_new(layer.root):
         for other in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):

@@ -183,7 +183,9 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
         for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
             print(visible(line))
     for card in cards:
-        print_wrapped(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"), hang=2)
+        print_wrapped(
+            clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"), hang=2
+        )
         read = parse_card(card.text, path="lessons/new.md", folders={}).card
         for key in ("paths", "symptoms", "topics"):
             if values := getattr(read, key, ()):

@@ -72,8 +72,8 @@ def init(folder: str | None = None, user: bool = False) -> None:
     first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
     say(f"next: {first}`lessons setup` connects your agents")
     say(
-        f"`[effect] withhold = 0.1` in {visible(user_settings_path())}, off by default, keeps each "
-        "lesson from a tenth of your sessions, so that `lessons stats` can say what it prevents"
+        "to measure what lessons prevent, later: `[effect] withhold = 0.1` in "
+        f"{visible(user_settings_path())}"
     )
 
 

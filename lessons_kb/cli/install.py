@@ -114,7 +114,7 @@ def _set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
         )
     else:
         for one, changes, notes in done:
-            _print_changes(one, changes, notes, dry_run=dry_run)
+            _print_changes(one, changes, notes, dry_run=dry_run, undo=how["undo"])
     if refused or not done:
         raise InputError("; ".join(refused) or "no agent found on this machine; name one")
 
@@ -148,7 +148,7 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileCha
 
 
 def _print_changes(
-    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool
+    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool, undo: bool
 ) -> None:
     for change in changes if dry_run else ():
         if change.diff:
@@ -156,7 +156,8 @@ def _print_changes(
     for change in changes:
         would = "would be " if dry_run and change.diff else ""
         kept = f" (backup: {change.backup})" if change.backup else ""
-        done = f"{would}{WORDS[change.action]}{kept}"
+        word = "nothing of ours in it" if undo and change.action == "unchanged" else ""
+        done = f"{would}{word or WORDS[change.action]}{kept}"
         print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
     for note in notes:
         print_wrapped(f"  → {note}", hang=2)
