@@ -208,8 +208,8 @@ def add(
             card = _write_card(brain, title, on_duplicate, _read_options(*given), whole=True)
             break
         except DuplicateCard as error:
-            if known := _ask_duplicate(brain, error, on_duplicate):
-                card = known
+            if existing := _ask_duplicate(brain, error, on_duplicate):
+                card = existing
                 break
             on_duplicate = "new"
         except Incomplete as error:

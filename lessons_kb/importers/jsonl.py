@@ -106,8 +106,9 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
         where = f"{name}:{number}"
         if line.strip() == "{" and not lessons:  # one document, as `export json` writes it
             whole = _object("\n".join((line, *(more for _number, more in lines))), where)
-            form = {"format": whole.get("format")}
-            some = [form | _object(json.dumps(one), where) for one in whole.get("cards", [whole])]
+            form: dict[str, Any] = {"format": whole.get("format")}
+            known = whole.get("cards", [whole])
+            some = [{**form, **_object(json.dumps(one), where)} for one in known]
             return read_lines(enumerate(map(json.dumps, some), 1), name=name)
         data = _object(line, where)
         if data.get("format") == FORMAT and isinstance(data.get("text"), str):
