@@ -11,8 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
-from lessons_kb.brain.make_brain import count_cards
+from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lessons_kb.cli.setup import ASK
+from lessons_kb.cli.install import ASK
 
 
 @pytest.fixture
