@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -37,31 +37,18 @@ _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""
 
 
-def _read_options(
-    kind: str,
-    tags: str,
-    project: str | None,
-    stage: str | None,
-    severity: str | None,
-    paths: str,
-    why: str,
-    do: Sequence[str] | None,
-    symptom: Sequence[str] | None,
-    detect: Sequence[str] | None,
-) -> dict[str, Any]:
-    """Return what these options say, as ``Cards.create`` takes it."""
-    items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())
-    sections = {"Root Cause": why.strip(), "Prevention Checklist": items}
+def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the options of `add` or `create` say, as ``Cards.create`` takes it."""
+    items = "\n".join(f"- [ ] {clean_line(one)}" for one in given["do"] or () if one.strip())
+    sections = {"Root Cause": given["why"].strip(), "Prevention Checklist": items}
     return {
-        "kind": kind,
-        "topics": split_list(tags),
-        "project": project,
-        "stage": stage,
-        "severity": severity,
-        "paths": split_list(paths),
+        **{name: given[name] for name in ("project", "stage", "severity")},
+        "kind": given["type_"],
+        "topics": split_list(given["tags"]),
+        "paths": split_list(given["paths"]),
         "sections": {name: text for name, text in sections.items() if text},
-        "symptoms": tuple(one for one in symptom or () if one.strip()),
-        "detect": tuple(map(_parse_pattern, detect or ())),
+        "symptoms": tuple(one for one in given["symptom"] or () if one.strip()),
+        "detect": tuple(map(_parse_pattern, given["detect"] or ())),
     }
 
 
@@ -201,11 +188,11 @@ def add(
     --stage           Workflow stage, such as DEV.
     --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
-    brain, do, symptom = open_brain(), list(do or ()), list(symptom or ())
+    given = dict(locals())
+    brain = open_brain()
     while True:
-        given = (type_, tags, project, stage, severity, paths, why, do, symptom, detect)
         try:
-            card = _write_card(brain, title, on_duplicate, _read_options(*given), whole=True)
+            card = _write_card(brain, title, on_duplicate, _read_options(given), whole=True)
             break
         except DuplicateCard as error:
             if existing := _ask_duplicate(brain, error, on_duplicate):
@@ -222,11 +209,11 @@ def add(
                 for line in error.missing:
                     say(line)
                 answers = [_ask("--why")] if "--why" in wanted else []
-                why = "".join(answers) or why
-                for option, known in zip(_MANY, (do, symptom), strict=True):
+                given["why"] = "".join(answers) or given["why"]
+                for option in _MANY:
                     while option in wanted and (one := _ask(option)):
-                        known.append(one)
                         answers.append(one)
+                        given[option[2:]] = [*(given[option[2:]] or ()), one]
                 if any(answers):
                     continue
                 _say_missing(error, title, on_duplicate)
@@ -275,8 +262,7 @@ def create(
     --from-session [ID]      Start from what went wrong in a session; default: the latest.
     --edit/--no-edit         Open the card in an editor (on a terminal).
     """
-    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
-    brain = open_brain()
+    details, brain = _read_options(locals()), open_brain()
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")

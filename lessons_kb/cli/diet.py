@@ -119,9 +119,9 @@ def _print_remarks(found: Diet) -> None:
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
     for kind, (name, one), (there, other) in find_pairs(found):
         what = f"{there}:{other.line} {verbs[kind]} {name}:{one.line}"
-        print_wrapped(clean_line(f"{what}: {_shorten(other)}"), hang=2)
+        print_wrapped(clean_line(f"{what}: {_shorten(other)}"))
     for file, rule, name in find_gone(found):
-        print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"), hang=2)
+        print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
 
 
 def _print_sum(
@@ -133,7 +133,7 @@ def _print_sum(
         before, after = estimate_tokens(file.text), estimate_tokens(texts[file.name])
         where = f" (only for {', '.join(file.globs)})" if file.globs else ""
         told = clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}")
-        print_wrapped(told, hang=2)
+        print_wrapped(told)
     whole = [file for file in found.files if not file.globs]
     before = sum(estimate_tokens(file.text) for file in whole)
     after = sum(estimate_tokens(texts[file.name]) for file in whole)
@@ -144,8 +144,7 @@ def _print_sum(
     listed = "\n".join(titles)
     print_wrapped(
         f"every session: {before:,} tokens today, {after:,} afterwards{share}, "
-        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}",
-        hang=2,
+        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}"
     )
     if cards:
         say("next: `lessons diet --apply` shows the diff and asks")
@@ -183,13 +182,11 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
         for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
             print(visible(line))
     for card in cards:
-        print_wrapped(
-            clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"), hang=2
-        )
+        print_wrapped(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
         read = parse_card(card.text, path="lessons/new.md", folders={}).card
         for key in ("paths", "symptoms", "topics"):
             if values := getattr(read, key, ()):
-                print_wrapped(f"  {key}: {clean_line('; '.join(values))}", hang=2)
+                print_wrapped(f"  {key}: {clean_line('; '.join(values))}")
     if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = Diets(brain).apply(found, cards, texts)

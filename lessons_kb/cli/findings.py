@@ -156,7 +156,7 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
             print_bold(clean_line(path))
             for one in own:
                 told = render.finding_line(one).removeprefix(clean_line(path)).lstrip(":")
-                print_wrapped(f"  {told.strip()}", hang=2)
+                print_wrapped(f"  {told.strip()}")
     else:
         lines = map(render.finding_line, findings)
         _print_found(form, [as_data(finding) for finding in findings], lines, annotations)

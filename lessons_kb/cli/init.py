@@ -52,9 +52,9 @@ def init(folder: str | None = None, user: bool = False) -> None:
     if options().json:
         print_json({"brain": root, "made": made, "trusted": trusted})
     elif made:
-        print_wrapped(f"{visible(root)}: created {', '.join(made)}", hang=2)
+        print_wrapped(f"{visible(root)}: created {', '.join(made)}")
     else:
-        print_wrapped(f"{visible(root)} is already a brain; nothing changed", hang=2)
+        print_wrapped(f"{visible(root)} is already a brain; nothing changed")
     if not trusted:
         cards = counted(count_cards(root), "card")
         say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")

@@ -153,9 +153,9 @@ def _print_changes(
         kept = f" (backup: {change.backup})" if change.backup else ""
         word = "nothing of ours in it" if undo and change.action == "unchanged" else ""
         done = f"{would}{word or WORDS[change.action]}{kept}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
+        print_wrapped(visible(f"{name}: {change.path}: {done}"))
     for note in notes:
-        print_wrapped(f"  → {note}", hang=2)
+        print_wrapped(f"  → {note}")
 
 
 _TABLE = ("server",)
@@ -390,7 +390,7 @@ def _tell_next(done: Sequence[Done], first: str) -> None:
     names = [name for name, files, _notes in done if any(one.action != "foreign" for one in files)]
     print(f"Connected: {', '.join(names)}.")
     for name in names:
-        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}", hang=2)
+        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
     if not has_sdk():
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"
         print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")

@@ -169,7 +169,7 @@ _NARROWEST = 40
 """Columns that nothing is folded below."""
 
 
-def print_wrapped(line: str, *, hang: int = 0) -> None:
+def print_wrapped(line: str, *, hang: int = 2) -> None:
     """Print a line, on a terminal folded to its width; when piped it stays one line.
 
     Further pieces are indented as the first one is, and by ``hang`` more.

@@ -476,9 +476,9 @@ def _print_faults(faults: Sequence[Fault], engine: str) -> None:
             line = fault.line
             query = shorten(clean_line(fault.query), _MAX_QUERY)
             print()
-            print_wrapped(f"line {line}{engine}: {query}", hang=2)
+            print_wrapped(f"line {line}{engine}: {query}")
         place = "" if fault.rank is None else f", rank {fault.rank}"
         mark = "✗" if fault.kind == MISS else "+"
-        print_wrapped(f"  {mark} {_KINDS[fault.kind]}: {clean_line(fault.card)}{place}", hang=2)
+        print_wrapped(f"  {mark} {_KINDS[fault.kind]}: {clean_line(fault.card)}{place}")
         reason = clean_line(fault.reason).removeprefix("suppressed: ")
-        print_wrapped(f"    {reason}", hang=2)
+        print_wrapped(f"    {reason}")

@@ -202,7 +202,7 @@ def mark(
     if options().json:
         print_json(as_data(effect))
     else:
-        print_wrapped(f"{name} marked {what} ({count_marks(effect)})", hang=2)
+        print_wrapped(f"{name} marked {what} ({count_marks(effect)})")
     if what != "irrelevant":
         return
     told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
