@@ -345,7 +345,8 @@ def setup(yes: bool = False, undo: bool = False) -> None:
         print("\n".join(_tell(plan, refused, undo=undo)))
     changes = [one for _name, files, _notes in plan for one in files if one.diff]
     if not (changes or refused or (not undo and not count_cards(user_brain()))):
-        print_answer([], "Nothing to change.")
+        gone = take_first_lesson() if undo else ""
+        print_answer([], f"Removed {_short(gone)}." if gone else "Nothing to change.")
         return
     if not yes and not confirm("Disconnect them?" if undo else "Connect them?"):
         raise InputError("nothing was changed; agree to it, or add --yes")
