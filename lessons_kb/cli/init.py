@@ -51,10 +51,9 @@ def init(folder: str | None = None, user: bool = False) -> None:
     trusted = is_trusted(root)
     if options().json:
         print_json({"brain": root, "made": made, "trusted": trusted})
-    elif made:
-        print_wrapped(f"{visible(root)}: created {', '.join(made)}")
     else:
-        print_wrapped(f"{visible(root)} is already a brain; nothing changed")
+        told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
+        print_wrapped(f"{visible(root)}{told}")
     if not trusted:
         cards = counted(count_cards(root), "card")
         say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")

@@ -244,8 +244,9 @@ def print_answer(data: Any, *lines: str) -> None:
     """Print an answer: as JSON where that is asked for, else as lines."""
     if options().json:
         print_json(data)
-    elif lines:
-        print("\n".join(lines))
+    else:
+        for line in "\n".join(lines).splitlines():
+            print_wrapped(line)
 
 
 def print_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:

@@ -24,6 +24,7 @@ from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import (
     confirm,
     options,
+    print_answer,
     print_json,
     print_wrapped,
     say,
@@ -199,10 +200,7 @@ def mark(
     brain = open_brain()
     effect = brain.stats.mark(card, what, session=session)
     name = clean_line(effect.name)
-    if options().json:
-        print_json(as_data(effect))
-    else:
-        print_wrapped(f"{name} marked {what} ({count_marks(effect)})")
+    print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
     if what != "irrelevant":
         return
     told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
