@@ -84,7 +84,7 @@ def bump(ids: Ids, task: str | None = None) -> None:
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
 
-    --task  The task in which it happened again.
+    --task  What was to be done when it happened again; kept as one of the card's `examples`.
     """
     cards = open_brain().bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")

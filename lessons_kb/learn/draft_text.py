@@ -514,7 +514,7 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     symptoms = [one.casefold() for one in card.symptoms if not _is_open(one)]
     told = {" ".join(re.findall(r"\w+", symptom)) for symptom in symptoms}
     lacks = {
-        "title": _is_open(title) or _NO_MISTAKE.match(title) or _words(title) < _MIN_TITLE,
+        "title": not names_mistake(title),
         "cause": _is_open(cause) or vague or is_vague(cause.strip()) or _words(cause) < _MIN_CAUSE,
         "items": not any(
             not (_is_open(item.text) or is_vague(item.text)) and _words(item.text) >= _MIN_ITEM
@@ -524,6 +524,11 @@ def find_lacks(document: Document) -> tuple[str, ...]:
         "symptom": len(told) == 1,
     }
     return tuple(MISSING[part] for part, lacking in lacks.items() if lacking)
+
+
+def names_mistake(title: str) -> bool:
+    """Return whether a title may name a mistake: a placeholder and a topic do not."""
+    return not (_is_open(title) or _NO_MISTAKE.match(title)) and _words(title) >= _MIN_TITLE
 
 
 def _is_open(text: str) -> bool:

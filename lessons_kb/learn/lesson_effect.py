@@ -273,7 +273,7 @@ def _judge(
     if not two.of:
         seen = f"no session with it has shown whether its {' or '.join(facts)} comes back"
         return "no facts yet", seen if facts else _FACTLESS
-    change = f"the mistake was left in {two.made} of {two.of} sessions with it"
+    change = f"the mistake was left in {two.made} of {counted(two.of, 'session')} with it"
     if not two.known:
         return "too early", f"{change}; there is no session without it to compare with"
     change += f", in {two.made_without} of {two.of_without} when it was withheld"

@@ -37,7 +37,7 @@ def rank(
     tags = set(map(str.casefold, query.tags))
     scored = []
     for card, bm25 in candidates:
-        if card.status != "active" or card.kind not in query.kinds:
+        if card.kind not in query.kinds or not (query.inactive or card.status == "active"):
             continue
         if card.project is not None and card.project.casefold() != project:
             continue

@@ -27,7 +27,7 @@ from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
-from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_due, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
@@ -101,7 +101,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     if not all(layer.make_ready() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
-    for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT + len(state.cards)):
+    for layer, hit in brain.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
             yield layer, hit, near.get(shown_name(hit), 0.0)
 
