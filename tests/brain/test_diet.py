@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb import Brain
 from lessons_kb.brain.diet import Diets, count_uses, find_gone, find_pairs, plan_cards, read_diet
 from lessons_kb.errors import InputError
 from lessons_kb.importers.rules_file import POINTER

@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
+from lessons_kb import __version__
 from lessons_kb.store.scan import trust
 from lessons_kb.store.user_state import state_home
-from lessons_kb.version import __version__
 
 
 @pytest.fixture
