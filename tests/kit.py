@@ -4,10 +4,12 @@ import contextlib
 import datetime as dt
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
 
+import lessons_kb
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.make_brain import make_brain, trust_brain
 from lessons_kb.model import Occasion
@@ -16,6 +18,14 @@ from lessons_kb.store.journal import Journal
 from lessons_kb.store.user_state import read_troubles, state_dir
 
 __all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
+
+
+def read_lines(name):
+    """Return the lines of a file of the package's data, without comments."""
+    lines = (
+        (pathlib.Path(lessons_kb.__file__).parent / "data" / name).read_text("utf-8").split("\n")
+    )
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def today():

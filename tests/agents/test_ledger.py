@@ -8,7 +8,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.verdicts import find_why
 from lessons_kb.model import as_data
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import Claude, occasions
@@ -222,23 +221,27 @@ def test_a_secret_of_the_user_decides_and_a_brain_has_no_say(claude, card, monke
         _ = brain.layers[0].settings
 
 
-def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, monkeypatch):
+def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, lessons, monkeypatch):
+    def withheld():
+        return json.loads(lessons("--brain", card, "why", "--session", "s1", "--json").out)[
+            "withheld"
+        ]
+
     withhold(1.0)
     claude.prompt(TASK)
     claude.stop()
-    with Brain.open(card, directory=card) as brain:
-        assert find_why(brain, "s1").withheld == ()
-        assert "shell.md" not in str(Claude(card, "s0").say("SessionStart", source="startup"))
-        later = time.time() + 2 * 3_600
-        monkeypatch.setattr("lessons_kb.brain.verdicts.time.time", lambda: later)
-        line = f"Lessons withheld from your last session, to compare: {CARD}"
-        next_one = Claude(card, "s2")
-        assert line in next_one.say("SessionStart", source="startup").line
-        assert line not in next_one.say("SessionStart", source="startup").context
-        assert line not in Claude(card, "s3").say("SessionStart", source="startup").line
-        assert find_why(brain, "s1").withheld == (CARD,)
-        monkeypatch.setenv("LESSONS_SESSION", "s1")
-        assert find_why(brain, "s1").withheld == ()
+    assert withheld() == []
+    assert "shell.md" not in str(Claude(card, "s0").say("SessionStart", source="startup"))
+    later = time.time() + 2 * 3_600
+    monkeypatch.setattr("lessons_kb.brain.verdicts.time.time", lambda: later)
+    line = f"Lessons withheld from your last session, to compare: {CARD}"
+    next_one = Claude(card, "s2")
+    assert line in next_one.say("SessionStart", source="startup").line
+    assert line not in next_one.say("SessionStart", source="startup").context
+    assert line not in Claude(card, "s3").say("SessionStart", source="startup").line
+    assert withheld() == [CARD]
+    monkeypatch.setenv("LESSONS_SESSION", "s1")
+    assert withheld() == []
 
 
 def test_an_edit_that_keeps_an_old_mistake_makes_none(claude, card):
