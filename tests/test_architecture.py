@@ -21,7 +21,7 @@ PURE_ROOMS = (
 PURE_FILES = ("errors.py", "model.py", "config.py")
 OWN_A_DIRECTORY = (
     "search/tantivy_engine.py", "search/rank_bm25_engine.py", "search/qdrant_engine.py",
-    "search/embeddings.py", "search/embedding_model.py", "search/engine_protocol.py",
+    "search/embeddings.py", "search/engine_protocol.py",
 )  # fmt: skip
 """An engine owns its index directory, a model its files and vectors: the exceptions to "nothing
 below store opens a file"."""
@@ -35,7 +35,7 @@ HOMES = {
     "markdown_it": ("cards",),
     "mcp": ("service/mcp",),
     "numpy": ("search", "brain/meaning.py"),
-    "onnxruntime": ("search/embedding_model.py",),
+    "onnxruntime": ("search/embeddings.py",),
     "pathspec": ("text",),
     "platformdirs": ("store",),
     "prometheus_client": ("service/web",),
@@ -50,7 +50,7 @@ HOMES = {
     "Stemmer": ("text",),
     "tantivy": ("search",),
     "textual": ("tui",),
-    "tokenizers": ("search/embedding_model.py",),
+    "tokenizers": ("search/embeddings.py",),
     "tomlkit": ("agents",),
     "typer": ("cli",),
     "uvicorn": ("service/mcp", "service/web"),
@@ -183,9 +183,7 @@ OPEN_UNGUARDED = {
     "process/run.py": "/proc",
     "search": "an engine's own folder, a model's files",
     "service/daemon.py": "/proc",
-    "service/start_daemon.py": "/proc",
     "store/files.py": "the one door",
-    "store/locks.py": "/proc, and a lock's file",
     "store/catalogue.py": "/proc",
     "store/settings.py": "writes a temporary file of git's",
     "store/card_files.py": "a resource of the package",
@@ -303,9 +301,8 @@ SURROUNDINGS = {
     "brain/mine_project.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/programs.py": "the user's editor, the search path of programs",
-    "search/embedding_model.py": "the cache that other programs share",
+    "search/embeddings.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
-    "service/start_daemon.py": "the same, for whoever asks the daemon",
     "service/fallback.py": "the client's other half",
     "service/web/application.py": "the library that keeps the figures is told by a variable alone",
     "store/user_state.py": "where the user keeps state: the only place that says so",

@@ -21,7 +21,7 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import PROPOSED, similarity
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.guards.tool_calls import kind_of_tool
-from lessons_kb.importers.markdown_blocks import Incoming
+from lessons_kb.importers.incoming import Incoming
 from lessons_kb.importers.rules_file import (
     NEGATIVE,
     WHEN,
@@ -42,13 +42,11 @@ from lessons_kb.store.files import (
     shown,
     storage_errors,
 )
-from lessons_kb.store.locks import hold_new
 from lessons_kb.store.trash import digest
-from lessons_kb.store.user_state import git_top, state_dir, write_private
+from lessons_kb.store.user_state import git_top, hold_new, state_dir, write_private
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
-from lessons_kb.transcripts import entries
-from lessons_kb.transcripts.entries import mapping
+from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
 
 _FOLDERS_OF_AGENTS = (".claude", ".github", ".cursor", ".gemini")
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
@@ -278,8 +276,8 @@ def count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
         said, done = [], []
         with contextlib.suppress(LessonsError, OSError, ValueError):
             for entry in read_entries(source):
-                said.append(entry.text if entry.kind == entries.PROMPT else "")
-                if entry.kind == entries.CALL:
+                said.append(entry.text if entry.kind == PROMPT else "")
+                if entry.kind == CALL:
                     given = mapping(entry.arguments) or {"text": entry.arguments}
                     text = json.dumps(
                         {k: v for k, v in given.items() if k not in _REPLACED}, ensure_ascii=False

@@ -29,14 +29,14 @@ from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDu
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal
 from lessons_kb.importers import jsonl as export_formats
-from lessons_kb.importers.jsonl import read_lines
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     Imported,
     Incoming,
     PassedOver,
     make_origin,
     origin_key,
 )
+from lessons_kb.importers.jsonl import read_lines
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import read_notes
 from lessons_kb.learn.draft_text import Sketch
@@ -44,7 +44,7 @@ from lessons_kb.model import NOTE, Card
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import list_folder
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.user_state import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.refresh import Refresh, Refreshing, refresh
-from lessons_kb.brain.search_index import SearchIndex, T, digest_files
+from lessons_kb.brain.search_index import Refresh, Refreshing, SearchIndex, T, digest_files, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
-from lessons_kb.store.catalogue import CatalogueEntry, is_network
+from lessons_kb.store.catalogue import CatalogueEntry
+from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal

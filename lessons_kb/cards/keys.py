@@ -381,7 +381,14 @@ def read_keys(
         elif value is not None:
             fields.setdefault(key.field, value)
     if topics := fields.get("topics"):
-        fields["topics"] = _unique(topics, folder)
+        # ``tags`` and ``module`` often name the same thing; a ``category`` is often the file's
+        # folder written out, and its last part is the topic.
+        unique: dict[str, str] = {}
+        for topic in topics:
+            own = f"/{folder}".endswith(f"/{topic.strip('/')}")
+            name = topic.strip("/").rpartition("/")[2] if own else topic
+            unique.setdefault(name.casefold(), name)
+        fields["topics"] = tuple(unique.values())
     if examples := fields.get("examples"):
         fields["examples"] = examples[-MAX_EXAMPLES:]
     for name, entry in winning.items():
@@ -431,19 +438,6 @@ def read_value(entry: HeaderEntry) -> Read:
 def describe_form(key: CardKey) -> str:
     """Return what the value of a key looks like, in words: ``a date such as 2026-01-31``."""
     return _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
-
-
-def _unique(topics: Sequence[str], folder: str) -> tuple[str, ...]:
-    """Drop what was said twice: ``tags`` and ``module`` often name the same thing.
-
-    A ``category`` is often the file's folder written out; its last part is the topic.
-    """
-    found: dict[str, str] = {}
-    for topic in topics:
-        own = f"/{folder}".endswith(f"/{topic.strip('/')}")
-        value = topic.strip("/").rpartition("/")[2] if own else topic
-        found.setdefault(value.casefold(), value)
-    return tuple(found.values())
 
 
 @lru_cache(maxsize=1024)

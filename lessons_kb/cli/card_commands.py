@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.brain.cards import find_stale
-from lessons_kb.brain.rename import rename_card
+from lessons_kb.brain.cards import find_stale, rename_card
 from lessons_kb.cli.options import ID, CardId, Ids, open_brain
 from lessons_kb.cli.output import (
     confirm,

@@ -9,8 +9,7 @@ import os
 import typer
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.discovery import look
-from lessons_kb.brain.make_brain import count_cards, make_brain, trust_brain
+from lessons_kb.brain.discovery import count_cards, look, make_brain, trust_brain
 from lessons_kb.brain.mine_project import tell_past
 from lessons_kb.cards.keys import build_schema
 from lessons_kb.cli.mine import run_mine

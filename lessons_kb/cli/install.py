@@ -21,10 +21,9 @@ from lessons_kb.agents.install.settings_files import (
     is_committed,
     is_present,
 )
-from lessons_kb.brain.discovery import look
+from lessons_kb.brain.discovery import look, make_brain
 from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.brain.health import MARKS, check_server
-from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.output import options, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError

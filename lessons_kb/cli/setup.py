@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.install_agent import has_sdk
 from lessons_kb.agents.install.settings_files import is_present
+from lessons_kb.brain.discovery import count_cards, take_first_lesson, write_first_lesson
 from lessons_kb.brain.exchange import find_rules_files
-from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
 from lessons_kb.cli.install import connect_all
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.errors import InputError

@@ -403,7 +403,13 @@ def _find_seeds(change: Change) -> Iterator[_Seed]:
     is_long = max(len(change.before), len(change.after)) > MAX_LEARNT_CHARS
     if not language or is_long or not (change.before.strip() and change.after.strip()):
         return
-    outer, inner = _surroundings(change)
+    # A piece of a block cannot be read without the lines that open it, up to the ends of its
+    # outermost block, and the rest of a long file costs time.
+    above = change.prefix.splitlines(keepends=True)
+    opened = len([*takewhile(_is_inside, reversed(above))]) + 1
+    below = takewhile(_is_inside, change.suffix.splitlines(keepends=True))
+    outer = "".join(above[-opened:])[-MAX_LEARNT_CHARS:]
+    inner = "".join(below)[:MAX_LEARNT_CHARS]
     old, new = (
         _Side(f"{outer}{text}{inner}", language, len(outer), len(text))
         for text in (change.before, change.after)
@@ -534,18 +540,6 @@ def _find_entry(leaf: Any) -> Any:
     while parent is not None and parent.kind() not in _SYNTAX["named"]:
         leaf, parent = parent, parent.parent() if "string" in parent.kind() else None
     return parent if parent is not None and _is_first(leaf) else None
-
-
-def _surroundings(change: Change) -> tuple[str, str]:
-    """Return what stands around a piece up to the ends of its outermost block.
-
-    A piece of a block cannot be read without the lines that open it, and the rest of a long file
-    costs time.
-    """
-    above = change.prefix.splitlines(keepends=True)
-    opened = len([*takewhile(_is_inside, reversed(above))]) + 1
-    below = takewhile(_is_inside, change.suffix.splitlines(keepends=True))
-    return "".join(above[-opened:])[-MAX_LEARNT_CHARS:], "".join(below)[:MAX_LEARNT_CHARS]
 
 
 def _is_inside(line: str) -> bool:

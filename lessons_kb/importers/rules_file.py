@@ -16,7 +16,7 @@ from lessons_kb.cards.keys import canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
 from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_words
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
     SITUATION,

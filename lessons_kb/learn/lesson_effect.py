@@ -23,7 +23,6 @@ from lessons_kb.model import (
 from lessons_kb.text.sanitize import counted
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
-PROPOSALS = ("", "edit", "archive", "promote")
 MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
@@ -93,7 +92,7 @@ class Effect:
     verdict: str = ""
     """One of VERDICTS."""
     proposal: str = ""
-    """One of PROPOSALS."""
+    """What its human might do: ``edit``, ``archive``, ``promote``, or "" for nothing."""
     reason: str = ""
     """One sentence for verdict and proposal."""
     first_injected: str | None

@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from statistics import median
 from typing import Any
 
 from lessons_kb.errors import InputError
@@ -105,8 +106,6 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
         found or o.listed.intersection(o.expected)
         for found, o in zip(offered, positive, strict=True)
     ]
-    times = sorted(outcome.milliseconds for outcome in outcomes)
-    middle = times[(len(times) - 1) // 2 : len(times) // 2 + 1]
     return Evaluation(
         queries=len(outcomes),
         positive=len(positive),
@@ -124,7 +123,7 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
         false_injection=mean_of([float(bool(outcome.injected)) for outcome in silent]),
         false_offer=mean_of([float(bool(outcome.offered)) for outcome in silent]),
         tokens=mean([float(outcome.tokens) for outcome in outcomes]),
-        milliseconds=mean(middle),
+        milliseconds=median(outcome.milliseconds for outcome in outcomes),
     )
 
 

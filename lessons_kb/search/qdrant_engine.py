@@ -28,6 +28,7 @@ from lessons_kb.errors import EngineUnreachable, IndexBroken, IndexBusy, Storage
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
+    Engine,
     build_vector,
     check_stamp,
     find_best,
@@ -152,7 +153,7 @@ def translating(location: str) -> Iterator[None]:
         raise IndexBroken(f"the index in {location} cannot be used ({why})") from None
 
 
-class QdrantEngine:
+class QdrantEngine(Engine):
     """An index in a collection of its own; see ``Engine`` for the contract.
 
     Safe to share between threads. A folder belongs to one process at a time: others get IndexBusy.
@@ -180,24 +181,22 @@ class QdrantEngine:
             on_failure.pop_all()
 
     def _prepare(self, *, create: bool) -> None:
-        client = self._client
+        client, place = self._client, f"{self._cards} in {self.location}"
         if not client.collection_exists(self._beside):
             if client.collection_exists(self._cards):
-                raise StorageError(
-                    f"{self._cards} in {self.location} is another program's; choose another name"
-                )
+                raise StorageError(f"{place} is another program's; choose another name")
             if not create:
-                raise IndexBroken(f"no index {self._cards} in {self.location}")
+                raise IndexBroken(f"no index {place}")
             client.create_collection(self._beside, vectors_config={})
             self._put_head({"versions": VERSIONS, **_NEW_HEAD})
         self.reload()
         if self._head["versions"] != VERSIONS:
-            raise IndexBroken(f"{self._cards} in {self.location} is of another version")
+            raise IndexBroken(f"{place} is of another version")
         if not create and self._head["pending"]:
-            raise IndexBroken(f"a change of {self._cards} in {self.location} has not ended")
+            raise IndexBroken(f"a change of {place} has not ended")
         if not client.collection_exists(self._cards):
             if not create or self._head["size"]:
-                raise IndexBroken(f"no collection {self._cards} in {self.location}")
+                raise IndexBroken(f"no collection {place}")
             idf = qdrant.SparseVectorParams(modifier=qdrant.Modifier.IDF)
             client.create_collection(
                 self._cards, vectors_config={}, sparse_vectors_config={_VECTOR: idf}
@@ -285,10 +284,6 @@ class QdrantEngine:
     def digest(self) -> int:
         """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
         return int(self._head["digest"])
-
-    def needs_compaction(self) -> bool:
-        """Return False: the engine forgets by itself what is deleted."""
-        return False
 
     def compact(self) -> None:
         """Compute every vector anew, with the mean lengths as they are now."""

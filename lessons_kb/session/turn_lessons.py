@@ -27,7 +27,6 @@ from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
-from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import is_due, is_sure
@@ -36,6 +35,7 @@ from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import OPENED
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
+from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens

@@ -26,9 +26,8 @@ from lessons_kb.store.files import (
     sync_folder,
     write_temp,
 )
-from lessons_kb.store.locks import locked
 from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
-from lessons_kb.store.user_state import make_private, state_dir, write_private
+from lessons_kb.store.user_state import locked, make_private, state_dir, write_private
 from lessons_kb.text.redact import redact_data
 from lessons_kb.text.sanitize import shell_word
 

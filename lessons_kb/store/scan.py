@@ -18,7 +18,6 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import Finding
 from lessons_kb.store.catalogue import FORMAT, State
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.locks import locked
 from lessons_kb.store.user_state import (
     BORDERS,
     CACHE_NAME,
@@ -30,6 +29,7 @@ from lessons_kb.store.user_state import (
     identify,
     is_border,
     list_keys,
+    locked,
     make_cache_folder,
     make_private,
     new_mark,
@@ -71,7 +71,13 @@ def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
     if record is None or real == os.path.realpath(user_brain()):
         return key, record
     if found.mark:
-        return key, record if record["place"] == found.place else _follow(real, found, record)
+        if record["place"] != found.place:  # it has moved; one put under git gets its mark there
+            record = {**record, "root": real, "place": found.place}
+            with contextlib.suppress(StorageError):
+                if found.mark != found.place:
+                    write_mark(found.place, key, record["token"])
+                write_record_of(key, record)
+        return key, record
     if record.get("place") == BY_PATH:
         return key, None if can_be_marked(found.place) else record
     outer = os.path.join(real, CACHE_NAME)
@@ -208,16 +214,6 @@ def _new_record(real: str) -> dict[str, Any]:
     return {"root": real, "cache_token": os.urandom(16).hex()}
 
 
-def _follow(real: str, found: Identity, record: dict[str, Any]) -> dict[str, Any]:
-    """Note where a brain has moved to; one that was put under git gets its mark there."""
-    record = {**record, "root": real, "place": found.place}
-    with contextlib.suppress(StorageError):
-        if found.mark != found.place:
-            write_mark(found.place, found.key, record["token"])
-        write_record_of(found.key, record)
-    return record
-
-
 def _adopt(real: str) -> Identity:
     """Give the state of the first release, kept by path, to the folder that it is about.
 
@@ -334,7 +330,7 @@ def scan_brain(
         findings.append(tell_beyond(beyond[0], max_files))
     return Scan(
         files=lines,
-        manifest=_manifest(settings_signature(root).split("\n"), lines),
+        manifest=format_manifest(lines, like=settings_signature(root)),
         findings=tuple(findings),
         silent=tuple(sorted(walk.silent)),
         beyond=beyond,
@@ -356,12 +352,8 @@ def count_files(manifest: str) -> int:
 
 def format_manifest(files: dict[str, str], *, like: str) -> str:
     """Write ``files`` as a manifest with the settings lines of ``like``."""
-    return _manifest(like.split("\n")[: len(_SETTINGS_FILES)], files)
-
-
-def _manifest(settings: list[str], files: dict[str, str]) -> str:
     # First all paths, then their signatures: a quarter of the time that pairs would take.
-    paths = sorted(files)
+    settings, paths = like.split("\n")[: len(_SETTINGS_FILES)], sorted(files)
     return "\n".join([*settings, *paths, *map(files.__getitem__, paths)])
 
 

@@ -29,12 +29,12 @@ from lessons_kb.store.files import (
     storage_errors,
     write_unsynced,
 )
-from lessons_kb.store.locks import locked
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.store.user_state import (
     CONFIG_NAME,
     brain_key,
     forget_older,
+    locked,
     make_private,
     read_private,
     state_home,

@@ -18,10 +18,11 @@ from functools import partial
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.learn.mining import CommitFacts, choose, is_test, read_facts, score
+from lessons_kb.learn.failure_signs import is_test
+from lessons_kb.learn.mining import CommitFacts, choose, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.run import run_bounded
-from lessons_kb.store.trial_record import read_output
+from lessons_kb.store.journal import read_output
 from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences

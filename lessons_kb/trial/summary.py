@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
 from lessons_kb.learn.statistics import Comparison, compare
 from lessons_kb.model import as_data
-from lessons_kb.store.trial_record import WITH, WITHOUT
+from lessons_kb.store.journal import WITH, WITHOUT
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.runs import FAULT, RIGHT, Result
 from lessons_kb.trial.tasks import Task
@@ -61,18 +61,15 @@ def summarize(
 
 
 def _measure(results: Sequence[Result]) -> dict[str, Any]:
-    def mean(values: Iterable[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return round(fmean(known), 2) if known else None
-
-    return {
+    measured: dict[str, Any] = {
         "runs": len(results),
         "right": sum(one.outcome == RIGHT for one in results),
-        "seconds": mean(one.seconds for one in results),
-        "tokens": mean(one.tokens for one in results),
-        "dollars": mean(one.dollars for one in results),
-        "lessons": mean(len(one.lessons) for one in results),
     }
+    for name in ("seconds", "tokens", "dollars", "lessons"):
+        told = (getattr(one, name) for one in results)
+        known = [len(one) if name == "lessons" else one for one in told if one is not None]
+        measured[name] = round(fmean(known), 2) if known else None
+    return measured
 
 
 def _describe(comparison: Comparison, arm: str) -> dict[str, Any]:

@@ -29,8 +29,8 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
+from lessons_kb.brain.cards import find_links_to, find_relinks, keep_record
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record
 from lessons_kb.cards.check_card import find_quick_fixes
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug

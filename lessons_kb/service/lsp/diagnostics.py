@@ -25,7 +25,7 @@ from lessons_kb.brain.detection import (
     is_card_file,
     read_source,
 )
-from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
+from lessons_kb.brain.health import check_document, check_places, check_syntax_of
 from lessons_kb.cards.keys import canonical, read_patterns, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule

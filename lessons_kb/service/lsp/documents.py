@@ -27,9 +27,9 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.brain import Brain, Workspace
+from lessons_kb.brain.cards import read_file
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.rename import read_file
 from lessons_kb.cards.keys import canonical
 from lessons_kb.cards.parse import kind_of, parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted

@@ -14,7 +14,7 @@ from lessons_kb.brain.discovery import Discovery
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import freshen
-from lessons_kb.brain.refresh import Refresh
+from lessons_kb.brain.search_index import Refresh
 from lessons_kb.duplicates.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
     BrainNotFound,
