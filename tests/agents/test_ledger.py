@@ -79,6 +79,7 @@ def withhold(share, more=""):
     path.write_text(f"[effect]\nwithhold = {share}\n{more}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "outcome"), [
     ([], "unknown"),
     ([("edit", GOOD, "    pass")], "avoided"),
@@ -204,6 +205,7 @@ def test_what_weighs_much_is_withheld_only_if_asked_for(claude, card, header, mo
     assert ("shell.md" not in claude.prompt(TASK).context) is kept
 
 
+@pytest.mark.slow
 def test_a_secret_of_the_user_decides_and_a_brain_has_no_say(claude, card, monkeypatch, tmp_path):
     withhold(0.5)
 
@@ -275,6 +277,7 @@ def harmful(card):
     return card
 
 
+@pytest.mark.slow
 def test_harm_is_named_everywhere_and_nothing_is_archived_unasked(harmful, lessons, monkeypatch):
     monkeypatch.chdir(harmful)
     why = "the mistake was left in 14 of 20 sessions with it, in 1 of 10 when it was withheld"
@@ -292,6 +295,7 @@ def test_harm_is_named_everywhere_and_nothing_is_archived_unasked(harmful, lesso
     assert "status: archived" not in (harmful / CARD).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["withhold = 1.5", "withhold = true", "keep = 0.1"])
 def test_settings_that_are_wrong_withhold_nothing_and_doctor_says_so(claude, card, lessons, wrong):
     path = pathlib.Path(user_settings_path())
@@ -347,6 +351,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_that_tells_a_lesson_is_silent_where_it_is_withheld(card, way):
     assert "stranger" in WAYS[way](Claude(card, "told")).context

@@ -178,6 +178,7 @@ def test_history_counts_before_and_since_the_card(shop, lessons):
     assert (one["before"], one["since"], len(one["months"])) == (4, 2, 3)
 
 
+@pytest.mark.slow
 def test_stats_and_report_tell_what_commits_added(shop, lessons):
     path = shop / "src" / "run.py"
     for number, date in enumerate(("2026-02-09", "2026-03-01")):
@@ -387,6 +388,7 @@ def test_semgrep_and_opengrep_run_the_exported_rules_and_their_tests(ruled, less
     assert (code, "3/3: ✓ All tests passed" in told) == (0, True), told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", ["ast-grep", "semgrep"])
 def test_exported_rules_come_back_as_cards(ruled, lessons, tmp_path, tool):
     lessons("detect", "--export", tool, str(tmp_path / "rules"))

@@ -70,6 +70,7 @@ def test_what_the_user_took_out_stays_out(lessons, brain, home):
     assert path.read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_hooks_of_another_version_are_named_and_brought_to_this_one(lessons, brain, home):
     (home / ".gemini").mkdir()
     path = home / ".gemini" / "settings.json"
