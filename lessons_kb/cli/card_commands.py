@@ -22,7 +22,7 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
-from lessons_kb.store.trash import Trashed, entries
+from lessons_kb.store.trash import entries
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 
@@ -154,15 +154,6 @@ def rename(card: CardId, title: list[str]) -> None:
         raise typer.Exit(1)
 
 
-def _list_trash(trashed: Sequence[Trashed]) -> None:
-    if options().json:
-        print_json([as_data(one) for one in trashed])
-    elif trashed:
-        print_table(("id", "since", "why"), [(one.path, one.when[:10], one.why) for one in trashed])
-    else:
-        say("the trash is empty; name an ignored or archived card, which `lessons list` shows")
-
-
 _RESTORED = {
     "activated": "is active again",
     "undeleted": "restored from the trash",
@@ -180,7 +171,14 @@ def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
     brain = open_brain()
     done, failed = list[tuple[str, str]](), list[LessonsError]()
     if not ids:
-        _list_trash([one for layer in brain.layers for one in entries(layer.root)])
+        trashed = [one for layer in brain.layers for one in entries(layer.root)]
+        if options().json:
+            print_json([as_data(one) for one in trashed])
+        elif trashed:
+            rows = [(one.path, one.when[:10], one.why) for one in trashed]
+            print_table(("id", "since", "why"), rows)
+        else:
+            say("the trash is empty; name an ignored or archived card, which `lessons list` shows")
         return
     for name in ids:
         try:

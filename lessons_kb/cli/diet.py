@@ -32,7 +32,7 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.cli.write_drafts import open_ask, print_prompts
+from lessons_kb.cli.review import open_ask, print_prompts
 from lessons_kb.errors import InputError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data

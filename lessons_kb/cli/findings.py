@@ -53,7 +53,7 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
-from lessons_kb.detect.matcher import EXTRA, Match
+from lessons_kb.detect.matcher import EXTRA
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     CONTRADICTED,
@@ -66,7 +66,7 @@ from lessons_kb.model import (
     as_data,
 )
 from lessons_kb.process.programs import install_command
-from lessons_kb.store.files import write_export
+from lessons_kb.store.files import relative, write_export
 from lessons_kb.text.sanitize import clean_line, counted, visible, visible_json
 from lessons_kb.version import __version__
 
@@ -274,7 +274,8 @@ def detect(
     if sum((diff is not None, history, test, bool(paths))) > 1:
         raise InputError("use one of PATHS, --diff, --history and --test")
     if test or export:
-        detecting = _detecting(open_brain())
+        cards = (card for card in open_brain().cards.all(notes=True) if card.status == "active")
+        detecting = [card for card in cards if card.detect]
         if export:
             _export_rules(detecting, export, paths or [])
         elif _test_patterns(detecting) and not exit_zero:
@@ -304,60 +305,28 @@ def detect(
         for path in paths or ():
             if not os.path.exists(path):
                 raise InputError(f"no file or folder {path}; give one that exists")
-            start = os.path.relpath(os.path.realpath(path), brain.directory)
-            starts.append(start.replace(os.sep, "/"))
+            starts.append(relative(brain.directory, os.path.realpath(path)))
         found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
-    rows = [
-        (relative_path(os.path.normpath(os.path.join(brain.directory, match.path))), card, match)
-        for card, match in found
-    ]
-    _print_found(
-        form,
-        [
-            {
-                "card": card.id,
-                **pick(card, "title", "severity"),
-                "path": path,
-                **pick(match, "line", "column", "text"),
-                "pattern": as_data(match.rule.pattern),
-            }
-            for path, card, match in rows
-        ],
-        (
-            visible(f"{path}:{one.line}:{one.column}: {_word_match(card, one)}")
-            for path, card, one in rows
-        ),
-        (
-            Finding(
-                path=path,
-                line=match.line,
-                rule=card.id,
-                message=_word_match(card, match),
-                fix="",
-                level=_SEVERITY_LEVELS[card.severity],
-            )
-            for path, card, match in rows
-        ),
-    )
+    data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
+    for card, match in found:
+        path = relative_path(os.path.normpath(os.path.join(brain.directory, match.path)))
+        told = f"`{match.text}` — “{card.title}” ({card.id})"
+        place: dict[str, Any] = {
+            "path": path,
+            "line": match.line,
+            "level": _SEVERITY_LEVELS[card.severity],
+        }
+        facts = {**pick(card, "title", "severity"), "path": path}
+        facts |= {**pick(match, "line", "column", "text"), "pattern": as_data(match.rule.pattern)}
+        data.append({"card": card.id, **facts})
+        lines.append(visible(f"{path}:{match.line}:{match.column}: {told}"))
+        annotations.append(Finding(**place, rule=card.id, message=told, fix=""))
+    _print_found(form, data, lines, annotations)
     if form == "text":
-        cards = counted(len({card.id for card, _match in found}), "card")
-        say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    levels = {_SEVERITY_LEVELS[card.severity] for card, _match in found}
-    if not exit_zero and not levels.isdisjoint(FAIL_ON[fail_on]):
+        of = counted(len({card.id for card, _match in found}), "card")
+        say(f"{counted(len(found), 'match', 'matches')} of {of}" if found else "no matches")
+    if not exit_zero and any(one.level in FAIL_ON[fail_on] for one in annotations):
         raise typer.Exit(1)
-
-
-def _word_match(card: Card, match: Match) -> str:
-    """Return what hooks, commit hooks and continuous integration say of a match."""
-    return f"`{match.text}` — “{card.title}” ({card.id})"
-
-
-def _detecting(brain: Brain) -> list[Card]:
-    brain.refresh()
-    cards = (
-        card for layer in brain.layers for card in layer.read(lambda one: one.catalogue.all_cards())
-    )
-    return [card for card in cards if card.detect and card.status == "active"]
 
 
 def _test_patterns(cards: Sequence[Card]) -> int:
@@ -369,11 +338,8 @@ def _test_patterns(cards: Sequence[Card]) -> int:
             for example in find_failing_examples(pattern):
                 failed += 1
                 what = "good, and found" if example.good else "bad, and not found"
-                print(
-                    visible(
-                        f"{card.id}: {pattern.kind} {pattern.text}: {what}: {example.text.strip()}"
-                    )
-                )
+                which = f"{card.id}: {pattern.kind} {pattern.text}"
+                print(visible(f"{which}: {what}: {example.text.strip()}"))
     say(f"{counted(tried, 'example')}, {failed} failed")
     return failed
 
@@ -398,18 +364,15 @@ def _print_history(brain: Brain, history: Mapping[tuple[str, str], Months], form
     }
     names = ("month", "before", "since")
     if form == "json":
-        print_json(
-            [
-                {
-                    "card": cards[key].id,
-                    **pick(cards[key], "title", "created"),
-                    "before": sum(before for _month, before, _since in months),
-                    "since": sum(since for _month, _before, since in months),
-                    "months": [dict(zip(names, month, strict=True)) for month in months],
-                }
-                for key, months in history.items()
+        data = []
+        for key, months in history.items():
+            counts: list[dict[str, Any]] = [
+                dict(zip(names, month, strict=True)) for month in months
             ]
-        )
+            facts = {"card": cards[key].id, **pick(cards[key], "title", "created")}
+            facts |= {name: sum(one[name] for one in counts) for name in names[1:]}
+            data.append({**facts, "months": counts})
+        print_json(data)
         return
     rows = [
         (cards[key].id, cards[key].created or "", *map(str, month))

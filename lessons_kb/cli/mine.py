@@ -22,7 +22,7 @@ from lessons_kb.cli.output import (
     say,
     terminal_width,
 )
-from lessons_kb.cli.write_drafts import build_prompts, print_prompts, write_drafts
+from lessons_kb.cli.review import build_prompts, print_prompts, write_drafts
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.learn.mining import Candidate, typed_before
 from lessons_kb.store.user_state import is_brain, user_brain

@@ -72,8 +72,7 @@ def mcp(http: bool = False, host: str = "127.0.0.1", port: Port = 8765) -> None:
             f"the MCP server needs the `mcp` package: `{install_command('mcp')}`, "
             "then run this again"
         )
-    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE, serve_http
-    from lessons_kb.service.mcp.server import build_server
+    from lessons_kb.service.mcp.server import PATH, TOKEN_VARIABLE, build_server, serve_http
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)

@@ -23,13 +23,7 @@ from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, write_private
 from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
-from lessons_kb.trial.runs import (
-    TrialPlan,
-    find_dead,
-    parse_budget,
-    read_results,
-    run_trial,
-)
+from lessons_kb.trial.runs import TrialPlan, find_dead, parse_budget, read_results, run_trial
 from lessons_kb.trial.summary import show_summary, summarize
 from lessons_kb.trial.tasks import read_tasks, write_tasks
 

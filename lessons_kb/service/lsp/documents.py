@@ -34,6 +34,7 @@ from lessons_kb.cards.keys import canonical
 from lessons_kb.cards.parse import kind_of, parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.model import NOTE, Card, Document
+from lessons_kb.store.files import relative
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top
 
@@ -284,7 +285,7 @@ class Files:
         brain = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
             for layer in brain.layers if brain else ():
-                name = relative(path, layer.root)
+                name = relative(layer.root, path)
                 if brain and is_inside(path, layer.root) and _holds(layer, name):
                     return CardFile(brain=brain, layer=layer, id=name)
             name = os.path.splitext(os.path.basename(path))[0]
@@ -303,7 +304,7 @@ class Files:
             )
         ):
             return None
-        return SourceFile(brain=brain, path=relative(path, brain.directory))
+        return SourceFile(brain=brain, path=relative(brain.directory, path))
 
     def brain_of(self, folder: str) -> Brain | None:
         """Return the trusted brains that hold for a folder as of their last commit, None without.
@@ -368,11 +369,6 @@ def _holds(layer: Layer, name: str) -> bool:
 def is_inside(path: str, folder: str) -> bool:
     """Tell whether a path leads into a folder."""
     return path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def relative(path: str, folder: str) -> str:
-    """Return a path from a folder, with slashes."""
-    return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 _MARGIN = r"(?P<margin>[ \t]*(?:-[ \t]+)?)"

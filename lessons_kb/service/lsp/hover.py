@@ -94,17 +94,13 @@ def describe_cards(cards: Iterable[Card]) -> list[str]:
 
 def describe_effect(effect: Effect) -> list[str]:
     """Return lines of Markdown that say what a card did."""
-    parts = [f"- {part}" for part in _list_effect(effect)[:-1]]
+    parts = [f"- {part}" for part in list_effect(effect)[:-1]]
     verdict = f"- verdict: {effect.verdict} ({effect.reason})"
     return [f"**{_plain(effect.card.title)}**", "", *parts, verdict]
 
 
-def summarise_effect(effect: Effect) -> str:
-    """Return in one line what a card did."""
-    return " · ".join(_list_effect(effect))
-
-
-def _list_effect(effect: Effect) -> list[str]:
+def list_effect(effect: Effect) -> list[str]:
+    """Return what a card did, its verdict last."""
     card = effect.card
     parts = [f"seen {card.occurrences}×"]
     parts += [f"last {card.last_seen[:10]}"] if card.last_seen else []

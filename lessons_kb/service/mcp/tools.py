@@ -198,17 +198,11 @@ class Brains(Protocol):
 
 def show_block(data: Data) -> Block:
     """Return a rendered preflight in the tool's shape."""
-    lessons, context, offered = (
-        [_show_hit(hit) for hit in data.get(name, ())] for name in ("lessons", "context", "offered")
-    )
-    return Block(
-        block=data.get("block", ""),
-        tokens=data.get("tokens", 0),
-        footer=data.get("footer", ""),
-        lessons=lessons,
-        context=context,
-        offered=offered,
-    )
+    empty: Data = {"block": "", "tokens": 0, "footer": ""}
+    found = {name: data.get(name, value) for name, value in empty.items()}
+    for name in ("lessons", "context", "offered"):
+        found[name] = [_show_hit(hit) for hit in data.get(name, ())]
+    return cast(Block, found)
 
 
 def _show_hit(hit: Data) -> Found:

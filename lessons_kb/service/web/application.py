@@ -10,7 +10,8 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -19,6 +20,15 @@ from socket import socket
 from typing import Any, TypeVar
 
 import uvicorn
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+    multiprocess,
+)
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,13 +44,22 @@ from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import watch_parent
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.service.mcp.http import LOOPBACK, App, TimedProtocol, build_endpoint, listen
-from lessons_kb.service.mcp.server import build_server, say_invalid
+from lessons_kb.service.mcp.server import (
+    LOOPBACK,
+    App,
+    Receive,
+    Scope,
+    Send,
+    TimedProtocol,
+    build_endpoint,
+    build_server,
+    listen,
+    say_invalid,
+)
 from lessons_kb.service.mcp.tools import ToolError, Tools
-from lessons_kb.service.web.access import Guard, show_error
-from lessons_kb.service.web.authentication import CALLER, Buckets, Shared, Tokens
-from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
-from lessons_kb.service.web.pages.site import route_pages
+from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH, Guard, show_error
+from lessons_kb.service.web.authentication import CALLER, Shared, Tokens
+from lessons_kb.service.web.pages import route_pages
 from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
     Forbidden,
@@ -72,16 +91,23 @@ _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By which the library that keeps the figures is told, when a worker imports it."""
 
 
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
 class Busy(TimeoutError):
     """More requests wait than can be answered in time."""
 
 
 class Server:
-    """The answers to each route of the table, over some brains, from a fixed number of threads."""
+    """The answers to each route of the table, over some brains, from a fixed number of threads.
+
+    Each is counted and timed, and says why it may be old.
+    """
 
     def __init__(
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
     ) -> None:
+        """``metrics`` is a folder where several processes keep their figures, which are summed."""
         self._brains = brains
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
@@ -113,7 +139,44 @@ class Server:
             },
         )
         app.router.redirect_slashes = False  # it would lead past a proxy's encryption
-        self.metered = Metered(app, {route.name for route in ROUTES}, folder=metrics)
+        self._app, self._folder, self._registry = app, metrics, CollectorRegistry()
+        if not metrics:
+            ProcessCollector(registry=self._registry)
+        how: dict[str, Any] = {"registry": self._registry}
+        labels, told = ["route", "status"], "Seconds until a request was answered."
+        self._requests = Counter("lessons_requests", "Requests answered.", labels, **how)
+        how["buckets"] = _SECONDS
+        self._seconds = Histogram("lessons_request_seconds", told, ["route"], **how)
+        told = "Answers from an index that was not up to date."
+        self._stale = Counter("lessons_stale_answers", told, registry=self._registry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer and count one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, began, status = scope["path"], time.perf_counter(), "500"
+        route = "page"
+        if not PAGE_PATH.fullmatch(path):
+            is_brain = BRAIN_PATH.fullmatch(path)
+            part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
+            route = part if any(part == row.name for row in ROUTES) else "other"
+
+        async def noted(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+                if BRAIN_PATH.fullmatch(path) and (stale := CALLER.get().stale):
+                    reason = "; ".join(stale).encode("latin-1", "replace")
+                    message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
+                    self._stale.inc()
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._requests.labels(route, status).inc()
+            self._seconds.labels(route).observe(time.perf_counter() - began)
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:
@@ -138,13 +201,14 @@ class Server:
         loop = asyncio.get_running_loop()
         threads = self._threads if seconds <= ANSWER_SECONDS else self._writers
         working = loop.run_in_executor(threads, copy_context().run, work)
-        working.add_done_callback(self._done)
-        return await asyncio.wait_for(asyncio.shield(working), seconds)
 
-    def _done(self, working: asyncio.Future[Any]) -> None:
-        self._waiting -= 1
-        if not working.cancelled():
-            working.exception()  # of work that nobody waits for any more
+        def end(done: asyncio.Future[Any]) -> None:
+            self._waiting -= 1
+            if not done.cancelled():
+                done.exception()  # of work that nobody waits for any more
+
+        working.add_done_callback(end)
+        return await asyncio.wait_for(asyncio.shield(working), seconds)
 
     async def _health(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -159,7 +223,11 @@ class Server:
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
     async def _metrics(self, _request: Request) -> Response:
-        return Response(self.metered.format(), media_type=CONTENT_TYPE)
+        registry = self._registry
+        if self._folder:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, _request: Request) -> Response:
         return Response(self._description, media_type="application/json")
@@ -168,11 +236,8 @@ class Server:
         return self._endpoints[request.path_params["brain"]].handle_request
 
     async def _tool(self, route: Route, request: Request) -> Response:
-        name, tool, stale = (
-            request.path_params["brain"],
-            f"lessons_{route.name}",
-            CALLER.get().stale,
-        )
+        name, tool = request.path_params["brain"], f"lessons_{route.name}"
+        stale = CALLER.get().stale
         require_scope(route.scope)
         assert route.takes is not None  # noqa: S101 as each tool's
         arguments = admit(tool, dict(route.takes.model_validate_json(request.state.body)))
@@ -246,10 +311,11 @@ def build_app(
     watched, shared = shared is None, shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
     return Guard(
-        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics).metered,
+        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics),
         brains=brains,
         tokens=Tokens(shared, required=not local),
-        buckets=Buckets(rate, shared),
+        shared=shared,
+        rate=rate,
         max_body=max_body,
         local=local,
         secure=secure,
