@@ -20,6 +20,31 @@ from lessons_kb.store.user_state import read_troubles, state_dir
 __all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
 
 
+TELEGRAM = """\
+---
+type: lesson
+title: Telegram remote execution must require an allowlist
+applies-to: [telegram, security]
+severity: high
+occurrences: 5  # counted by hand
+last-seen: "2026-01-02"
+---
+
+## Situation
+
+A command of the Telegram bot ran a shell script, and every member of the group could send it.
+
+## Root Cause
+
+The handler never looked at the sender. More text.
+
+## Prevention Checklist
+
+- Reject every chat id that is not on the allowlist
+- Cover the rejection with a test
+"""
+
+
 def read_lines(name):
     """Return the lines of a file of the package's data, without comments."""
     lines = (
