@@ -106,7 +106,7 @@ class Layer(SearchIndex):
         return self._meaning
 
     def refresh(self, *, leased: bool = True, **how: Unpack[Refreshing]) -> Refresh:
-        """Bring the index up to date with the files; see `brain.refresh.refresh`.
+        """Bring the index up to date with the files; see `brain.search_index.refresh`.
 
         ``leased`` takes a watcher's word that nothing changed. The last commit stays, and
         ``stale`` says why, where the disk refuses what nobody asked for by ``rebuild`` or
