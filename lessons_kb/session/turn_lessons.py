@@ -69,20 +69,22 @@ def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
-def find_for_change(hook: Hook, brain: Layers, changes: Iterable[Change]) -> list[Found]:
+def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> list[Found]:
     """Return the lessons that some changes bring, best first, those with something to do.
 
     A change shares words with many a lesson of its repository: what tells is that it has names of
-    the code that one lesson has, and few others.
+    the code that one lesson has, and few others. The names of its path say where, not what.
     """
     text = describe(brain, changes)
     names = find_names(text)
+    said = names - find_names("\n".join(change.path for change in changes))
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
         card, first = hit.card, place == 0
         if card.checklist != (card.title,) or card.why:
-            nats = _weigh_names(layer, names & find_names(_read(layer, card)))
-            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt):
+            own = find_names(_read(layer, card))
+            nats, part = _weigh_names(layer, names & own), len(said & own) / max(len(own), 1)
+            if is_due(hit.confidence, nats, part, first=first, at_prompt=at_prompt):
                 found.append((layer, card))
     return found
 
