@@ -30,7 +30,7 @@ from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageErro
 from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.gate import is_due, is_sure
+from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.journal import OPENED
@@ -73,20 +73,28 @@ def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> lis
     """Return the lessons that some changes bring, best first, those with something to do.
 
     A change shares words with many a lesson of its repository: what tells is that it has names of
-    the code that one lesson has, and few others. The names of its path say where, not what.
+    the code that one lesson has, and few others; and that it says what the title says, or takes
+    out such a name, unless the prompt spoke of the lesson.
     """
     text = describe(brain, changes)
-    names = find_names(text)
-    said = names - find_names("\n".join(change.path for change in changes))
+    names, terms = find_names(text), frozenset(analyze(text))
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
         card, first = hit.card, place == 0
         if card.checklist != (card.title,) or card.why:
-            own = find_names(_read(layer, card))
-            nats, part = _weigh_names(layer, names & own), len(said & own) / max(len(own), 1)
-            if is_due(hit.confidence, nats, part, first=first, at_prompt=at_prompt):
+            own = names & find_names(_read(layer, card))
+            nats = _weigh_names(layer, own)
+            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt) and (
+                at_prompt >= NEAR or is_named(card, terms) or own & _find_gone(changes)
+            ):
                 found.append((layer, card))
     return found
+
+
+def _find_gone(changes: Sequence[Change]) -> set[str]:
+    """Return the names of the code that some changes take out."""
+    before = find_names("\n".join(one.before for one in changes)[:_MAX_TEXT])
+    return before - find_names("\n".join(one.after for one in changes))
 
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:
