@@ -121,12 +121,11 @@ def make_templated() -> list[str]:
 
 def measure_templated(titles: Sequence[str]) -> dict[str, int]:
     """Return what would become of each title, written after all those before it."""
-    known = Duplicates(())
+    cards = [_card(title, number) for number, title in enumerate(titles)]
     levels: Counter[str] = Counter()
     for number, title in enumerate(titles):
-        found = known.find(title)
+        found = Duplicates(cards[:number]).find(title)
         levels[found[0].level if found else "none"] += 1
-        known.add(_card(title, number))
     merged = levels.pop(SAME, 0)
     return {"lessons": len(titles), "cards": len(titles) - merged, "merged": merged, **levels}
 

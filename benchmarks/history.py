@@ -23,8 +23,7 @@ from unittest import mock
 
 from benchmarks import report
 from lessons_kb import Brain
-from lessons_kb.brain.ledger import judge as judge_outcome
-from lessons_kb.brain.ledger import read_facts, read_steps
+from lessons_kb.brain.post_check import judge_steps, read_facts, read_steps
 from lessons_kb.learn.lesson_effect import VERDICTS
 from lessons_kb.model import WITHHELD, Event
 from lessons_kb.session.dispatch import respond
@@ -376,7 +375,7 @@ def play_sixty(
                     told = dice.choice(("block", WITHHELD))
                     left = dice.random() < (with_it if told == "block" else without)
                     events = _make_events(name, left=left, corrected=dice.random() < CORRECTS)
-                    outcome, fact = judge_outcome(facts, read_steps(events, brain.layers))
+                    outcome, fact = judge_steps(facts, read_steps(events, brain.layers))
                     session = f"{name}-{number}"
                     layer.journal.ledger.note(
                         session=session, card=card.id, at=time.time(), occasion="prompt",

@@ -28,7 +28,7 @@ from benchmarks.entries import (
     tool_event,
 )
 from benchmarks.ours import own_brain
-from lessons_kb.service.start_daemon import RECORD_NAME, ask_daemon
+from lessons_kb.service.daemon import RECORD_NAME, ask_daemon
 from lessons_kb.store.user_state import state_home
 
 if TYPE_CHECKING:

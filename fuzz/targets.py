@@ -202,13 +202,13 @@ def words(data: bytes) -> None:
 
 def transcript(data: bytes) -> None:
     """A session's record, of any agent, cut anywhere: entries, never an error."""
-    from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
+    from lessons_kb.transcripts.session_records import AGENTS, open_record, read_tail
 
     for agent in AGENTS:
-        reader = Transcript(agent)
+        reader = open_record(agent)
         half = len(data) // 2
         entries = [*reader.feed(data[:half]), *reader.feed(data[half:]), *reader.finish()]
-        whole = Transcript(agent)
+        whole = open_record(agent)
         assert entries == [*whole.feed(data), *whole.finish()], "cut elsewhere, read otherwise"
         read_tail(agent, data)
 

@@ -150,6 +150,8 @@ class Query:
     tags: tuple[str, ...] = ()
     kinds: tuple[str, ...] = KINDS
     limit: int = 10
+    inactive: bool = False
+    """Whether ignored and archived cards are found, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -326,9 +328,9 @@ DONE = ("ok", "unknown")
 
 OUTCOMES = (*DONE, "cancelled", *FAILURES)
 
-BLOCK_TOLD, ACT_TOLD, OFFER_TOLD = "block", "act", "offer"
-"""How a session was told a lesson: with a prompt, with a change or an error, by its title. One
-that read its file has it ``opened``."""
+BLOCK_TOLD, ACT_TOLD, OFFER_TOLD, OPENED = "block", "act", "offer", "opened"
+"""How a session was told a lesson: with a prompt, with a change or an error, by its title, by
+reading its file."""
 WITHHELD = "withheld"
 """How it was not."""
 

@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 from lessons_kb.brain.brain import Workspace
-from lessons_kb.brain.make_brain import make_brain, trust_brain
+from lessons_kb.brain.discovery import make_brain, trust_brain
 from lessons_kb.model import Occasion
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.journal import Journal

@@ -22,8 +22,7 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 from mcp import Client, MCPError, StdioServerParameters
 
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp.http import build_app
-from lessons_kb.service.mcp.server import INSTRUCTIONS, build_server
+from lessons_kb.service.mcp.server import INSTRUCTIONS, build_app, build_server
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import Workspace, trust_brain
 
@@ -603,8 +602,8 @@ def test_a_lesson_that_came_too_late_is_given_again(workspace, monkeypatch):
 
 IMPATIENT = """
 import sys
-from lessons_kb.service.mcp import http
-http.REQUEST_SECONDS = 1.0
+from lessons_kb.service.mcp import server
+server.REQUEST_SECONDS = 1.0
 from lessons_kb.cli.main import main
 main()
 """
@@ -678,7 +677,7 @@ def test_beyond_this_machine_a_token_is_required(workspace):
     ],
 )
 def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected):
-    from lessons_kb.service.mcp.http import _guarded
+    from lessons_kb.service.mcp.server import _guarded
 
     passed = []
 
@@ -702,7 +701,7 @@ def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected
 
 
 def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace):
-    from lessons_kb.service.mcp.http import serve_http
+    from lessons_kb.service.mcp.server import serve_http
 
     said = []
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -31,10 +31,9 @@ from benchmarks.trial import material, propose
 from benchmarks.trial.results import read_results, write_results
 from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.process.git import ask_git
-from lessons_kb.store.trial_record import read_injected
+from lessons_kb.store.journal import read_injected
 from lessons_kb.store.user_state import STATE_HOME_VARIABLE
-from lessons_kb.trial.placebo import make_placebo
-from lessons_kb.trial.runs import RIGHT, WRONG
+from lessons_kb.trial.runs import RIGHT, WRONG, make_placebo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ are not used: a call is refused unless they allow it, and they can put nothing b
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Any
@@ -24,27 +25,19 @@ _WRAPPED = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
 def read(payload: Payload, _name: str, event: HookEvent) -> None:
     """Read the newest prompt, or the answer, from the record that the payload names."""
     event.repeats = True
-    row = {} if event.posted else _find_row(text_of(payload, "transcriptPath"), *_ROWS[event.what])
+    wanted = _ROWS[event.what]
+    path, row = "" if event.posted else text_of(payload, "transcriptPath"), dict[str, Any]()
+    data, _start = read_tail(path, 0, limit=_MAX_BYTES) if path else (b"", 0)
+    for line in data.splitlines():  # the last of this kind
+        with contextlib.suppress(ValueError, RecursionError):  # cut, or not written to its end yet
+            found = json.loads(line) if wanted[0].encode() in line else None
+            if isinstance(found, dict) and (found.get("type"), found.get("source")) == wanted:
+                row = found
     text = text_of(row, "content")
     wrapped = _WRAPPED.search(text)
     event.text, event.id = wrapped[1] if wrapped else text, str(row.get("step_index", text))
     if event.what == "prompt" and not event.text:
         event.what = ""
-
-
-def _find_row(path: str, kind: str, source: str) -> Payload:
-    """Return the last row of a kind in a record, {} where there is none."""
-    data, _start = read_tail(path, 0, limit=_MAX_BYTES) if path else (b"", 0)
-    for line in reversed(data.splitlines()):
-        if kind.encode() not in line:
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):  # cut, or not written to its end yet
-            continue
-        if isinstance(row, dict) and (row.get("type"), row.get("source")) == (kind, source):
-            return row
-    return {}
 
 
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:

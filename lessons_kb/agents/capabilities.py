@@ -42,7 +42,7 @@ class Agent(AgentTraits):
     HTTP cannot hold them."""
     ask: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
-    refuse: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ("PreToolUse",)
     """Events whose answer can refuse a call with a reason for the model, which goes on."""
     unexplained: tuple[str, ...] = ()
     """Tools whose dialog shows the user no reason: a refusal, which shows one, comes before it."""
@@ -75,7 +75,7 @@ class Agent(AgentTraits):
     folder: str
     """Its own folder of this user: {home}, {config}, {code} or {NAME:default} of a variable."""
     project_folder: str
-    hooks_file: str = ""
+    hooks_file: str = "hooks.json"
     """Where its hooks stand, or the plugin that calls us, below its folder."""
     personal_file: str = ""
     """Where they stand in a project for this user alone."""
@@ -113,7 +113,7 @@ class Agent(AgentTraits):
     user_entry: Mapping[str, Any] = field(default_factory=dict)
     """What the entry has besides where it is this user's."""
     command_file: str = ""
-    layout: str = ""
+    layout: str = "silent"
     """Of a command's file, see ``settings_files``."""
     arguments: str = ""
     """What stands in a command for the words that the user typed behind it."""
@@ -189,7 +189,6 @@ _ROWS = (
         context=("SubagentStart", *_CLAUDE_CONTEXT),
         lines=_CLAUDE_LINES,
         ask=("PreToolUse",),
-        refuse=("PreToolUse",),
         unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         # After a failed call its "continue" counts for nothing.
@@ -223,7 +222,6 @@ _ROWS = (
         project_server="{project}/.mcp.json mcpServers",
         server_entry={"type": "stdio"},
         command_file=_MARKDOWN,
-        layout="silent",
         arguments="$ARGUMENTS",
         notes=(
             "The hooks take effect at once, except in folders that Claude Code does not trust yet."
@@ -237,7 +235,6 @@ _ROWS = (
         events=_CODEX_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
-        refuse=("PreToolUse",),
         call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
         reads_outside=True,
@@ -257,7 +254,6 @@ _ROWS = (
         project_folder=".codex",
         plugin="plugins/cache/*/lessons/*/.codex-plugin/plugin.json",
         update="codex plugin marketplace upgrade && codex plugin add lessons@lessons-kb",
-        hooks_file="hooks.json",
         matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
         handler=_CALL,
         end_seconds=3,
@@ -324,7 +320,6 @@ _ROWS = (
         events=_CLAUDE_EVENTS,
         context=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
         lines=("Stop",),
-        refuse=("PreToolUse",),
         project=("QWEN_PROJECT_DIR",),
         within=0.02,
         begins="",
@@ -397,7 +392,6 @@ _ROWS = (
         program="cursor",
         folder="{home}/.cursor",
         project_folder=".cursor",
-        hooks_file="hooks.json",
         marks={"version": 1},
         matchers={"preToolUse": "Write|Delete"},
         handler=_pairs("command=LINE timeout=SECONDS"),
@@ -415,7 +409,6 @@ _ROWS = (
         events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
         context=("PreToolUse", "PostToolUse", "PostToolUseFailure"),
         ask=("PreToolUse",),
-        refuse=("PreToolUse",),
         project=("GROK_WORKSPACE_ROOT",),
         within=0.3,
         begins="",
@@ -426,7 +419,6 @@ _ROWS = (
         handler=_CALL,
         server="config.toml mcp_servers",
         command_file=_SKILL,
-        layout="silent",
         notes="Grok CLI accepts context with tool results alone: a prompt's lessons wait for one.",
         project_note="Grok CLI runs the hooks of a project only in folders that it trusts.",
     ),
@@ -434,7 +426,6 @@ _ROWS = (
         name="crush",
         events={"PreToolUse": "before"},
         context=("PreToolUse",),
-        refuse=("PreToolUse",),
         begins="",
         program="crush",
         folder="{config}/crush",
@@ -459,13 +450,11 @@ _ROWS = (
         project_folder=".agents",
         plugin="../antigravity-cli/plugins/lessons/plugin.json",
         update="agy plugin install PATH/templates/plugins/antigravity",
-        hooks_file="hooks.json",
         hooks_key="lessons",
         handler=_pairs("type=command command=HARMLESS timeout=SECONDS"),
         nested=False,
         server="mcp_config.json mcpServers",
         command_file=_SKILL,
-        layout="silent",
         notes=(
             "Written by Antigravity's documents: it was not run. Lessons come with a prompt;"
             " restart `agy`, then ask `lessons why`."
@@ -480,7 +469,6 @@ _ROWS = (
         lines=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
         ask=("PreToolUse",),
-        refuse=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
         headless=(
@@ -508,7 +496,6 @@ _ROWS = (
         server_entry={"type": "stdio"},
         user_entry={"tools": ["*"]},
         command_file=_SKILL,
-        layout="silent",
         notes=(
             "Copilot CLI names the lessons in its timeline; with `-s` it shows nothing:"
             " `lessons why`."
@@ -520,7 +507,6 @@ _ROWS = (
         context=("SessionStart", "PreToolUse", "PostToolUse"),
         lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
         ask=("PreToolUse",),
-        refuse=("PreToolUse",),
         stop=("PreToolUse",),
         within=0.3,
         program="code",

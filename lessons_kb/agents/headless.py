@@ -63,9 +63,8 @@ class Writer:
         with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
             empty, output, form = (os.path.join(folder, n) for n in ("empty", "output", "schema"))
             row, text = self.agent, json.dumps(schema)
-            files = {form: text}
             own = row.headless_files if row else {}
-            files |= {os.path.join(empty, path): one for path, one in own.items()}
+            files = {form: text, **{os.path.join(empty, path): one for path, one in own.items()}}
             variables = row.headless_variables if row else {}
             if "SYSTEM" not in " ".join((*self.words, *own.values(), *variables.values())):
                 prompt = f"{system}\n\n{prompt}"
@@ -76,8 +75,8 @@ class Writer:
             words = [{**filled, "FOLDER": empty}.get(word, word) for word in self.words]
             environment = own_environment() | _SILENT
             for name, value in variables.items():
-                filled_in = value.replace("FOLDER", empty).replace("SYSTEM", json.dumps(system))
-                environment[name] = filled_in
+                shown = value.replace("FOLDER", empty)
+                environment[name] = shown.replace("SYSTEM", json.dumps(system))
             code = run_bounded(
                 words,
                 cwd=empty,

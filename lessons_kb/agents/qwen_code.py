@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, object_of, output_of, text_of
-from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.session.state import HookEvent
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
@@ -19,6 +17,4 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         event.output = output_of(payload.get("tool_input"), printed)
 
 
-def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return what Qwen Code takes for an answer; ``message`` is for its user."""
-    return claude_code.write(name, answer, message)
+write = claude_code.write

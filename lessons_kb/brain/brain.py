@@ -12,9 +12,9 @@ from lessons_kb.brain.cluster import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.exchange import Exchange
+from lessons_kb.brain.health import lint
 from lessons_kb.brain.injected import find_given
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.lint import lint
 from lessons_kb.brain.post_check import check_last, judge
 from lessons_kb.brain.session_journal import SessionJournal
 from lessons_kb.brain.stats import Stats

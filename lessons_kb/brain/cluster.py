@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.refresh import is_note
-from lessons_kb.brain.search_index import SearchIndex, digest_files
+from lessons_kb.brain.search_index import SearchIndex, digest_files, is_note
+from lessons_kb.brain.shared_server import parse_address
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
@@ -28,7 +28,6 @@ from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
 from lessons_kb.store.user_state import identify
-from lessons_kb.text.server_address import parse_address
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
@@ -135,7 +134,7 @@ class ClusterSearch:
         if settings is None:
             return self.trouble or "your settings name no cluster"
         try:
-            self._search(settings, self._read_local().digest, {}, {}, 0)
+            self._open(settings, self._read_local().digest)
         except LessonsError as error:
             return str(error)
         finally:
@@ -171,7 +170,8 @@ class ClusterSearch:
 
         def work() -> None:
             try:
-                answers.put(self._search(settings, local.digest, terms, weights, limit))
+                engine = self._open(settings, local.digest)
+                answers.put(engine.search(terms, weights, limit))
             except LessonsError as error:
                 answers.put(error)
             finally:
@@ -197,14 +197,8 @@ class ClusterSearch:
         self.trouble = ""
         return order_hits(((local.numbers[number], score) for number, score in found), limit)
 
-    def _search(
-        self,
-        settings: ClusterSettings,
-        digest: int,
-        terms: Mapping[str, float],
-        weights: Mapping[str, float],
-        limit: int,
-    ) -> Hits:
+    def _open(self, settings: ClusterSettings, digest: int) -> QdrantEngine:
+        """Return the cluster's engine; IndexBroken unless it holds what ``digest`` sums up."""
         if self._engine is None:
             key = read_key(settings.key_file)
             self._engine = open_cluster(self._index, settings.url, key=key, create=False)
@@ -213,7 +207,7 @@ class ClusterSearch:
             raise IndexBroken(
                 f"{settings.url} holds another state of these files; run `lessons sync`"
             )
-        return self._engine.search(terms, weights, limit)
+        return self._engine
 
     def _read_local(self) -> _Local:
         state = self._index.state

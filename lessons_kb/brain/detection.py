@@ -17,6 +17,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_usable
 from lessons_kb.cards.parse import kind_of
 from lessons_kb.detect.matcher import (
+    EXTRA,
     MAX_CHARS,
     Change,
     Match,
@@ -29,10 +30,12 @@ from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.command_files import find_run
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
-from lessons_kb.process.git import decode, leads_to_head, list_files, read_head, read_history
+from lessons_kb.process.git import Repository, decode, list_files, read_history
+from lessons_kb.process.programs import install_command
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top, state_dir, write_private
+from lessons_kb.text.sanitize import counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,12 +74,24 @@ def find_detected(
     if not has_detectors(brain):
         return []
     relevant = [change for change in changes if not is_card_file(brain, change.path)]
+
+    def detect(layer: Layer) -> list[Detected]:
+        matcher = layer.matcher()
+        added = (match for change in relevant for match in matcher.find_added(change))
+        errors = (match for output in failures for match in matcher.find_in_failure(output))
+        matches: dict[int, list[Match]] = {}
+        for match in (*added, *matcher.find_in_commands(commands), *errors):
+            matches.setdefault(int(match.rule.card), []).append(match)
+        cards = find_usable(layer, matches, brain.project) if matches else {}
+        return [
+            Detected(layer=layer, card=card, matches=tuple(matches[number]))
+            for number, card in cards.items()
+        ]
+
     found: list[Detected] = []
     for layer in brain.layers:
         if layer.state is not None and layer.state.detectors:
-            found += layer.read(
-                lambda one: _detected(one, brain.project, relevant, commands, failures)
-            )
+            found += layer.read(detect)
     left = []
     for one in found:
         slug = os.path.splitext(os.path.basename(one.card.id))[0]
@@ -85,26 +100,6 @@ def find_detected(
         kept = tuple(m for m in one.matches if is_held or names.isdisjoint(m.ignored))
         left += [replace(one, matches=kept)] if kept else []
     return left
-
-
-def _detected(
-    layer: Layer,
-    project: str | None,
-    changes: Sequence[Change],
-    commands: Sequence[str],
-    failures: Sequence[str],
-) -> list[Detected]:
-    matcher = layer.matcher()
-    added = (match for change in changes for match in matcher.find_added(change))
-    errors = (match for output in failures for match in matcher.find_in_failure(output))
-    matches: dict[int, list[Match]] = {}
-    for match in (*added, *matcher.find_in_commands(commands), *errors):
-        matches.setdefault(int(match.rule.card), []).append(match)
-    cards = find_usable(layer, matches, project) if matches else {}
-    return [
-        Detected(layer=layer, card=card, matches=tuple(matches[number]))
-        for number, card in cards.items()
-    ]
 
 
 def find_in_files(
@@ -313,20 +308,17 @@ def list_tree(
     except GitError as error:
         if git_top(directory) is not None:
             tell(f"{error}. Ignored files are looked at as well")
-        found = list(_walk(directory, folders or ["."]))
+        found = []
+        for start in folders or ["."]:
+            for place, inner, files in os.walk(os.path.join(directory, start)):
+                inner[:] = [name for name in inner if not name.startswith(".")]
+                full_names = (os.path.join(place, name) for name in files if name[0] != ".")
+                found += [
+                    os.path.relpath(one, directory).replace(os.sep, "/") for one in full_names
+                ]
     root = os.path.realpath(directory)
     full = {path: os.path.join(root, *path.split("/")) for path in found}
     return sorted({*named, *(path for path, at in full.items() if os.path.realpath(at) == at)})
-
-
-def _walk(root: str, folders: Sequence[str]) -> Iterator[str]:
-    for start in folders:
-        for place, inner, files in os.walk(os.path.join(root, start)):
-            inner[:] = [name for name in inner if not name.startswith(".")]
-            for name in files:
-                if not name.startswith("."):
-                    path = os.path.relpath(os.path.join(place, name), root)
-                    yield path.replace(os.sep, "/")
 
 
 def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
@@ -335,17 +327,23 @@ def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
     return sorted(found, key=lambda one: (one[1].path, one[1].line, one[0].id))
 
 
-def count_unused(brain: Layers) -> tuple[int, int]:
-    """Return how many patterns are beyond what is looked for, and how many need ast-grep."""
+def tell_unused(brain: Layers) -> Iterator[str]:
+    """Yield a line on each kind of pattern that is not looked for."""
     matchers = [
         (layer.state.detectors, layer.read(lambda one: one.matcher()))
         for layer in brain.layers
         if layer.state is not None and layer.state.detectors
     ]
-    beyond = sum(count - len(matcher.rules) for count, matcher in matchers)
+    if beyond := sum(count - len(matcher.rules) for count, matcher in matchers):
+        yield f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some"
     kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
-    syntax = kinds.count("ast")
-    return beyond, 0 if not syntax or is_available() else syntax
+    if (syntax := kinds.count("ast")) and not is_available():
+        yield f"{counted(syntax, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`"
+    known = [layer.read(lambda at: at.catalogue.findings()) for layer in brain.layers]
+    if bad := sum(finding.rule == "bad-pattern" for some in known for finding in some):
+        yield f"{counted(bad, 'pattern')} cannot be used; `lessons lint` says why"
+    elif not matchers:
+        yield "no card has patterns; add `detect:` to a card, see docs/detect.md"
 
 
 GLANCE_SECONDS = 3.0
@@ -383,7 +381,8 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> dict[tuple
 
 def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
     """Count on from the commit that was reached last, unless other places would be found now."""
-    directory, head = brain.directory, read_head(brain.directory)
+    directory, repository = brain.directory, Repository(brain.directory)
+    head = repository.head()
     cards = [
         [layer.alias, card.id, card.created, card.project, [as_data(one) for one in card.detect]]
         for layer in brain.layers
@@ -397,7 +396,7 @@ def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
         cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
         rows = {(str(a), str(c), str(m), bool(s)): int(n) for a, c, m, s, n in cached["counts"]}
-        if cached["digest"] == digest and leads_to_head(directory, cached["commit"]):
+        if cached["digest"] == digest and repository.leads(cached["commit"]):
             reached, counts = str(cached["commit"]), Counter(rows)
     if reached == head:
         return counts

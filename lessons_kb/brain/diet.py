@@ -21,7 +21,7 @@ from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import PROPOSED, similarity
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
 from lessons_kb.guards.tool_calls import kind_of_tool
-from lessons_kb.importers.markdown_blocks import Incoming
+from lessons_kb.importers.incoming import Incoming
 from lessons_kb.importers.rules_file import (
     NEGATIVE,
     WHEN,
@@ -42,13 +42,11 @@ from lessons_kb.store.files import (
     shown,
     storage_errors,
 )
-from lessons_kb.store.locks import hold_new
 from lessons_kb.store.trash import digest
-from lessons_kb.store.user_state import git_top, state_dir, write_private
+from lessons_kb.store.user_state import git_top, hold_new, state_dir, write_private
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
-from lessons_kb.transcripts import entries
-from lessons_kb.transcripts.entries import mapping
+from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
 
 _FOLDERS_OF_AGENTS = (".claude", ".github", ".cursor", ".gemini")
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
@@ -149,7 +147,7 @@ def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:
         lines = {rule.line for rule in file.rules if rule.kind == WHEN}
         for lesson, rules in build_cards(file, lines, seen):
             paths = file.globs or tuple(_find_paths(diet, lesson))
-            text = card_text(replace(lesson, paths=paths), created=day_or_today())
+            text = card_text(replace(lesson, paths=paths), created=day_or_today(), folders={})
             card = parse_card(text, path="lessons/new.md", folders={}).card
             words = " ".join(text.split())
             if card and card.kind != NOTE and all(rule.words in words for rule in rules):
@@ -278,8 +276,8 @@ def count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
         said, done = [], []
         with contextlib.suppress(LessonsError, OSError, ValueError):
             for entry in read_entries(source):
-                said.append(entry.text if entry.kind == entries.PROMPT else "")
-                if entry.kind == entries.CALL:
+                said.append(entry.text if entry.kind == PROMPT else "")
+                if entry.kind == CALL:
                     given = mapping(entry.arguments) or {"text": entry.arguments}
                     text = json.dumps(
                         {k: v for k, v in given.items() if k not in _REPLACED}, ensure_ascii=False
@@ -326,6 +324,13 @@ class Diets:
         for name in files:
             _write(os.path.join(diet.root, name), texts[name].encode())
         return made
+
+    def titles(self) -> list[str]:
+        """Return the titles of the cards that earlier diets made and that are there."""
+        names = [name for name in list_folder(self._folder) if name.endswith(".json")]
+        records = [json.loads(_read(os.path.join(self._folder, name))) for name in names]
+        known = {card.id: card.title for card in Cards(self._brain).all()}
+        return [known[card] for one in records for card in one["cards"] if card in known]
 
     def undo(self) -> tuple[list[str], list[str]]:
         """Give the files of the last diet their bytes back and move its cards to the trash.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import hashlib
 import os
 import re
@@ -47,15 +46,16 @@ from lessons_kb.learn.draft_text import (
     split_files,
 )
 from lessons_kb.learn.failure_signs import CHANGES
+from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
 from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
 from lessons_kb.store.files import relative
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.journal import day_of
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
-from lessons_kb.store.user_state import CONFIG_NAME, git_top
+from lessons_kb.store.user_state import CONFIG_NAME, git_top, hold_new
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -235,21 +235,15 @@ class Drafts:
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
 
-    def add_mined(
-        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int, commits: Sequence[str]
-    ) -> Draft | None:
-        """Write a draft of what was found in the past; None when its key is known already.
-
-        ``key`` is the same for the same find, whatever became of its draft. ``commits`` are the
-        hashes of those that showed it.
-        """
-        name = _name(MINED, key)
+    def add_mined(self, found: Candidate, sketch: Sketch, *, place: int) -> Draft | None:
+        """Write a draft of what was found in the past, once, whatever became of it; else None."""
+        name = _name(MINED, found.id)
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
-            text = _compose(sketch, at)
-            shown: DraftFacts = {"seen": seen, "place": place, "ids": [*commits]}
-            self._folder.write(name, text, _facts(MINED, key, text, at) | shown)
+            text, commits = _compose(sketch, found.at), [one.id for one in found.commits]
+            shown: DraftFacts = {"seen": found.occurrences, "place": place, "ids": commits}
+            self._folder.write(name, text, _facts(MINED, found.id, text, found.at) | shown)
         return self.get(name)
 
     def learnt_from(self) -> dict[str, str]:
@@ -347,7 +341,7 @@ class Drafts:
                 )
             # What was seen long before there was a card does not make it an old one.
             seen = time.time() if draft.kind == MINED else draft.at
-            changes: dict[str, Any] = {"created": _date(time.time()), "last-seen": _date(seen)}
+            changes: dict[str, Any] = {"created": day_of(time.time()), "last-seen": day_of(seen)}
             changes |= {"occurrences": draft.seen} if draft.seen > 1 else {}
             text = finish(draft.text, read_template(f"{card.kind}.md"))
             made = self._write(draft, card, redact_card(edit_header(text, changes)))
@@ -453,12 +447,11 @@ class Drafts:
                         grown["fix"] = redact(fix)[:MAX_DIFF]
                     self._folder.note(name, grown)
                     return None if facts["state"] == _DISCARDED else self.get(name)
-            if (
-                trigger.kind == RED_GREEN
-                and not trigger.files
-                and self._has_changed_nothing(trigger)
-            ):
-                return None  # a flaky test
+            is_bare = trigger.kind == RED_GREEN and not trigger.files
+            if is_bare and not is_posted(trigger.cause.session):
+                in_git = git_top(self._place(trigger.cause)) is not None
+                if in_git and not self._find_fix(trigger):
+                    return None  # a flaky test: git knows of no change between red and green
             # Never drafted, or drafts of it were accepted or merged and it came back: a new one.
             name = _name(trigger.kind, trigger.key)
             if name in known:
@@ -507,12 +500,6 @@ class Drafts:
             files=trigger.files,
             brains=self._brain.layers,
         )
-
-    def _has_changed_nothing(self, trigger: Trigger) -> bool:
-        """Tell whether git knows of no change between red and green."""
-        posted = is_posted(trigger.cause.session)
-        known = not posted and git_top(self._place(trigger.cause)) is not None
-        return known and not self._find_fix(trigger)
 
     def _place(self, event: Event) -> str:
         here = not is_posted(event.session) and os.path.isdir(event.scope)
@@ -565,7 +552,7 @@ def _facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
 
 
 def _compose(sketch: Sketch, at: float) -> str:
-    return redact_card(compose(sketch, created=_date(at), source="auto"))
+    return redact_card(compose(sketch, created=day_of(at), source="auto"))
 
 
 def _name(kind: str, key: str) -> str:
@@ -574,10 +561,6 @@ def _name(kind: str, key: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
-def _date(at: float) -> str:
-    return dt.datetime.fromtimestamp(at).date().isoformat()
 
 
 BRANCH = "lessons-review"

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import HIT_LIMIT
-from lessons_kb.brain.refresh import BATCH, Refresh
-from lessons_kb.brain.search_index import digest_files
+from lessons_kb.brain.search_index import BATCH, Refresh, digest_files
 from lessons_kb.brain.session_titles import Access, find_card, find_listed
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
@@ -81,58 +80,16 @@ def evaluate(brain: Brain, labelled: Sequence[Labelled], *, engine: str | None =
     own = brain.layers[0].settings.index.engine
     names = _Names(brain)
     expected = [names.resolve(prompt) for prompt in labelled]
-    listed = names.find_listed()
     engines, faults = {}, {}
     for name in LOCAL_ENGINES if engine == ALL_ENGINES else (engine or own,):
         with _with_engine(brain, name) as asked:
             answers = [
-                _ask(asked, prompt, ids, names, listed)
+                names.ask(asked, prompt, ids)
                 for prompt, ids in zip(labelled, expected, strict=True)
             ]
         engines[name] = summarise([outcome for outcome, _faults in answers])
         faults[name] = tuple(fault for _outcome, found in answers for fault in found)
     return Report(engines=engines, faults=faults, inactive=tuple(sorted(names.inactive)))
-
-
-def _ask(
-    brain: Brain,
-    prompt: Labelled,
-    expected: tuple[str, ...],
-    names: _Names,
-    listed: frozenset[str],
-) -> tuple[PromptOutcome, list[Fault]]:
-    query = prompt.query
-    began = time.perf_counter()
-    block = brain.preflight(query, context=False, fresh=False, remember=False)
-    seconds = time.perf_counter() - began
-    depth = max(HIT_LIMIT, NDCG_DEPTH)
-    ranked = brain.search(query, kinds=KINDS, limit=depth, fresh=False)
-    outcome = PromptOutcome(
-        expected=expected,
-        ranked=tuple(names.of(hit.card) for hit in ranked),
-        injected=tuple(names.of(hit.card) for hit in block.lessons),
-        offered=tuple(names.of(hit.card) for hit in block.offered),
-        listed=listed,
-        tokens=block.tokens,
-        milliseconds=seconds * 1000,
-    )
-    hits = (*ranked, *block.lessons, *block.offered, *block.withheld)
-    reasons = {names.of(hit.card): hit.reason for hit in hits}
-    wrong = [(MISS, name) for name in expected if name not in outcome.injected]
-    unasked = [name for name in outcome.injected if name not in expected]
-    wrong += [(EXTRA if expected else FALSE, name) for name in unasked]
-    found = []
-    for kind, name in wrong:
-        card = names.id_of(name)
-        absent = f"not among the first {depth}"
-        if name.partition(":")[2] in names.inactive:
-            absent = "not active, so no prompt finds it"
-        rank = outcome.ranked.index(name) + 1 if name in outcome.ranked else None
-        reason = reasons.get(name, absent)
-        found.append(
-            Fault(kind=kind, line=prompt.line, query=query, card=card, rank=rank, reason=reason)
-        )
-    return outcome, found
 
 
 class _Names:
@@ -148,22 +105,58 @@ class _Names:
                 self._by_id.setdefault(card.id, card)
         self._count = Counter(card.id for card in self._names)
         self.inactive: set[str] = set()
+        # The cards whose titles a session has from its start.
+        files = [
+            os.path.join(brain.directory, place)
+            for place in find_listed(brain, Access(directory=brain.directory))
+        ]
+        found = ((one.alias, find_card(one, file)) for one in brain.layers for file in files)
+        self.listed = frozenset(f"{alias}:{card}" for alias, card in found if card)
 
     def of(self, card: Card) -> str:
         return self._names.get(card, card.id)
+
+    def ask(
+        self, brain: Brain, prompt: Labelled, expected: tuple[str, ...]
+    ) -> tuple[PromptOutcome, list[Fault]]:
+        """Return what a brain gives for a prompt, and what is wrong with that."""
+        query = prompt.query
+        began = time.perf_counter()
+        block = brain.preflight(query, context=False, fresh=False, remember=False)
+        seconds = time.perf_counter() - began
+        depth = max(HIT_LIMIT, NDCG_DEPTH)
+        ranked = brain.search(query, kinds=KINDS, limit=depth, fresh=False)
+        outcome = PromptOutcome(
+            expected=expected,
+            ranked=tuple(self.of(hit.card) for hit in ranked),
+            injected=tuple(self.of(hit.card) for hit in block.lessons),
+            offered=tuple(self.of(hit.card) for hit in block.offered),
+            listed=self.listed,
+            tokens=block.tokens,
+            milliseconds=seconds * 1000,
+        )
+        hits = (*ranked, *block.lessons, *block.offered, *block.withheld)
+        reasons = {self.of(hit.card): hit.reason for hit in hits}
+        wrong = [(MISS, name) for name in expected if name not in outcome.injected]
+        unasked = [name for name in outcome.injected if name not in expected]
+        wrong += [(EXTRA if expected else FALSE, name) for name in unasked]
+        found = []
+        for kind, name in wrong:
+            card = self.id_of(name)
+            absent = f"not among the first {depth}"
+            if name.partition(":")[2] in self.inactive:
+                absent = "not active, so no prompt finds it"
+            rank = outcome.ranked.index(name) + 1 if name in outcome.ranked else None
+            reason = reasons.get(name, absent)
+            found.append(
+                Fault(kind=kind, line=prompt.line, query=query, card=card, rank=rank, reason=reason)
+            )
+        return outcome, found
 
     def id_of(self, name: str) -> str:
         """Return the id of the card of a name, with its alias where two brains hold the id."""
         card_id = name.partition(":")[2]
         return name if self._count[card_id] > 1 else card_id
-
-    def find_listed(self) -> frozenset[str]:
-        """Return the names of the cards whose titles a session has from its start."""
-        directory, layers = self._brain.directory, self._brain.layers
-        places = find_listed(self._brain, Access(directory=directory))
-        files = [os.path.join(directory, place) for place in places]
-        found = ((one.alias, find_card(one, file)) for one in layers for file in files)
-        return frozenset(f"{alias}:{card}" for alias, card in found if card)
 
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
         found: dict[str, None] = {}

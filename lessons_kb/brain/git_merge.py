@@ -72,11 +72,6 @@ def put_block(text: str, patterns: Sequence[str]) -> str:
     return f"{text}{gap}{block}"
 
 
-def take_block(text: str) -> str:
-    """Return the text of an attributes file without our block."""
-    return _BLOCK.sub("", text)
-
-
 def find_patterns(text: str) -> tuple[str, ...]:
     """Return the patterns of our block, () when there is none."""
     found = _BLOCK.search(text)
@@ -211,7 +206,7 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
             f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
         ) from None
     if patterns is None:
-        return path, before, take_block(text).encode() or None
+        return path, before, _BLOCK.sub("", text).encode() or None
     kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
     return path, before, put_block(text, (*kept, *patterns)).encode()
 
@@ -242,11 +237,9 @@ def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> FileC
     lines = (f"{sign}merge.{DRIVER}.driver = {line}" for sign, line in signed.items() if line)
     if before == command:
         action = "unchanged"
-    elif command is not None and not dry_run:
-        git.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
     elif not dry_run:
-        git.unset_driver(cwd, DRIVER, scope=scope)
-        if not read_settings_file(file):  # git leaves an empty file behind
+        git.set_driver(cwd, DRIVER, command, title=TITLE, scope=scope)
+        if command is None and not read_settings_file(file):  # git leaves an empty file behind
             replace_settings_file(file, None, expected=b"")
     where = f"driver, git config {git.SCOPES[scope]}"
     return FileChange(path=where, action=action, diff="\n".join(lines))

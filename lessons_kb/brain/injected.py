@@ -25,9 +25,8 @@ from lessons_kb.model import (
     Preflight,
 )
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
-from lessons_kb.store.journal import ASKED, OFFER
+from lessons_kb.store.journal import ASKED, OFFER, read_arm
 from lessons_kb.store.settings import WithholdSettings, read_user_settings
-from lessons_kb.store.trial_record import read_arm
 from lessons_kb.store.user_state import user_settings_path, withhold_key
 
 SESSION_VARIABLES: Mapping[str, str] = {

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.refresh import Refresh, Refreshing, refresh
-from lessons_kb.brain.search_index import SearchIndex, T, digest_files
+from lessons_kb.brain.search_index import Refresh, Refreshing, SearchIndex, T, digest_files, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.programs import begin_index
-from lessons_kb.store.catalogue import CatalogueEntry, is_network
+from lessons_kb.store.catalogue import CatalogueEntry
+from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
@@ -59,6 +59,8 @@ class Layer(SearchIndex):
         """Files that this process has written since the last refresh."""
         self.watcher: _Watcher | None = None
         """The thread of this process that keeps the index up to date."""
+        self.kept = False
+        """Another process keeps it so: its last commit is what there is."""
         self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
 
@@ -106,7 +108,7 @@ class Layer(SearchIndex):
         return self._meaning
 
     def refresh(self, *, leased: bool = True, **how: Unpack[Refreshing]) -> Refresh:
-        """Bring the index up to date with the files; see `brain.refresh.refresh`.
+        """Bring the index up to date with the files; see `brain.search_index.refresh`.
 
         ``leased`` takes a watcher's word that nothing changed. The last commit stays, and
         ``stale`` says why, where the disk refuses what nobody asked for by ``rebuild`` or
@@ -120,7 +122,8 @@ class Layer(SearchIndex):
             state = self.state
             if state is not None and limit is None:
                 self.verify_catalogue()
-            if state is None or not (leased and self.current and is_leased(self.cache)):
+            vouched = leased and self.current and (self.kept or is_leased(self.cache))
+            if state is None or not vouched:
                 return refresh(self, **how)
             self.silent = state.silent
             return Refresh(files=count_files(state.manifest))
@@ -175,8 +178,8 @@ class Layer(SearchIndex):
 
     @property
     def is_watched(self) -> bool:
-        """Whether a thread of this process keeps the index up to date."""
-        return self.watcher is not None
+        """Whether a thread of this process, or another process, keeps the index up to date."""
+        return self.kept or self.watcher is not None
 
     def follow(self) -> None:
         """Take over the last commit now, so that the next search need not."""

@@ -23,14 +23,15 @@ from lessons_kb.brain.injected import (
     session_of,
 )
 from lessons_kb.brain.layer import Layer, Watching
-from lessons_kb.brain.refresh import Refresh, Refreshing
 from lessons_kb.brain.retrieve import files_to_guard, find, find_usable, merge_hits
+from lessons_kb.brain.search_index import Refresh, Refreshing
 from lessons_kb.check.item_states import REQUEST
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Preflight, Query
 from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
 from lessons_kb.process.programs import start_index
 from lessons_kb.store import user_state as locate
+from lessons_kb.text.paths import relative_path
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 _PATIENCE = 1.0
@@ -180,20 +181,20 @@ class Layers:
         Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
         withheld lessons are left out, by default that of this process.
         """
-        query = self._query(text, kinds=kinds, stage=stage, paths=paths, tags=tags, limit=limit)
+        asked = Query(text=text, kinds=tuple(kinds), stage=stage, tags=tuple(tags), limit=limit)
+        query = self._complete(replace(asked, paths=tuple(paths)))
         if fresh:
             self.refresh_soon()
         whose, found = asked_by or session_of()[0], self._find(query)[0]
         given = [hit for layer, hit in found if not is_withheld(layer, hit.card, whose)]
         return given[: max(limit, 0)]
 
-    def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
-        """Return the lessons for a text, best first, with the brain that holds each.
+    def find_lessons(self, query: Query) -> list[tuple[Layer, Hit]]:
+        """Return the lessons for a query, best first, with the brain that holds each.
 
         The last commit is searched as it is; those the gate holds back are included.
         """
-        query = self._query(text, kinds=KINDS, stage=None, paths=(), limit=limit)
-        return self._find(query)[0][:limit]
+        return self._find(self._complete(query))[0][: query.limit]
 
     def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
         """Return the cards that guard a file by their ``paths``, with the brain of each.
@@ -248,7 +249,8 @@ class Layers:
             settings = replace(settings, budget=max(budget, 0))
         if (context := how.get("context")) is not None:
             settings = replace(settings, context=context)
-        query = self._query(prompt, kinds=KINDS, stage=how.get("stage"), paths=how.get("paths", ()))
+        asked = Query(text=prompt, stage=how.get("stage"), paths=tuple(how.get("paths", ())))
+        query = self._complete(replace(asked, limit=HIT_LIMIT))
         hits, frequencies, size = self._find(query, how.get("served"))
         notes: list[tuple[Layer, Hit]] = []
         if settings.context:
@@ -306,30 +308,15 @@ class Layers:
             }
             notes = [pair for pair in notes if pair[1].card.id.rpartition("/")[2] not in told]
 
-    def _query(
-        self,
-        text: str,
-        *,
-        kinds: Sequence[str],
-        stage: str | None,
-        paths: Sequence[str],
-        tags: Sequence[str] = (),
-        limit: int = HIT_LIMIT,
-    ) -> Query:
+    def _complete(self, query: Query) -> Query:
+        """Return a query with the project, and with the files that its text names."""
+        text, here = query.text, self.directory
         if len(text) > _MOST_CHARS:  # a question stands before a log or after it
             half = _MOST_CHARS // 2
             text = f"{text[:half]}\n{text[-half:]}"
         text, mentioned = files_to_guard(text)
-        named = [_relative(path, self.directory) for path in (*paths, *mentioned)]
-        return Query(
-            text=text,
-            project=self.project,
-            stage=stage,
-            paths=tuple(dict.fromkeys(named)),
-            tags=tuple(tags),
-            kinds=tuple(kinds),
-            limit=limit,
-        )
+        named = (relative_path(one, here, cwd=here) or "." for one in (*query.paths, *mentioned))
+        return replace(query, text=text, project=self.project, paths=tuple(dict.fromkeys(named)))
 
     def _find(
         self, query: Query, served: Callable[[], Sequence[Hit]] | None = None
@@ -341,13 +328,6 @@ class Layers:
                 frequencies[term] = frequencies.get(term, 0) + count
         hits = merge_hits(found, served() if served is not None else ())
         return hits, frequencies, sum(answer.size for _layer, answer in found)
-
-
-def _relative(path: str, directory: str) -> str:
-    """Return ``path`` relative to the project root where it lies below it."""
-    full = os.path.normpath(os.path.join(directory, path))
-    inside = full == directory or full.startswith(directory + os.sep)
-    return (full[len(directory) + 1 :] or os.curdir if inside else full).replace(os.sep, "/")
 
 
 def freshen(brain: Layers) -> tuple[Layers, str]:

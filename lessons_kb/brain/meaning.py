@@ -15,14 +15,19 @@ from lessons_kb.brain.search_index import SearchIndex, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Hit
-from lessons_kb.search.embedding_model import DOCUMENT, QUERY, Floats, Model, find_model, open_model
 from lessons_kb.search.embeddings import (
+    DOCUMENT,
     FARTHEST,
     NEAR_DUPLICATE,
     NEAREST,
+    QUERY,
+    Floats,
+    Model,
     Vectors,
     compute_most,
+    find_model,
     judge_meaning,
+    open_model,
     widen,
 )
 

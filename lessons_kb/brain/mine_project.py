@@ -29,13 +29,12 @@ from lessons_kb.learn.draft_text import (
     sketch_candidate,
     split_files,
 )
-from lessons_kb.learn.failure_signs import CHANGES
+from lessons_kb.learn.failure_signs import CHANGES, is_test
 from lessons_kb.learn.mining import (
     Candidate,
     CommitFacts,
     find_candidates,
     is_code,
-    is_test,
     read_comments,
     read_facts,
     show_replacement,
@@ -46,15 +45,29 @@ from lessons_kb.model import DONE, Event, as_data
 from lessons_kb.process.git import find_change, list_commits, read_commit, read_patches
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
-from lessons_kb.store.files import open_readonly, read_byte_lines, read_head, read_source
+from lessons_kb.store.files import (
+    is_inside,
+    open_readonly,
+    read_byte_lines,
+    read_head,
+    read_source,
+)
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.redact import redact, redact_data
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import read_time
-from lessons_kb.transcripts import entries
-from lessons_kb.transcripts.entries import Entry, mapping
-from lessons_kb.transcripts.opencode_messages import read_part
-from lessons_kb.transcripts.reader import CLAUDE, CODEX, COPILOT, GEMINI, MAX_LINE_BYTES, Transcript
+from lessons_kb.transcripts import session_records as records
+from lessons_kb.transcripts.session_records import (
+    CLAUDE,
+    CODEX,
+    COPILOT,
+    GEMINI,
+    MAX_LINE_BYTES,
+    Entry,
+    mapping,
+    open_record,
+    read_part,
+)
 from lessons_kb.transcripts.specstory import read_export
 
 OPENCODE, SPECSTORY = "opencode", "specstory"
@@ -115,7 +128,7 @@ def read_entries(source: Source) -> Iterator[Entry]:
     elif source.agent == OPENCODE:
         yield from _read_opencode(source)
     else:
-        transcript = Transcript(source.agent, subagent=_SUBAGENT in source.path)
+        transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
         whole = source.path.endswith(".json")
         lines = [(1, read_head(source.path, MAX_LINE_BYTES))] if whole else None
         for _number, line in lines or read_byte_lines(source.path):
@@ -125,12 +138,6 @@ def read_entries(source: Source) -> Iterator[Entry]:
 
 def _home(variable: str, *names: str) -> str:
     return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *names)
-
-
-def is_inside(path: str, directory: str) -> bool:
-    """Tell whether a path, as an agent wrote it, lies in a folder."""
-    real = os.path.realpath(path) if path else ""
-    return real == directory or real.startswith(directory.rstrip(os.sep) + os.sep)
 
 
 _Found = Iterator[tuple[str, str, str]]
@@ -190,7 +197,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
             cwd=str(cwd),
         )
         for number, cwd, at in rows
-        if everywhere or is_inside(str(cwd), directory)
+        if everywhere or (cwd and is_inside(str(cwd), directory))
     ]
 
 
@@ -240,12 +247,12 @@ Progress = Callable[[str, int, int], None]
 class MiningResult:
     """What was found, and in how much."""
 
-    candidates: list[Candidate]
+    candidates: list[Candidate] = field(default_factory=list)
     sessions: int
     commits: int
     comments: int = 0
     """Comments of reviewers that name a mistake."""
-    read: int
+    read: int = 0
     """Of sessions and commits, those that were new or had changed."""
     trouble: list[str] = field(default_factory=list)
 
@@ -300,14 +307,8 @@ def mine(
         for one in read_comments(read_source(path), name=path)
     ]
     sources, commits, trouble = _survey(brain.directory, everywhere=everywhere, since=since)
-    found = MiningResult(
-        candidates=[],
-        sessions=len(sources),
-        commits=len(commits),
-        comments=len(reviewed),
-        read=0,
-        trouble=trouble,
-    )
+    found = MiningResult(sessions=len(sources), commits=len(commits), trouble=trouble)
+    found.comments = len(reviewed)
     home = "" if everywhere else brain.directory
     with contextlib.closing(Mined(brain.layers[0].root)) as mined:
         phrases = tuple(brain.layers[0].settings.triggers.patterns)
@@ -354,14 +355,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             propose=partial(propose_pattern, brain.directory),
             ran=ran,
         )
-        draft = Drafts(brain).add_mined(
-            candidate.id,
-            sketch,
-            seen=candidate.occurrences,
-            at=candidate.at,
-            place=place,
-            commits=[one.id for one in candidate.commits],
-        )
+        draft = Drafts(brain).add_mined(candidate, sketch, place=place)
         made += [draft] if draft is not None else []
     return made
 
@@ -490,7 +484,7 @@ def extract(
 
 
 _lies_in = cache(is_inside)
-_OUTCOMES = {entries.CANCELLED: "cancelled", entries.UNKNOWN: "unknown"}
+_OUTCOMES = {records.CANCELLED: "cancelled", records.UNKNOWN: "unknown"}
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
@@ -498,8 +492,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    is_call, outcome = entry.kind == entries.CALL, "ok"
-    if is_call and entry.ended == entries.FAILED:
+    is_call, outcome = entry.kind == records.CALL, "ok"
+    if is_call and entry.ended == records.FAILED:
         outcome = kind_of_failure(entry.output)
     elif is_call:
         outcome = _OUTCOMES.get(entry.ended, "ok")

@@ -1,16 +1,22 @@
-"""What counts as done: what was written and run, never what was read, nor the brain's own files.
+"""What an answer did: the post-check, and what became of the lessons that a session was due.
 
-A card that comes with its fix would else be found by its own words and be its own evidence.
+What was written and run counts as done, never what was read, nor the brain's own files: a card that
+comes with its fix would else be found by its own words and be its own evidence.
+
+A session made a card's mistake if what it wrote or ran holds a pattern of the card, or if its runs
+print the card's error or fail its test; it put the mistake right if the line is gone, or the same
+run went well, by its end. It avoided the mistake if it wrote or ran what would have shown it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from lessons_kb.brain.detection import find_in_evidence
+from lessons_kb.brain.detection import find_in_evidence, read_text
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
@@ -24,11 +30,32 @@ from lessons_kb.check.item_states import (
     read_patch,
     read_verdicts,
 )
+from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of
 from lessons_kb.errors import ConfigError, InputError, StorageError
-from lessons_kb.guards.file_names import relative_path
-from lessons_kb.learn.failure_signs import CHANGES, RUNS, find_test_command
+from lessons_kb.guards.command_files import find_run
+from lessons_kb.learn.failure_signs import CHANGES, RUNS, find_failing, find_test_command
 from lessons_kb.learn.lesson_effect import ADDRESSED, UNADDRESSED
-from lessons_kb.model import DONE, SHOWN, Card, Check, CheckedItem, Command, Edit, Event, Evidence
+from lessons_kb.model import (
+    AVOIDED,
+    CAME_BACK,
+    CORRECTED,
+    DONE,
+    ERROR_FACT,
+    FACTS,
+    LEFT,
+    PATTERN_FACT,
+    SHOWN,
+    TEST_FACT,
+    UNKNOWN_OUTCOME,
+    WITHHELD,
+    Card,
+    Check,
+    CheckedItem,
+    Command,
+    Edit,
+    Event,
+    Evidence,
+)
 from lessons_kb.process.git import Diff, read_diff
 from lessons_kb.process.run import run_filter
 from lessons_kb.store.files import read_inside
@@ -36,6 +63,9 @@ from lessons_kb.store.journal import Journal
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.settings import JudgeSettings, read_user_settings
 from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME, state_home
+from lessons_kb.text.error_signature import error_signature, is_same_error
+from lessons_kb.text.paths import relative_path
+from lessons_kb.text.patterns import compile_globs, match_globs
 
 
 def count_items(given: Sequence[tuple[Layer, Card]], check: Check, *, at: float) -> None:
@@ -259,3 +289,120 @@ def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
         return item
     number = next((n for n, line in enumerate(lines, 1) if line.strip() == item.quote), 0)
     return replace(item, where=f"{item.where}:{number}") if number else item
+
+
+_FENCED = re.compile(r"^\s*(?:```|~~~).*\n((?:.*\n)*?)\s*(?:```|~~~)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """What shows a card's mistake."""
+
+    matcher: Matcher
+    errors: tuple[str, ...] = ()
+    """Signatures."""
+    tests: frozenset[str] = frozenset()
+    """Names."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Those of FACTS that the card has."""
+        has = (self.matcher.rules, self.errors, self.tests)
+        return tuple(kind for kind, some in zip(FACTS, has, strict=True) if some)
+
+
+def read_facts(layer: Layer, card: Card) -> Facts:
+    """Return what shows a card's mistake: its patterns, and the errors and tests in its text."""
+    shown = [*card.symptoms, *_FENCED.findall(layer.read_body(card.id) + "\n")]
+    rules = (Rule(card=card.id, pattern=one, globs=compile_globs(one.files)) for one in card.detect)
+    return Facts(
+        matcher=Matcher(rules),
+        errors=tuple(filter(None, map(error_signature, shown))),
+        tests=frozenset(name for text in shown for name in find_failing(text)),
+    )
+
+
+Step = tuple[Event, Evidence]
+
+
+def read_steps(events: Iterable[Event], layers: Sequence[Layer]) -> list[Step]:
+    """Return each event with what it did."""
+    return [(event, find_evidence([event], layers)) for event in events]
+
+
+def judge_steps(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tuple[str, str]:
+    """Return what became of a card's mistake in some steps of a session, and which fact shows it.
+
+    ``folder`` is the project root, where it may be looked whether a line is still there.
+    """
+    chance = ""
+    runs = any(rule.pattern.kind == "command" for rule in facts.matcher.rules)
+    made: dict[tuple[str, str, str], bool] = {}  # (fact, path or run, text) → whether it is gone
+    for event, evidence in steps:
+        for edit in evidence.edits:
+            before = edit.before or str(event.record.get("before", ""))
+            for fact, path, text in made:
+                gone = event.kind == "remove" or (text in before and text not in edit.text)
+                if path == edit.path and fact == PATTERN_FACT and gone:
+                    made[fact, path, text] = True
+            change = Change(path=edit.path, before=before, after=edit.text, line=0)
+            for match in facts.matcher.find_added(change):
+                made[PATTERN_FACT, edit.path, match.text.rstrip("…")] = False
+            for rule in facts.matcher.rules:
+                in_file = not rule.globs or match_globs(rule.globs, edit.path)
+                if in_file and rule.pattern.language in ("", language_of(edit.path)):
+                    chance = chance or (PATTERN_FACT if rule.pattern.kind != "command" else "")
+        for command in evidence.commands if runs else ():
+            chance = chance or PATTERN_FACT
+            for match in facts.matcher.find_in_commands(find_run(command.line)):
+                made[PATTERN_FACT, "", match.text] = False
+        if event.kind in RUNS and event.outcome != "cancelled" and (facts.errors or facts.tests):
+            run, failing = find_test_command(event.text), find_failing(event.output)
+            if run and (failing or event.outcome in DONE):
+                chance = chance or (TEST_FACT if facts.tests else ERROR_FACT)
+                made |= {key: True for key in made if key[1] == run}
+            for name in facts.tests.intersection(failing):
+                made[TEST_FACT, run or event.text, name] = False
+            for error in facts.errors:
+                if event.outcome != "ok" and is_same_error(error, event.output):
+                    made[ERROR_FACT, run or event.text, error] = False
+                elif event.outcome in DONE:
+                    made |= {key: True for key in made if key[1] == event.text}
+    for (fact, path, text), gone in made.items():
+        if folder and fact == PATTERN_FACT and path and not gone:
+            full = os.path.join(folder, *path.split("/"))
+            now = read_text(full)  # of a file that cannot be read nobody knows
+            made[fact, path, text] = text not in now if now else not os.path.exists(full)
+    left = [fact for (fact, _where, _text), gone in made.items() if not gone]
+    if made:
+        return (LEFT if left else CORRECTED), next(iter([*left, *(key[0] for key in made)]))
+    return (AVOIDED if chance else UNKNOWN_OUTCOME), chance
+
+
+def settle(brain: Layers, journal: Journal, session: str, *, folder: str) -> None:
+    """Note what became, by now, of each lesson that was due in a session.
+
+    What was seen once is not unseen where a long session's first events are no longer read.
+    """
+    steps: list[Step] | None = None
+    for layer in brain.layers:
+        ledger = layer.hook_journal.ledger
+        due = ledger.find(session=session) if session else []
+        cards = find_cards(layer, {one.card for one in due})
+        known = {card.id: facts for card in cards if (facts := read_facts(layer, card)).kinds}
+        for one in due if known else ():
+            if one.card not in known:
+                continue
+            if steps is None:
+                kinds = (*CHANGES, *RUNS)
+                done = journal.events.find(session=session, kinds=kinds, limit=_MAX_EVENTS)
+                steps = read_steps(done, brain.layers)
+            since = (step for step in steps if step[0].at >= one.at)
+            outcome, fact = judge_steps(known[one.card], since, folder=folder)
+            earlier = ledger.find(cards=[one.card]) if outcome == LEFT else []
+            told = [other for other in earlier if other.told != WITHHELD and other.at <= one.at]
+            if one in told and any(other.session != one.session for other in told):
+                outcome = CAME_BACK  # in spite of what an earlier session was told, too
+            seen = one.outcome not in (UNKNOWN_OUTCOME, AVOIDED)
+            if outcome != one.outcome and not (seen and outcome in (UNKNOWN_OUTCOME, AVOIDED)):
+                ledger.settle(one, outcome, fact)

@@ -44,7 +44,6 @@ class Retrieved:
     """Documents in the index."""
 
 
-NOTHING = Retrieved(hits=(), frequencies={}, size=0)
 STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
@@ -52,9 +51,8 @@ def find(layer: Layer, query: Query) -> Retrieved:
     """Search one brain's last commit and judge what was found; called within ``Layer.read``."""
     engine, state = layer.reader, layer.state
     if engine is None or state is None or not (size := engine.size()):
-        return NOTHING
-    settings = layer.settings
-    terms = analyze(query.text)
+        return Retrieved(hits=(), frequencies={}, size=0)
+    settings, terms = layer.settings, analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)
     if not (state.cards and cards_too) and not (state.notes and notes):
@@ -90,9 +88,14 @@ def find(layer: Layer, query: Query) -> Retrieved:
     at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
     guessed = guess_shares(query.text, dict.fromkeys(terms))
     held = {numbers[hit.card.id]: hit.card for hit in hits}
-    found, lengths, phrases = _read_documents(
-        engine, held, in_cards, _find_pairs(query.text, guessed)
-    )
+    # Neighbouring words tell something where no function word is among them. Those of the language
+    # that the analyzer knows are gone; of others, one is known by its share.
+    pairs = [
+        pair
+        for pair in find_neighbours(query.text)[:_MOST_PAIRS]
+        if max(guessed.get(word, 0.0) for word in pair) < _FUNCTION_WORD
+    ]
+    found, lengths, phrases = _read_documents(engine, held, in_cards, pairs)
     backgrounds = layer.backgrounds(held)
     evidence = GateEvidence(
         terms=reduced,
@@ -126,18 +129,6 @@ def find(layer: Layer, query: Query) -> Retrieved:
         if hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
     return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
-
-
-def _find_pairs(text: str, guessed: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return the pairs of neighbouring words that tell something: no function word is in them.
-
-    Those of the language that the analyzer knows are gone; of others, one is known by its share.
-    """
-    return [
-        (first, second)
-        for first, second in find_neighbours(text)[:_MOST_PAIRS]
-        if max(guessed.get(first, 0.0), guessed.get(second, 0.0)) < _FUNCTION_WORD
-    ]
 
 
 def _read_documents(

@@ -20,10 +20,10 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.guards.file_names import relative_path, show_path
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
 from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
+from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 

@@ -18,14 +18,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from http import HTTPStatus
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.detect.matcher import Change, Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.model import GATES, KINDS, NO_GATE, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
+from lessons_kb.store.files import is_inside
 from lessons_kb.store.settings import (
     ServerSettings,
     note_failure,
@@ -35,12 +37,12 @@ from lessons_kb.store.settings import (
 )
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line
-from lessons_kb.text.server_address import parse_address
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
     import http.client
     import ssl
+
 
 Told = dict[str, Any]
 """A lesson as a server told it, bounded: what ``read_card`` takes."""
@@ -244,8 +246,11 @@ def ask_server(
     """
     try:
         settings = read_user_settings(ServerSettings)
-        asked = settings.url and prompt.strip() and _is_meant(settings, directory)
-        if not asked or is_settings_moved(directory):
+        meant = not settings.folders or any(
+            is_inside(directory, os.path.realpath(os.path.expanduser(one)))
+            for one in settings.folders
+        )
+        if not (settings.url and prompt.strip() and meant) or is_settings_moved(directory):
             return None
         name_server(settings.url)
     except (ConfigError, InputError) as error:
@@ -344,8 +349,27 @@ def _trust(ca_file: str) -> ssl.SSLContext:
         raise ConfigError(f"{ca_file}: {error}; give a file of certificates (PEM)") from None
 
 
-def _is_meant(settings: ServerSettings, directory: str) -> bool:
-    """Tell whether the prompts of a directory may be sent."""
-    here = os.path.realpath(directory) + os.sep
-    tops = (os.path.realpath(os.path.expanduser(one)) for one in settings.folders)
-    return not settings.folders or any(here.startswith(top.rstrip(os.sep) + os.sep) for top in tops)
+def parse_address(url: str, *, instead: str) -> SplitResult:
+    """Return the parts of an address; InputError where nothing may be sent to it.
+
+    ``instead`` says where a key or a token belongs, which is not in the address.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise InputError(f"{url!r} is not an address: {error}") from None
+    if parts.username or parts.password:
+        raise InputError(f"leave the key out of the address; {instead}")
+    if parts.scheme not in ("http", "https") or not host:
+        raise InputError(f"{url!r} is not an https://… address; correct it")
+    try:
+        is_local = ip_address(host).is_loopback
+    except ValueError:
+        is_local = host == "localhost"
+    if parts.scheme == "http" and not is_local:
+        raise InputError(
+            f"http to {host} would send everything in the clear; use https (plain http is for "
+            "this machine alone)"
+        )
+    return parts

@@ -16,7 +16,7 @@ from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.ledger import read_facts
+from lessons_kb.brain.post_check import read_facts
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.learn.lesson_effect import (
     ADDRESSED,
@@ -33,9 +33,9 @@ from lessons_kb.learn.lesson_effect import (
     group_by_card,
     weigh,
 )
-from lessons_kb.learn.statistics import Difference, Pooled, pool
+from lessons_kb.learn.statistics import Pooled, RiskDifference, pool
 from lessons_kb.model import FACTS, FAILED, NOTE, WITHHELD, Card, Occasion
-from lessons_kb.store.journal import ALL, BUMPED, Outcomes
+from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
 from lessons_kb.text.times import read_date
 
 ANY = "any"
@@ -125,7 +125,7 @@ class Stats:
             return ()
         seen = Counter({(day, what): n for _card, what, day, n in rows if n and what in _HISTORY})
         told = (one for one in occasions if one.told != WITHHELD)
-        seen.update((_day_of(one), one.outcome) for one in told if one.fact)
+        seen.update((day_of(one.at), one.outcome) for one in told if one.fact)
         return tuple((day, what, n) for (day, what), n in sorted(seen.items()))
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
@@ -167,7 +167,7 @@ class _Counted:
             self.occasions = group_by_card(ledger)
 
     @cached_property
-    def differences(self) -> Mapping[str, Difference]:
+    def differences(self) -> Mapping[str, RiskDifference]:
         """Card → how often its mistake was left with it and without, where both are known."""
         found = {card: compare(occasions) for card, occasions in self.occasions.items()}
         return {card: two for card, two in found.items() if two.known}
@@ -220,7 +220,7 @@ class _Part(_Counted):
 
     def failed(self) -> list[tuple[str, str, int]]:
         told = (one for some in self.occasions.values() for one in some if one.told != WITHHELD)
-        return [(_day_of(one), _FAILED, 1) for one in told if one.outcome in FAILED]
+        return [(day_of(one.at), _FAILED, 1) for one in told if one.outcome in FAILED]
 
     def days(self) -> list[tuple[str, str, int]]:
         return self.outcomes.days(_WEEKLY, self.chosen) if self.outcomes else []
@@ -252,10 +252,6 @@ def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, .
         for monday in mondays
         for seen in [weeks.get(monday, Counter())]
     )
-
-
-def _day_of(one: Occasion) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(one.at))
 
 
 def _monday(date: dt.date) -> dt.date:

@@ -6,6 +6,7 @@ import json
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.injected import (
@@ -18,9 +19,10 @@ from lessons_kb.brain.injected import (
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
-from lessons_kb.model import NOTE, WITHHELD, Card, Preflight
+from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
-from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection, Journal
+from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection
+from lessons_kb.text.sanitize import shell_word
 
 _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
@@ -111,8 +113,17 @@ def explain_prompt(
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
     noted = map(_read_verdict, outcome(block))
-    told = tuple(replace(one, title=titles[one.id]) for one in noted)
-    return Why(source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=told)
+    told = [replace(one, title=titles[one.id]) for one in noted]
+    query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
+    for layer, hit in brain.find_lessons(query):
+        name, confidence = shown_name(hit), hit.confidence
+        if hit.card.status != "active" and confidence >= layer.settings.gate.offer_confidence:
+            reason = f"{hit.card.status}; `lessons restore {shell_word(name)}` makes it active"
+            verdict = Verdict(id=name, given=False, reason=reason, confidence=confidence)
+            told.insert(len(block.lessons) + len(block.offered), verdict)
+    return Why(
+        source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=tuple(told)
+    )
 
 
 def find_why(brain: Layers, session: str | None = None) -> Why | None:
@@ -170,8 +181,11 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
         verdicts = [tell(*one) for one in soon]
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    shown = _read_shown(layers[0].journal, session)
-    tokens, later = 0, []
+    tokens, later, shown = 0, list[Verdict](), list[str]()
+    with suppress(ValueError, TypeError, KeyError):
+        state = json.loads(layers[0].journal.guard_state(session, SESSION_STATE) or "{}")
+        # ``brain:card:file`` of every guarded file that the session was about to touch.
+        shown = [str(one[1]) for one in state["shown"] if len(one) > 1]
     for layer, row in now:
         prefix = f"{layer.alias}:{row.card}:"
         files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
@@ -235,15 +249,6 @@ def _read_verdict(noted: Mapping[str, object]) -> Verdict:
     )
 
 
-def _read_shown(journal: Journal, session: str) -> list[str]:
-    """Return ``brain:card:file`` of every guarded file that the session was about to touch."""
-    try:
-        state = json.loads(journal.guard_state(session, SESSION_STATE) or "{}")
-        return [str(one[1]) for one in state["shown"] if len(one) > 1]
-    except (ValueError, TypeError, KeyError):
-        return []
-
-
 def find_prompt(brain: Layers, card: Card) -> str:
     """Return the latest prompt that was given a card, "" if none is remembered."""
     names = {card.id, *(f"{layer.alias}:{card.id}" for layer in brain.layers)}
@@ -280,8 +285,8 @@ def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
     held = [
         NearMiss(card=one.id, prompt=prompt, confidence=one.confidence)
         for one in verdicts
-        if one.rule == _GATE and (one.confidence or 0) >= LEAST and "not-for" not in one.reason
-        if one.confidence is not None
+        if one.rule == _GATE and one.confidence is not None and one.confidence >= LEAST
+        if "not-for" not in one.reason
     ]
     return max(held, key=lambda one: one.confidence, default=None)
 

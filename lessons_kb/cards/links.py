@@ -39,7 +39,16 @@ def slug(title: str) -> str:
     name reserved by Windows. Idempotent. Raises InputError for a title in which there is nothing
     to see.
     """
-    name = _hyphenated(title)
+    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
+    text = _APOSTROPHES.sub("", unicodedata.normalize("NFKC", text))
+    text = _INVISIBLE.sub("", text)
+    kept = ""
+    for char in text:
+        category = unicodedata.category(char)[0]
+        # A mark with no letter before it would combine with the hyphen.
+        is_loose = category == "M" and kept[-1:] in ("", "-")
+        kept += "" if is_loose else char if category in _KEPT else "-"
+    name = re.sub(r"-+", "-", kept).strip("-")
     if not name:
         if all(unicodedata.category(char) in _UNSEEN for char in _INVISIBLE.sub("", title)):
             raise InputError("the title is empty; name the mistake in one sentence")
@@ -81,19 +90,6 @@ _TYPOGRAPHY = {
     **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u2033\u00ab\u00bb"), '"'),
     **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"), "-"),
 }
-
-
-def _hyphenated(title: str) -> str:
-    text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
-    text = _APOSTROPHES.sub("", unicodedata.normalize("NFKC", text))
-    text = _INVISIBLE.sub("", text)
-    kept = "".join(char if unicodedata.category(char)[0] in _KEPT else "-" for char in text)
-    # A mark with no letter before it would combine with the hyphen.
-    attached: list[str] = []
-    for char in kept:
-        mark = unicodedata.category(char)[0] == "M"
-        attached.append("" if mark and (not attached or attached[-1] in ("", "-")) else char)
-    return re.sub(r"-+", "-", "".join(attached)).strip("-")
 
 
 _CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")

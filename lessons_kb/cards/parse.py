@@ -108,8 +108,12 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     reading = read_header(split)
     values, problems, lines = read_keys(reading.entries, path.rpartition("/")[0])
     named = values.pop("kind", None)
-    if named is None and reading.reader == "none":
-        named = _type_line(split, text)
+    if named is None and reading.reader == "none":  # the type says that it was meant as a card
+        head = split.header.lines if split.header else text[:_HEAD].splitlines()
+        pairs = (line.partition(":") for line in head)
+        types = (value for key, colon, value in pairs if colon and canonical(key) == "type")
+        named = canonical(next(types, "").strip().strip("\"'"))
+        named = named if named in KINDS else None
     first = split.header.line if split.header else 1
     kind = named or kind_of(path, folders)
     if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
@@ -122,11 +126,36 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     findings = _place([*reading.problems, *problems, *_find_conflict(split, first)], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
-    title_line = first + lines["title"] if "title" in values else None
-    lost = "title" not in values and lines.get("title") in [one.line for one in problems]
-    return replace(
-        _card(path, kind, split, values, title_line, lost=lost),
+    search = values.pop("search", ())
+    sections = read_sections(normal_newlines(split.body))
+    # A header may have a title that cannot be read.
+    lost = lines.get("title") in [one.line for one in problems] and not sections.title
+    lost, title_line = lost and "title" not in values, 1
+    if "title" in values:
+        title_line = first + lines["title"]
+    elif sections.title:
+        title_line = split.body_line + sections.title_line
+    values.setdefault("title", sections.title or _stem(path))
+    values["topics"] = values.get("topics") or read_topics(sections)
+    checklist = read_checklist(sections)
+    items = checklist.items
+    patterns = tuple(item.shown_by for item in items)
+    card = Card(
+        id=path,
+        kind=kind,
+        why=read_why(sections),
+        checklist=tuple(item.text for item in items) or (values["title"],),
+        shown_by=patterns if any(patterns) else (),
+        conditional=checklist.conditional,
+        template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
+        **values,
+    )
+    return Document(
+        card=card,
+        fields=_fields(card, split.body, sections, search),
         findings=findings,
+        body=split.body,
+        checklist_lines=tuple(split.body_line + item.line for item in items) or (title_line,),
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
     )
@@ -141,15 +170,6 @@ def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding,
     )
 
 
-def _type_line(split: Split, text: str) -> str | None:
-    """Return the type that a header names which no reader could read: it was meant as a card."""
-    lines = split.header.lines if split.header else text[:_HEAD].splitlines()
-    pairs = (line.partition(":") for line in lines)
-    types = (value for key, colon, value in pairs if colon and canonical(key) == "type")
-    name = canonical(next(types, "").strip().strip("\"'"))
-    return name if name in KINDS else None
-
-
 def _find_conflict(split: Split, first: int) -> list[Finding]:
     """Find what a merge left undecided in the body, outside of code fences."""
     if "<<<<<<< " not in split.body:
@@ -162,44 +182,6 @@ def _find_conflict(split: Split, first: int) -> list[Finding]:
         elif line.startswith(">>>>>>> ") and begun is not None:
             return [find(split.body_line + begun - first, *_CONFLICT)]
     return []
-
-
-def _card(
-    path: str,
-    kind: str,
-    split: Split,
-    values: dict[str, Any],
-    title_line: int | None,
-    *,
-    lost: bool,
-) -> Document:
-    """Return the card; ``lost``: its header has a title that cannot be read."""
-    search = values.pop("search", ())
-    sections = read_sections(normal_newlines(split.body))
-    values.setdefault("title", sections.title or _stem(path))
-    values["topics"] = values.get("topics") or read_topics(sections)
-    checklist = read_checklist(sections)
-    items = checklist.items
-    lost = lost and not sections.title
-    patterns = tuple(item.shown_by for item in items)
-    if title_line is None:
-        title_line = split.body_line + sections.title_line if sections.title else 1
-    card = Card(
-        id=path,
-        kind=kind,
-        why=read_why(sections),
-        checklist=tuple(item.text for item in items) or (values["title"],),
-        shown_by=patterns if any(patterns) else (),
-        conditional=checklist.conditional,
-        template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
-        **values,
-    )
-    return Document(
-        card=card,
-        fields=_fields(card, split.body, sections, search),
-        body=split.body,
-        checklist_lines=tuple(split.body_line + item.line for item in items) or (title_line,),
-    )
 
 
 def _note(path: str, split: Split, values: Mapping[str, Any]) -> Document:

@@ -67,12 +67,6 @@ class Claims:
             self._reasons[sentence] = next(self._refutations(sentence), "")
         return self._reasons[sentence]
 
-    def is_about(self, reason: str, item: str) -> bool:
-        """Tell whether what is refuted for a reason is what an item asks for, by its kind."""
-        if reason in (NO_TEST_RUN, TESTS_FAILED):
-            return phrase("asks to run tests").search(item) is not None
-        return reason == NO_TEST_WRITTEN and phrase("asks for a test").search(item) is not None
-
     def refute_done(self, item: str) -> str:
         """Return which of REASONS speaks against an item that asks to run tests, "" if none."""
         if self._is_open or not phrase("asks to run tests").search(item):
@@ -119,8 +113,15 @@ class Claims:
         if self._may_write or self._is_open:
             return
         if phrase("changed").search(low):
-            paths = [path for path in find_paths(sentence) if not _is_referred(path, sentence)]
-            if paths and not any(map(self._is_touched, paths)):
+            names = []
+            for path in find_paths(sentence):
+                before = sentence[: sentence.find(posixpath.basename(path))]
+                before = before[: before.rfind(" ") + 1] if "/" in path else before
+                if not phrase("refers").search(before.lower().rstrip("`\"'(*_ ") + " "):
+                    names.append(posixpath.basename(path))  # not only "as in `docs/api.md`"
+            lines = [command.line for command in commands if not command.tests]
+            written = {posixpath.basename(edit.path) for edit in edits}
+            if names and not any(n in written or any(n in one for one in lines) for n in names):
                 yield NOT_CHANGED
         if phrase("wrote a test").search(low) and not any(
             phrase("like a test").search(text)
@@ -130,15 +131,9 @@ class Claims:
             yield NO_TEST_WRITTEN
         if phrase("I changed").search(low):
             terms = frozenset(analyze(sentence))
-            written = (f"{e.path}\n{e.text}\n{e.before}" for e in edits)
-            if all(terms.isdisjoint(analyze(text[:_MAX_TEXT])) for text in written):
+            texts = (f"{e.path}\n{e.text}\n{e.before}" for e in edits)
+            if all(terms.isdisjoint(analyze(text[:_MAX_TEXT])) for text in texts):
                 yield NO_CHANGE
-
-    def _is_touched(self, path: str) -> bool:
-        name = posixpath.basename(path)
-        return any(posixpath.basename(edit.path) == name for edit in self._evidence.edits) or any(
-            name in command.line for command in self._evidence.commands if not command.tests
-        )
 
 
 def is_harmless(tool: str) -> bool:
@@ -160,13 +155,6 @@ def _named_programs(sentence: str) -> Iterator[str]:
         is_command = len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9_.-]*", words[0])
         if is_command and not re.search(r"[=({;]", span):
             yield words[0]
-
-
-def _is_referred(path: str, sentence: str) -> bool:
-    """Tell whether a sentence only refers to a file: "as in `docs/api.md`"."""
-    before = sentence[: sentence.find(posixpath.basename(path))]
-    before = before[: len(before) - len(before.rsplit(" ", 1)[-1])] if "/" in path else before
-    return phrase("refers").search(before.lower().rstrip("`\"'(*_ ") + " ") is not None
 
 
 def _may_do_anything(command: Command) -> bool:

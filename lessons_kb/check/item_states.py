@@ -32,10 +32,13 @@ from lessons_kb.model import (
     CONTRADICTED,
     DENIED,
     DETECTED,
+    NO_TEST_RUN,
+    NO_TEST_WRITTEN,
     NOT_CHANGED,
     NOT_RUN,
     OPEN,
     SHOWN,
+    TESTS_FAILED,
     Card,
     Check,
     CheckedItem,
@@ -118,6 +121,11 @@ def read_closings(
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
 """Characters that are looked at."""
 MAX_ITEM = 1_000
+_REFUTED_FOR = {
+    **dict.fromkeys((NO_TEST_RUN, TESTS_FAILED), "asks to run tests"),
+    NO_TEST_WRITTEN: "asks for a test",
+}
+"""Reason → the phrases of an item that is refuted by its kind."""
 
 SHOWN_FROM = 0.5
 """Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold,
@@ -248,15 +256,12 @@ def check_items(
     verdicts: dict[int, _Verdict] = {}
     for line in detected:  # of a card's items, the nearest in words
         terms = frozenset(analyze(line.quote))
-        nearest = max(
-            (
-                number
-                for number, item in enumerate(sought)
-                if item.card.id == line.card and not is_about_tests(item.text)
-            ),
-            key=lambda number: share(sought[number].terms, terms),
-            default=-1,
-        )
+        shares = {
+            number: share(item.terms, terms)
+            for number, item in enumerate(sought)
+            if item.card.id == line.card and not is_about_tests(item.text)
+        }
+        nearest = max(shares, key=shares.__getitem__, default=-1)
         verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
         verdicts.setdefault(nearest, verdict)
     items = []
@@ -530,7 +535,8 @@ class _Scene:
         for sentence, terms in self._told if self._evidence.complete else ():
             if item.is_unsure_in(sentence) or not (reason := self._claims.refute(sentence)):
                 continue
-            if self._claims.is_about(reason, item.text) or item.is_told_in(terms, asked=1):
+            asks = _REFUTED_FOR.get(reason)  # what is refuted is then what the item asks for
+            if (asks and phrase(asks).search(item.text)) or item.is_told_in(terms, asked=1):
                 return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
         return None
 

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.brain.cards import find_stale
-from lessons_kb.brain.rename import rename_card
+from lessons_kb.brain.cards import find_stale, rename_card
 from lessons_kb.cli.options import ID, CardId, Ids, open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -23,7 +22,7 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
-from lessons_kb.store.trash import Trashed, entries
+from lessons_kb.store.trash import entries
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 
@@ -58,28 +57,18 @@ def archive(
         if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
             chosen.append(name)
     done = {card.id for card in brain.cards.set_status("archived", *chosen)}
+    states = ["archived" if one.card.id in done else "kept" for one in found]
     if options().json:
-        print_json(
-            [
-                {
-                    **pick(one.card, "id", "source"),
-                    **pick(one, "days", "harm"),
-                    "done": "archived" if one.card.id in done else "kept",
-                }
-                for one in found
-            ]
-        )
+        facts = [{**pick(one.card, "id", "source"), **pick(one, "days", "harm")} for one in found]
+        print_json([{**one, "done": state} for one, state in zip(facts, states, strict=True)])
     elif not found:
         say("no stale cards")
     else:
-        rows = [
-            (
-                *(one.card.id, one.card.source, str(one.days)),
-                "archived" if one.card.id in done else "",
-                f"harms: {one.harm}" if one.harm else one.card.title,
-            )
-            for one in found
-        ]
+        rows = []
+        for one, state in zip(found, states, strict=True):
+            title = f"harms: {one.harm}" if one.harm else one.card.title
+            name, source, days = one.card.id, one.card.source, str(one.days)
+            rows.append((name, source, days, state if state == "archived" else "", title))
         print_table(("id", "source", "days", "done", "title"), rows, right="days")
         if not dry_run and len(done) < len(found):
             say(
@@ -95,7 +84,7 @@ def bump(ids: Ids, task: str | None = None) -> None:
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
 
-    --task  The task in which it happened again.
+    --task  What was to be done when it happened again; kept as one of the card's `examples`.
     """
     cards = open_brain().bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
@@ -155,15 +144,6 @@ def rename(card: CardId, title: list[str]) -> None:
         raise typer.Exit(1)
 
 
-def _list_trash(trashed: Sequence[Trashed]) -> None:
-    if options().json:
-        print_json([as_data(one) for one in trashed])
-    elif trashed:
-        print_table(("id", "since", "why"), [(one.path, one.when[:10], one.why) for one in trashed])
-    else:
-        say("the trash is empty; name an ignored or archived card, which `lessons list` shows")
-
-
 _RESTORED = {
     "activated": "is active again",
     "undeleted": "restored from the trash",
@@ -181,7 +161,14 @@ def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
     brain = open_brain()
     done, failed = list[tuple[str, str]](), list[LessonsError]()
     if not ids:
-        _list_trash([one for layer in brain.layers for one in entries(layer.root)])
+        trashed = [one for layer in brain.layers for one in entries(layer.root)]
+        if options().json:
+            print_json([as_data(one) for one in trashed])
+        elif trashed:
+            rows = [(one.path, one.when[:10], one.why) for one in trashed]
+            print_table(("id", "since", "why"), rows)
+        else:
+            say("the trash is empty; name an ignored or archived card, which `lessons list` shows")
         return
     for name in ids:
         try:

@@ -16,7 +16,7 @@ from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import upgrade_command
-from lessons_kb.service.start_daemon import check_daemon
+from lessons_kb.service.daemon import check_daemon
 from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.version import __version__
@@ -73,6 +73,6 @@ def _print_lines(lines: Sequence[Health]) -> None:
         remedy = f"→ {clean_line(line.fix)}" if line.fix else ""
         if sys.stdout.isatty():
             for piece in filter(None, (text, f"  {remedy}" if remedy else "")):
-                print_wrapped(piece, hang=2)
+                print_wrapped(piece)
         else:
             print(" ".join(filter(None, (text, remedy))))

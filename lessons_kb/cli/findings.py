@@ -18,12 +18,12 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detection import (
     Months,
-    count_unused,
     detect_diff,
     detect_files,
     detect_history,
     list_tree,
     tell_line,
+    tell_unused,
 )
 from lessons_kb.brain.post_check import read_change, read_diff_evidence
 from lessons_kb.cards.check_card import ADVICE
@@ -53,7 +53,6 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
-from lessons_kb.detect.matcher import EXTRA, Match
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     CONTRADICTED,
@@ -65,8 +64,7 @@ from lessons_kb.model import (
     Finding,
     as_data,
 )
-from lessons_kb.process.programs import install_command
-from lessons_kb.store.files import write_export
+from lessons_kb.store.files import relative, write_export
 from lessons_kb.text.sanitize import clean_line, counted, visible, visible_json
 from lessons_kb.version import __version__
 
@@ -85,7 +83,10 @@ def _print_found(
         print_json(data)
     elif form == "sarif":
         print(format_sarif([*annotations], version=__version__))
-    elif text := "\n".join(lines) if form == "text" else format_github(annotations):
+    elif form == "text":
+        for line in lines:
+            print_wrapped(line, hang=4)
+    elif text := format_github(annotations):
         print(text)
 
 
@@ -155,7 +156,7 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
             print_bold(clean_line(path))
             for one in own:
                 told = render.finding_line(one).removeprefix(clean_line(path)).lstrip(":")
-                print_wrapped(f"  {told.strip()}", hang=2)
+                print_wrapped(f"  {told.strip()}")
     else:
         lines = map(render.finding_line, findings)
         _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
@@ -226,11 +227,13 @@ def check(
         known = tuple(item for item in result.items if item.state != OPEN)
         if left := len(result.items) - len(known):
             say(f"the diff tells nothing of {counted(left, 'item')}; --fail-on open lists them")
+            if not known and form == "text" and not options().json:
+                return
         result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
-        [render.check_text(result, brain.layers[0].settings.language)],
+        render.check_text(result, brain.layers[0].settings.language).splitlines(),
         (_annotate_item(brain, item) for item in result.unaddressed),
     )
     if any(item.state in failing for item in result.items):
@@ -274,7 +277,8 @@ def detect(
     if sum((diff is not None, history, test, bool(paths))) > 1:
         raise InputError("use one of PATHS, --diff, --history and --test")
     if test or export:
-        detecting = _detecting(open_brain())
+        cards = (card for card in open_brain().cards.all(notes=True) if card.status == "active")
+        detecting = [card for card in cards if card.detect]
         if export:
             _export_rules(detecting, export, paths or [])
         elif _test_patterns(detecting) and not exit_zero:
@@ -284,13 +288,8 @@ def detect(
         raise InputError("--history is printed as text or json; choose one of them")
     brain = open_brain()
     brain.refresh()
-    beyond, without = count_unused(brain)
-    if beyond:
-        say(f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some")
-    if without:
-        say(f"{counted(without, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`")
-    if not any(layer.state and layer.state.detectors for layer in brain.layers):
-        say("no card has patterns; add `detect:` to a card, see docs/detect.md")
+    for line in tell_unused(brain):
+        say(line)
     if history:
         _print_history(brain, detect_history(brain), form)
         return
@@ -304,60 +303,28 @@ def detect(
         for path in paths or ():
             if not os.path.exists(path):
                 raise InputError(f"no file or folder {path}; give one that exists")
-            start = os.path.relpath(os.path.realpath(path), brain.directory)
-            starts.append(start.replace(os.sep, "/"))
+            starts.append(relative(brain.directory, os.path.realpath(path)))
         found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
-    rows = [
-        (relative_path(os.path.normpath(os.path.join(brain.directory, match.path))), card, match)
-        for card, match in found
-    ]
-    _print_found(
-        form,
-        [
-            {
-                "card": card.id,
-                **pick(card, "title", "severity"),
-                "path": path,
-                **pick(match, "line", "column", "text"),
-                "pattern": as_data(match.rule.pattern),
-            }
-            for path, card, match in rows
-        ],
-        (
-            visible(f"{path}:{one.line}:{one.column}: {_word_match(card, one)}")
-            for path, card, one in rows
-        ),
-        (
-            Finding(
-                path=path,
-                line=match.line,
-                rule=card.id,
-                message=_word_match(card, match),
-                fix="",
-                level=_SEVERITY_LEVELS[card.severity],
-            )
-            for path, card, match in rows
-        ),
-    )
+    data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
+    for card, match in found:
+        path = relative_path(os.path.normpath(os.path.join(brain.directory, match.path)))
+        told = f"`{match.text}` — “{card.title}” ({card.id})"
+        place: dict[str, Any] = {
+            "path": path,
+            "line": match.line,
+            "level": _SEVERITY_LEVELS[card.severity],
+        }
+        facts = {**pick(card, "title", "severity"), "path": path}
+        facts |= {**pick(match, "line", "column", "text"), "pattern": as_data(match.rule.pattern)}
+        data.append({"card": card.id, **facts})
+        lines.append(visible(f"{path}:{match.line}:{match.column}: {told}"))
+        annotations.append(Finding(**place, rule=card.id, message=told, fix=""))
+    _print_found(form, data, lines, annotations)
     if form == "text":
-        cards = counted(len({card.id for card, _match in found}), "card")
-        say(f"{counted(len(found), 'match', 'matches')} of {cards}" if found else "no matches")
-    levels = {_SEVERITY_LEVELS[card.severity] for card, _match in found}
-    if not exit_zero and not levels.isdisjoint(FAIL_ON[fail_on]):
+        of = counted(len({card.id for card, _match in found}), "card")
+        say(f"{counted(len(found), 'match', 'matches')} of {of}" if found else "no matches")
+    if not exit_zero and any(one.level in FAIL_ON[fail_on] for one in annotations):
         raise typer.Exit(1)
-
-
-def _word_match(card: Card, match: Match) -> str:
-    """Return what hooks, commit hooks and continuous integration say of a match."""
-    return f"`{match.text}` — “{card.title}” ({card.id})"
-
-
-def _detecting(brain: Brain) -> list[Card]:
-    brain.refresh()
-    cards = (
-        card for layer in brain.layers for card in layer.read(lambda one: one.catalogue.all_cards())
-    )
-    return [card for card in cards if card.detect and card.status == "active"]
 
 
 def _test_patterns(cards: Sequence[Card]) -> int:
@@ -369,11 +336,8 @@ def _test_patterns(cards: Sequence[Card]) -> int:
             for example in find_failing_examples(pattern):
                 failed += 1
                 what = "good, and found" if example.good else "bad, and not found"
-                print(
-                    visible(
-                        f"{card.id}: {pattern.kind} {pattern.text}: {what}: {example.text.strip()}"
-                    )
-                )
+                which = f"{card.id}: {pattern.kind} {pattern.text}"
+                print(visible(f"{which}: {what}: {example.text.strip()}"))
     say(f"{counted(tried, 'example')}, {failed} failed")
     return failed
 
@@ -398,18 +362,15 @@ def _print_history(brain: Brain, history: Mapping[tuple[str, str], Months], form
     }
     names = ("month", "before", "since")
     if form == "json":
-        print_json(
-            [
-                {
-                    "card": cards[key].id,
-                    **pick(cards[key], "title", "created"),
-                    "before": sum(before for _month, before, _since in months),
-                    "since": sum(since for _month, _before, since in months),
-                    "months": [dict(zip(names, month, strict=True)) for month in months],
-                }
-                for key, months in history.items()
+        data = []
+        for key, months in history.items():
+            counts: list[dict[str, Any]] = [
+                dict(zip(names, month, strict=True)) for month in months
             ]
-        )
+            facts = {"card": cards[key].id, **pick(cards[key], "title", "created")}
+            facts |= {name: sum(one[name] for one in counts) for name in names[1:]}
+            data.append({**facts, "months": counts})
+        print_json(data)
         return
     rows = [
         (cards[key].id, cards[key].created or "", *map(str, month))

@@ -10,7 +10,7 @@ import typer
 
 from lessons_kb.brain.cluster import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster import sync as push
-from lessons_kb.brain.layer import Layer, Watching, format_census, take_census
+from lessons_kb.brain.layer import Watching, format_census, take_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, options, print_answer, print_json, say
 from lessons_kb.errors import EngineUnreachable, IndexBroken
@@ -93,33 +93,24 @@ def sync(to: str, verify: bool = False) -> None:
     with draw_progress("reading") as show:
         brain.refresh(progress=show)
     try:
-        same = _compare(layer, to) if verify else _push(layer, to)
+        key = os.environ.get(KEY_VARIABLE, "")
+        with contextlib.closing(open_cluster(layer, to, key=key, create=not verify)) as engine:
+            if not verify:
+                with draw_progress("pushing") as show:
+                    done = push(layer, engine, progress=show)
+                changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
+                line = visible(f"{to}: {counted(done.cards, 'file')}; {changes}")
+                print_answer({"brain": layer.root, "to": to, **as_data(done)}, line)
+                return
+            found = compare(layer, engine)
     except (EngineUnreachable, IndexBroken) as error:
         say(str(error))
-        same = False
-    if not same:
-        raise typer.Exit(1)
-
-
-def _push(layer: Layer, to: str) -> bool:
-    cluster = open_cluster(layer, to, key=os.environ.get(KEY_VARIABLE, ""), create=True)
-    with contextlib.closing(cluster) as engine, draw_progress("pushing") as show:
-        done = push(layer, engine, progress=show)
-    changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-    line = visible(f"{to}: {counted(done.cards, 'file')}; {changes}")
-    print_answer({"brain": layer.root, "to": to, **as_data(done)}, line)
-    return True
-
-
-def _compare(layer: Layer, to: str) -> bool:
-    """Print what differs between a brain and a cluster, and return whether nothing does."""
-    cluster = open_cluster(layer, to, key=os.environ.get(KEY_VARIABLE, ""), create=False)
-    with contextlib.closing(cluster) as engine:
-        found = compare(layer, engine)
+        raise typer.Exit(1) from None
     lists = {"missing": found.missing, "changed": found.changed, "extra": found.extra}
     lines = [f"{what}: {card_id}" for what, ids in lists.items() for card_id in ids]
     counts = f"{counted(found.cards, 'file')} here, {found.held} there"
     more = f"; {counted(len(lines), 'difference')}" if lines else "; no difference"
     data = {"brain": layer.root, "to": to, "same": not found, **as_data(found)}
     print_answer(data, *map(visible, (*lines[:_MOST_NAMED], f"{to}: {counts}{more}")))
-    return not found
+    if found:
+        raise typer.Exit(1)

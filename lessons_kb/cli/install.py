@@ -1,32 +1,41 @@
-"""`lessons install` and `lessons uninstall`: agents, git's merge driver, a shared server."""
+"""`lessons setup`, `lessons install` and `lessons uninstall`: agents, git, a shared server."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
-from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes
+from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes, has_sdk
 from lessons_kb.agents.install.settings_files import (
+    ROUTES,
+    SCOPES,
     Entries,
     Request,
     check_request,
     is_committed,
     is_present,
 )
-from lessons_kb.brain.discovery import look
+from lessons_kb.brain.discovery import (
+    count_cards,
+    look,
+    make_brain,
+    take_first_lesson,
+    write_first_lesson,
+)
+from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.brain.health import MARKS, check_server
-from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.brain.shared_server import name_server
-from lessons_kb.cli.output import options, print_json, print_wrapped, say
+from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
@@ -39,12 +48,7 @@ from lessons_kb.store.settings import (
     read_user_settings,
     replace_settings_file,
 )
-from lessons_kb.store.user_state import (
-    git_top,
-    user_brain,
-    user_settings_path,
-    write_private,
-)
+from lessons_kb.store.user_state import git_top, user_brain, user_settings_path, write_private
 from lessons_kb.text.sanitize import visible
 
 GIT = "git"
@@ -73,24 +77,31 @@ def _find_project() -> str:
     return git_top(here) or here
 
 
-def connect(
+def _connect(
     name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
 ) -> tuple[Sequence[FileChange], list[str]]:
     """Set up git or an agent, or undo it; return what was changed, and notes on it."""
     if name == GIT:
         return _share(dry_run, undo=undo, **scope)
-    request = _make_request(name, undo=undo, via=via, **scope)
-    work = install_agent.uninstall if undo else install_agent.install
-    return work(request, dry_run=dry_run), [] if undo else list(find_notes(request))
+    fields = {"agent": name, "project": _find_project(), "via": via, **scope}
+    request = Request(entries=Entries(**NAMES), **fields)
+    check_request(request)
+    if undo:
+        return install_agent.uninstall(request, dry_run=dry_run), []
+    if via == "mcp" and not install_agent.has_sdk():
+        raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
+    entries = find_entries(bare=is_committed(request))
+    request = replace(request, entries=entries, server=install_agent.has_sdk())
+    return install_agent.install(request, dry_run=dry_run), list(find_notes(request))
 
 
-def connect_all(names: Iterable[str], **how: Any) -> tuple[list[Done], list[str]]:
+def _connect_all(names: Iterable[str], **how: Any) -> tuple[list[Done], list[str]]:
     """Do it for each of some agents; return what came of each that took it, and the errors."""
     done = []
     refused: list[str] = []
     for name in names:
         try:
-            done.append((name, *connect(name, **how)))
+            done.append((name, *_connect(name, **how)))
         except LessonsError as error:
             refused.append(f"{name}: {error}")
     return done, refused
@@ -102,33 +113,17 @@ def _set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
         raise InputError(f"name one agent ({', '.join(AGENTS)}), or add --all for those found here")
     refused: list[str] = []
     if name:
-        done = [(name, *connect(name, dry_run=dry_run, **how))]
+        done = [(name, *_connect(name, dry_run=dry_run, **how))]
     else:
-        done, refused = connect_all(filter(is_present, AGENTS), dry_run=dry_run, **how)
+        done, refused = _connect_all(filter(is_present, AGENTS), dry_run=dry_run, **how)
     if options().json:
-        print_json(
-            [
-                {"agent": one, "files": list(map(as_data, changes)), "notes": notes}
-                for one, changes, notes in done
-            ]
-        )
+        names = ("agent", "files", "notes")
+        print_json([dict(zip(names, as_data(one), strict=True)) for one in done])
     else:
         for one, changes, notes in done:
-            _print_changes(one, changes, notes, dry_run=dry_run)
+            _print_changes(one, changes, notes, dry_run=dry_run, undo=how["undo"])
     if refused or not done:
         raise InputError("; ".join(refused) or "no agent found on this machine; name one")
-
-
-def _make_request(name: str, *, undo: bool, **fields: Any) -> Request:
-    """Return what is to be set up in an agent, checked; InputError where it cannot be."""
-    request = Request(agent=name, project=_find_project(), entries=Entries(**NAMES), **fields)
-    check_request(request)
-    if undo:
-        return request
-    bare = is_committed(request)
-    if request.via == "mcp" and not install_agent.has_sdk():
-        raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
-    return replace(request, entries=find_entries(bare=bare), server=install_agent.has_sdk())
 
 
 def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileChange], list[str]]:
@@ -148,7 +143,7 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileCha
 
 
 def _print_changes(
-    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool
+    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool, undo: bool
 ) -> None:
     for change in changes if dry_run else ():
         if change.diff:
@@ -156,10 +151,11 @@ def _print_changes(
     for change in changes:
         would = "would be " if dry_run and change.diff else ""
         kept = f" (backup: {change.backup})" if change.backup else ""
-        done = f"{would}{WORDS[change.action]}{kept}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
+        word = "nothing of ours in it" if undo and change.action == "unchanged" else ""
+        done = f"{would}{word or WORDS[change.action]}{kept}"
+        print_wrapped(visible(f"{name}: {change.path}: {done}"))
     for note in notes:
-        print_wrapped(f"  → {note}", hang=2)
+        print_wrapped(f"  → {note}")
 
 
 _TABLE = ("server",)
@@ -255,9 +251,9 @@ def _change_settings(edit: Callable[[str], str], *, dry_run: bool) -> None:
 
 def install(
     agent: str | None = None,
-    scope: str = "user",
+    scope: Annotated[str, SCOPES] = "user",
     shared: bool = False,
-    via: str = "command",
+    via: Annotated[str, ROUTES] = "command",
     server: str = "",
     token_file: str = "",
     dry_run: bool = False,
@@ -292,7 +288,7 @@ def install(
 
 def uninstall(
     agent: str | None = None,
-    scope: str = "user",
+    scope: Annotated[str, SCOPES] = "user",
     shared: bool = False,
     dry_run: bool = False,
     server: bool = False,
@@ -315,3 +311,95 @@ def uninstall(
         if agent is None and not all_:
             return
     _set_up(agent, dry_run, all_=all_, undo=True, scope=scope, shared=shared)
+
+
+EDITORS = {"code": "VS Code", "nvim": "Neovim", "hx": "Helix", "zed": "Zed"}
+"""Program → editor that can check cards while they are written."""
+ASK = "Show me that a lesson arrives."
+"""A prompt that draws the first lesson."""
+
+
+NOBODY = (
+    f"no agent found on this machine; `lessons install {next(iter(AGENTS))}` connects it all the"
+    f" same, and so for {', '.join(list(AGENTS)[1:])}"
+)
+
+
+def setup(yes: bool = False, undo: bool = False) -> None:
+    """Connect the agents found here, and see a lesson arrive.
+
+    Shows what it would change and asks once. Comments and other entries of the agents' settings
+    stay. `lessons install` connects one agent, or a project.
+
+    Example: lessons setup --yes
+
+    --yes   Do not ask.
+    --undo  Disconnect the agents, restore their former files, remove the first lesson.
+    """
+    how: dict[str, Any] = {"undo": undo, "scope": "user", "shared": False}
+    present = list(filter(is_present, AGENTS))
+    plan, refused = _connect_all(present, dry_run=True, **how)
+    if not plan and not undo:
+        raise InputError("; ".join(refused) or NOBODY)
+    if not options().json:
+        print("\n".join(_tell(plan, refused, undo=undo)))
+    changes = [one for _name, files, _notes in plan for one in files if one.diff]
+    if not (changes or refused or (not undo and not count_cards(user_brain()))):
+        gone = take_first_lesson() if undo else ""
+        print_answer([], f"Removed {_short(gone)}." if gone else "Nothing to change.")
+        return
+    if not yes and not confirm("Disconnect them?" if undo else "Connect them?"):
+        raise InputError("nothing was changed; agree to it, or add --yes")
+    done, refused = _connect_all(present, dry_run=False, **how)
+    first = take_first_lesson() if undo else write_first_lesson()
+    if options().json:
+        print_json([{"agent": name, "files": as_data(files)} for name, files, _notes in done])
+    elif undo:
+        print("Disconnected. What was observed stays; a running session gets no more lessons.")
+    else:
+        _tell_next(done, first)
+    if refused:
+        raise InputError("; ".join(refused))
+
+
+def _tell(plan: Sequence[Done], refused: list[str], *, undo: bool) -> Iterator[str]:
+    """Yield the screen that says what would be done."""
+    yield "Agents to disconnect:" if undo else "Agents found here, and what would be written:"
+    for name, files, _notes in plan:
+        paths = [_short(one.path) for one in files if one.diff]
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        state = "not connected" if undo else "connected already"
+        yield f"  {name:<12} {paths[0]}{more}" if paths else f"  {name:<12} {state}"
+    yield from (f"  {visible(line)}" for line in refused)
+    if undo:
+        return
+    yield "Each former file is kept; `lessons setup --undo` restores it."
+    root = user_brain()
+    if not count_cards(root):
+        yield f"Your own brain, with one card to see arrive:\n  {_short(root)}"
+    editors = [name for program, name in EDITORS.items() if shutil.which(program)]
+    if editors:
+        yield f"Not touched: {', '.join(editors)} (`lessons lsp` checks cards there)."
+    top = git_top(os.getcwd()) or os.getcwd()
+    if rules := [os.path.relpath(path, top) for path in find_rules_files(top)]:
+        more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+        yield visible(f"Not touched: {rules[0]}{more}; `lessons diet` makes cards of such rules.")
+
+
+def _tell_next(done: Sequence[Done], first: str) -> None:
+    """Print what is left to do, and a prompt that draws a lesson."""
+    names = [name for name, files, _notes in done if any(one.action != "foreign" for one in files)]
+    print(f"Connected: {', '.join(names)}.")
+    for name in names:
+        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
+    if not has_sdk():
+        needed = f"`{install_command('mcp')}`, then `lessons setup` again"
+        print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")
+    if first:
+        print(f"Open one of them in a new session and paste this:\n\n  {ASK}\n")
+
+
+def _short(path: str) -> str:
+    """Return a path that can be read, as the user would type it."""
+    home = os.path.expanduser("~") + os.sep
+    return visible(f"~/{path[len(home) :]}" if path.startswith(home) else path)

@@ -1,8 +1,9 @@
-"""`lessons list`, `lessons show` and `lessons search`."""
+"""`lessons list`, `lessons show`, `lessons search` and `lessons preflight`."""
 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import sys
 from typing import Annotated
 
@@ -11,11 +12,22 @@ from typer import Option
 from lessons_kb import render
 from lessons_kb.brain.cards import names
 from lessons_kb.brain.injected import session_of
-from lessons_kb.cli.options import CardId, Paths, Stage, open_brain, read_text, say_stale
-from lessons_kb.cli.output import options, pick, print_json, print_table, say, terminal_width
-from lessons_kb.errors import InputError
+from lessons_kb.brain.post_check import read_change
+from lessons_kb.brain.verdicts import find_least_budget, is_too_small
+from lessons_kb.cli.options import (
+    CardId,
+    Paths,
+    Revision,
+    Session,
+    Stage,
+    open_brain,
+    read_text,
+    say_stale,
+)
+from lessons_kb.cli.output import options, pick, print_json, print_table, say, tell, terminal_width
+from lessons_kb.errors import InputError, Untrusted
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, as_data
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.preflight.block import footer, shown_name
 from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, counted
@@ -174,3 +186,48 @@ def search(
     else:
         say("nothing found")
     say_stale(brain)
+
+
+def preflight(
+    prompt: list[str] | None = None,
+    diff: Revision = None,
+    path: Paths = None,
+    stage: Stage = None,
+    session: Session = None,
+    budget: Annotated[int | None, Option(min=0)] = None,
+    context: bool = False,
+) -> None:
+    """Print the lessons that matter for a prompt, or nothing.
+
+    `lessons why PROMPT` explains the choice.
+
+    Example: lessons preflight "Add a Telegram command that runs a shell script"
+
+    PROMPT                  The prompt; default: stdin.
+    --budget                Token budget of the whole block.
+    --context/--no-context  Add excerpts of notes.
+    """
+    try:
+        brain = open_brain()
+    except Untrusted as error:
+        say(str(error))  # silence is the answer; why stands on stderr
+        return
+    if diff is None:
+        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+    else:
+        change = read_change(brain, diff)
+        text = " ".join([*(prompt or []), *change.files, *change.added])
+        paths = (*(path or ()), *change.files)
+    ask = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    block = ask(session=session or "", budget=budget)
+    language = brain.layers[0].settings.language
+    if options().json:
+        print_json(render.preflight_data(block, language))
+    elif block.text:
+        print(block.text)
+    if block.lessons and not options().json:
+        tell(footer([shown_name(hit) for hit in block.lessons], language))
+    if is_too_small(block):
+        least = find_least_budget(lambda tokens: ask(budget=tokens, remember=False, fresh=False))
+        hint = f"use --budget {least} or more" if least else "raise `model_context`"
+        say(f"the token budget is too small for any lesson; {hint}")

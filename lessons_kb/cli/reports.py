@@ -7,13 +7,13 @@ import math
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Annotated
 
 import typer
 from typer import Option
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.evaluation import MISS, Fault, Report
 from lessons_kb.brain.evaluation import evaluate as measure
 from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, read_file, relative_path
@@ -43,11 +43,12 @@ from lessons_kb.learn.lesson_effect import (
     noisy,
     tell_added,
     tell_difference,
+    tell_outcomes,
     tell_pooled,
     top,
 )
-from lessons_kb.model import KNOWN_OUTCOMES, UNKNOWN_OUTCOME, WITHHELD, as_data
-from lessons_kb.relevance.evaluation_measures import Evaluation, parse_labelled
+from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
+from lessons_kb.relevance.evaluation_measures import parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
@@ -56,7 +57,7 @@ from lessons_kb.text.sanitize import clean_line, counted, shorten
 History = tuple[tuple[str, str, int], ...]
 ROWS = 10
 """Rows of each table unless all are asked for as JSON."""
-_DAYS = 20
+_DAYS, _WEEKS = 20, 26
 _BAR = 24
 _SPARKS = "▁▂▃▄▅▆▇█"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -64,7 +65,8 @@ _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
 _COLUMNS = (
     "addressed: items of the checklist that answers addressed, of those checked; without, with: "
-    "sessions in which the mistake was left, of those without and with the lesson"
+    "sessions in which the mistake was left, of those without and with the lesson; blank or not "
+    "shown: no such session yet (`[effect] withhold` makes those without)"
 )
 _HISTORY = {
     INJECTED: "injected",
@@ -142,16 +144,12 @@ def _print_overview(overview: Overview) -> None:
     if found := top(overview, ROWS):
         _print_title("Most injected", gap=not is_drawn)
         columns = ("id", "injected", "addressed", "without", "with", "verdict")
-        table = [
-            (
-                one.name,
-                str(one.injections),
-                f"{one.addressed}/{one.checked}" if one.checked else "",
-                *(f"{rate.times}/{rate.of}" if rate.of else "" for rate in (one.untold, one.told)),
-                one.verdict,
-            )
-            for one in found
-        ]
+        table = []
+        for one in found:
+            rates = ((rate.times, rate.of) for rate in (one.untold, one.told))
+            pairs = ((one.addressed, one.checked), *rates)
+            parts = [f"{part}/{whole}" if whole else "" for part, whole in pairs]
+            table.append((one.name, str(one.injections), *parts, one.verdict))
         print_table(columns, table, right=" ".join(columns[1:5]))
         print_wrapped(_COLUMNS)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
@@ -182,11 +180,14 @@ def _print_effect(effect: Effect, history: History) -> None:
         first, last = effect.first_injected, effect.last_injected
         span = f"{first}" if first == last else f"{first} to {last}"
         tokens = counted(effect.tokens, "token")
-        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(_weekly(history))}"
+        weeks: Counter[int] = Counter()  # by number, from the first seen
+        for day, what, times in history:
+            if what == INJECTED:
+                weeks[dt.date.fromisoformat(day).toordinal() // 7] += times
+        by_week = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
+        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(by_week[-_WEEKS:])}"
         rows["addressed"] = _items(effect)
-        known = (*KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
-        counts = (f"{name} {effect.outcomes[name]}×" for name in known if name in effect.outcomes)
-        rows["outcomes"] = ", ".join(counts)
+        rows["outcomes"] = tell_outcomes(effect)
         rows["with it"] = _rate(effect.told)
         rows[WITHHELD] = _rate(effect.untold)
         rows["difference"] = tell_difference(effect)
@@ -273,15 +274,6 @@ def _items(seen: Effect | Overview) -> str:
     return f"{seen.addressed:,} of {items} ({seen.addressed / seen.checked:.0%})"
 
 
-def _weekly(history: History) -> list[int]:
-    """Return the injections of each of the last 26 weeks, from the first to the last seen."""
-    weeks: Counter[int] = Counter()
-    for day, what, times in history:
-        if what == INJECTED:
-            weeks[dt.date.fromisoformat(day).toordinal() // 7] += times
-    return [weeks[n] for n in range(min(weeks), max(weeks) + 1)][-26:] if weeks else []
-
-
 def _spark(values: Sequence[int]) -> str:
     """Return a spark line with a space before it; "" when the output is read by a program."""
     most = max(values, default=0)
@@ -311,7 +303,8 @@ def report(
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
-    The page needs no network and no scripts. If it lies in the brain or above it, its links to
+    The page needs no network and no scripts. Your own brain is left out beside others, unless
+    --brain names it. If the page lies in the brain or above it, its links to
     cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
@@ -322,7 +315,7 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brain, chosen = open_brain(), output is not None
+    brain, chosen = open_brain(own=False), output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brain.layers[0].cache), FILE)
         if os.path.islink(output):  # whoever made it chose what is overwritten
@@ -333,13 +326,22 @@ def report(
     path = os.path.realpath(output)
     if output != STDOUT and chosen and not os.path.isdir(os.path.dirname(path)):
         raise InputError(f"there is no folder {os.path.dirname(path)}; create it first")
+
+    def link(effect: Effect) -> str:
+        """Return the URL of a card, in its own brain."""
+        name, folder = effect.card.id, None if output == STDOUT else os.path.dirname(path)
+        homes = [layer for layer in brain.layers if effect.brain in ("", layer.alias)]
+        known = (one for one in homes if one.read(lambda it: it.catalogue.numbers(name)))
+        root = next(known, brain.layers[0]).root
+        return file_link(os.path.join(root, *name.split("/")), page_folder=folder)
+
     scope = {"stage": stage, "project": project}
     page = build_page(
         overview,
         template=read_template("report.html"),
         brain=" + ".join(os.path.basename(layer.root) for layer in brain.layers),
         made=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat(),
-        link=_linker(brain, None if output == STDOUT else os.path.dirname(path)),
+        link=link,
         scope=", ".join(f"{name} {value}" for name, value in scope.items() if value),
         rows=rows,
     )
@@ -354,19 +356,6 @@ def report(
         return
     print(clean_line(relative_path(path)))
     say("open it in any browser")
-
-
-def _linker(brain: Brain, page_folder: str | None) -> Callable[[Effect], str]:
-    """Return what gives the URL of a card, in its own brain."""
-
-    def link(effect: Effect) -> str:
-        path = effect.card.id
-        homes = [layer for layer in brain.layers if effect.brain in ("", layer.alias)]
-        known = (one for one in homes if one.read(lambda it: it.catalogue.numbers(path)))
-        root = next(known, brain.layers[0]).root
-        return file_link(os.path.join(root, *path.split("/")), page_folder=page_folder)
-
-    return link
 
 
 COLUMNS = {
@@ -398,11 +387,7 @@ _MAX_QUERY = 200
 """Characters of a prompt that are shown."""
 
 
-def evaluate(
-    file: str,
-    fail_under: list[str] | None = None,
-    engine: str | None = None,
-) -> None:
+def evaluate(file: str, fail_under: list[str] | None = None, engine: str | None = None) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
@@ -422,11 +407,15 @@ def evaluate(
     bounds = dict(map(_read_bound, fail_under or ()))
     labelled = parse_labelled(read_file(file), name=file)
     report = measure(open_brain(), labelled, engine=engine)
-    failed = [
-        f"{name}: {line}"
-        for name, found in report.engines.items()
-        for line in _find_failed(found, bounds)
-    ]
+    failed = []
+    for (name, found), (figure, bound) in product(report.engines.items(), bounds.items()):
+        value, less = getattr(found, figure), figure in _LESS_IS_BETTER
+        which = f"{name}: {COLUMNS[figure]}"
+        if value is None:
+            kind = "without a card" if figure.startswith("false") else "with a card"
+            failed.append(f"{which} is undefined: the file has no prompt {kind}")
+        elif value > bound if less else value < bound:
+            failed.append(f"{which} {value:.3f} is {'above' if less else 'below'} {bound:g}")
     if options().json:
         print_json({**as_data(report), "failed": failed})
     else:
@@ -451,16 +440,6 @@ def _read_bound(text: str) -> tuple[str, float]:
         known = ", ".join(COLUMNS.values())
         raise InputError(f"--fail-under {text!r}: write METRIC=VALUE; the metrics are {known}")
     return figure, bound
-
-
-def _find_failed(found: Evaluation, bounds: Mapping[str, float]) -> Iterator[str]:
-    for name, bound in bounds.items():
-        value, less = getattr(found, name), name in _LESS_IS_BETTER
-        if value is None:
-            kind = "without a card" if name.startswith("false") else "with a card"
-            yield f"{COLUMNS[name]} is undefined: the file has no prompt {kind}"
-        elif value > bound if less else value < bound:
-            yield f"{COLUMNS[name]} {value:.3f} is {'above' if less else 'below'} {bound:g}"
 
 
 def _print_evaluation(report: Report) -> None:
@@ -492,9 +471,9 @@ def _print_faults(faults: Sequence[Fault], engine: str) -> None:
             line = fault.line
             query = shorten(clean_line(fault.query), _MAX_QUERY)
             print()
-            print_wrapped(f"line {line}{engine}: {query}", hang=2)
+            print_wrapped(f"line {line}{engine}: {query}")
         place = "" if fault.rank is None else f", rank {fault.rank}"
         mark = "✗" if fault.kind == MISS else "+"
-        print_wrapped(f"  {mark} {_KINDS[fault.kind]}: {clean_line(fault.card)}{place}", hang=2)
+        print_wrapped(f"  {mark} {_KINDS[fault.kind]}: {clean_line(fault.card)}{place}")
         reason = clean_line(fault.reason).removeprefix("suppressed: ")
-        print_wrapped(f"    {reason}", hang=2)
+        print_wrapped(f"    {reason}")

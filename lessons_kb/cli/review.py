@@ -1,15 +1,21 @@
-"""`lessons review`: accept, edit, merge or discard drafts."""
+"""`lessons manage` and `lessons review`: cards and drafts on a screen; drafts by an agent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
+import typer
+
+from lessons_kb.agents.headless import open_writer
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
-from lessons_kb.cli.manage import show_rows
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
+    confirm,
+    draw_progress,
     is_interactive,
     options,
     pick,
@@ -18,12 +24,16 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
-from lessons_kb.cli.write_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.errors import InputError
 from lessons_kb.learn.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import clean_line, visible
-from lessons_kb.tui.actions import DRAFTS
+from lessons_kb.store.settings import WriterSettings, read_user_settings
+from lessons_kb.text.sanitize import clean_line, counted, visible
+from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.tui.line_mode import run_prompt
+from lessons_kb.tui.rows import CARDS, DRAFTS, RowSource
+from lessons_kb.writers.complete import Ask, Completed, complete, tell
+from lessons_kb.writers.prompt import SCHEMA, SYSTEM, build_prompt
 
 
 def review(
@@ -125,3 +135,85 @@ def _print_draft(brain: Brain, draft: Draft) -> None:
         say(f"two fixes agree on how it looks; if that is right, add to {where}:")
         for line in format_patterns(agreed).split("\n"):
             say(line)
+
+
+def manage() -> None:
+    """Browse and edit cards and drafts on a full screen.
+
+    Press ? for the keys.
+
+    Without a terminal, read plain commands from stdin, one per line; `help` lists them.
+
+    Example: lessons manage
+    """
+    with open_brain() as brain:
+        if options().json:
+            source = RowSource(brain)
+            source.load_effects()
+            cards = []
+            for row in source.load():
+                names, card = ("severity", "occurrences", "last_seen"), row.card
+                facts = pick(card, *names) if card else dict.fromkeys(names)
+                about = {"id": row.name, **pick(row, "title", "status"), **facts}
+                cards.append({**about, "effect": row.effect, "problems": row.troubles})
+            drafts = [as_data(row.draft) for row in source.load_drafts() if row.draft]
+            print_json({"cards": cards, "drafts": drafts})
+        elif code := show_rows(brain, CARDS):
+            raise typer.Exit(code)
+
+
+def show_rows(brain: Brain, tab: str) -> int:
+    """Let the user work on a brain, one of the lists in view; return the exit code."""
+    source = RowSource(brain)
+    if not is_interactive() or os.environ.get("TERM") == "dumb":
+        refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab=tab)
+        return 2 if refused and not is_interactive() else 0
+    from lessons_kb.tui.app import ManageApp
+
+    if options().no_color:
+        os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
+    full_screen = ManageApp(source, tab=tab)
+    full_screen.run()
+    return full_screen.return_code or 0
+
+
+def print_prompts(prompts: Mapping[str, str]) -> None:
+    """Print all that would be sent, by what each prompt is about."""
+    for name, prompt in prompts.items():
+        print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
+
+
+def build_prompts(brain: Brain, drafts: Sequence[Draft]) -> dict[str, str]:
+    """Return the prompt for each draft by its id."""
+    return {draft.id: build_prompt(brain, draft) for draft in drafts}
+
+
+def open_ask(
+    command: str, prompts: Mapping[str, str], what: str, *, schema: Mapping[str, Any], yes: bool
+) -> Ask:
+    """Return how to ask an agent, after a yes to how much is sent of how many ``what``.
+
+    ``command`` "" is that of the user's settings.
+    """
+    settings = read_user_settings(WriterSettings)
+    writer = open_writer(command or settings.command, seconds=settings.seconds)
+    tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
+    sent = f"{counted(len(prompts), what)}, about {tokens:,} tokens to {writer.name}"
+    if prompts and not yes and not confirm(f"{sent}: go?"):
+        raise InputError(f"{sent}: nothing was sent; add --yes, or --show-prompt to read it first")
+    return lambda prompt, stop: writer.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
+
+
+def write_drafts(
+    brain: Brain, drafts: Sequence[Draft], command: str, *, yes: bool
+) -> list[Completed]:
+    """Have an agent complete drafts after a yes, and say what became of each."""
+    ask = open_ask(command, build_prompts(brain, drafts), "draft", schema=SCHEMA, yes=yes)
+    if not drafts:
+        say("no drafts to complete")
+        return []
+    with draw_progress("writing") as show:
+        done = complete(brain, drafts, ask, progress=show)
+    for line in tell(done):
+        say(clean_line(line))
+    return done

@@ -20,9 +20,7 @@ from lessons_kb.cli.output import options, pick, print_answer, print_json, print
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
-from lessons_kb.service import start_daemon
-from lessons_kb.service.daemon import STATUS, STOP
-from lessons_kb.service.daemon import serve as serve_hooks
+from lessons_kb.service import daemon as hook_daemon
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
 
@@ -40,20 +38,20 @@ def daemon(action: str = "run") -> None:
     """
     check_choice("ACTION", action, ("run", "status", "stop"))
     if action == "run":
-        if start_daemon.ask_daemon(STATUS) is not None:
+        if hook_daemon.ask_daemon(hook_daemon.STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
-        elif serve_hooks():
+        elif hook_daemon.serve():
             raise StorageError(
-                start_daemon.find_obstacle() or start_daemon.read_record().get("error", "")
+                hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")
             )
         return
-    answer = start_daemon.ask_daemon(STATUS if action == "status" else STOP)
+    answer = hook_daemon.ask_daemon(hook_daemon.STATUS if action == "status" else hook_daemon.STOP)
     if options().json:
         print_json(answer)
     elif answer is not None and action == "stop":
         print("the daemon is stopping")
     else:
-        found = start_daemon.find_daemon()
+        found = hook_daemon.find_daemon()
         print(found.detail if answer else f"daemon: {found.detail}")
         if found.fix:
             print(f"  → {found.fix}")
@@ -74,8 +72,7 @@ def mcp(http: bool = False, host: str = "127.0.0.1", port: Port = 8765) -> None:
             f"the MCP server needs the `mcp` package: `{install_command('mcp')}`, "
             "then run this again"
         )
-    from lessons_kb.service.mcp.http import PATH, TOKEN_VARIABLE, serve_http
-    from lessons_kb.service.mcp.server import build_server
+    from lessons_kb.service.mcp.server import PATH, TOKEN_VARIABLE, build_server, serve_http
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)

@@ -10,7 +10,6 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb.agents.headless import find_task_command, own_environment
-from lessons_kb.brain.mine_project import is_inside
 from lessons_kb.cli.options import open_brain, read_file, split_list
 from lessons_kb.cli.output import print_answer, say
 from lessons_kb.errors import InputError, LessonsError
@@ -18,19 +17,13 @@ from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.git import Repository
 from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.files import write_export
+from lessons_kb.store.files import is_inside, write_export
+from lessons_kb.store.journal import ARMS, WITHOUT
 from lessons_kb.store.scan import IGNORE_NAME
-from lessons_kb.store.trial_record import ARMS, WITHOUT
 from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, write_private
 from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
-from lessons_kb.trial.runs import (
-    TrialPlan,
-    find_dead,
-    parse_budget,
-    read_results,
-    run_trial,
-)
+from lessons_kb.trial.runs import TrialPlan, find_dead, parse_budget, read_results, run_trial
 from lessons_kb.trial.summary import show_summary, summarize
 from lessons_kb.trial.tasks import read_tasks, write_tasks
 

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
@@ -21,7 +21,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
-from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set, match_globs
+from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
 
 MAX_PATTERNS = 20
 """Of one card."""
@@ -146,7 +146,7 @@ def _ast_grep() -> Any:
     return ast_grep_py
 
 
-_names = cache(read_mapping)
+_LANGUAGES = read_mapping("languages.txt")
 
 
 def is_available() -> bool:
@@ -156,13 +156,12 @@ def is_available() -> bool:
 
 def language_of(path: str) -> str:
     """Return the language of a file by its extension, "" where none is known."""
-    extension = path.rpartition(".")[2].casefold()
-    return _names("languages.txt")["extensions"].get(extension, "")
+    return _LANGUAGES["extensions"].get(path.rpartition(".")[2].casefold(), "")
 
 
 def find_language(name: str) -> str:
     """Return a language by a name in any case, its extension among them; "" for an unknown one."""
-    extensions, names = _names("languages.txt")["extensions"], _names("languages.txt")["names"]
+    extensions, names = _LANGUAGES["extensions"], _LANGUAGES["names"]
     name = name.casefold()
     return name if name in extensions.values() else extensions.get(name) or names.get(name, "")
 
@@ -170,8 +169,8 @@ def find_language(name: str) -> str:
 def name_example(language: str) -> str:
     """Return the name of a file that is in a language, by any name of it."""
     language = find_language(language)
-    extensions = _names("languages.txt")["extensions"].items()
-    return ".".join(["example", *[name for name, value in extensions if value == language][:1]])
+    known = (name for name, value in _LANGUAGES["extensions"].items() if value == language)
+    return ".".join(["example", *islice(known, 1)])
 
 
 _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
@@ -252,7 +251,11 @@ def find_nodes(
     if root is None:
         return
     rules = [build_rule(one) for one in patterns]
-    nodes = _find_any(root, rules) if len(patterns) >= _MANY else None
+    nodes: list[Any] | None = None  # what any of many matches, unless that is much
+    if len(patterns) >= _MANY:
+        with suppress(ValueError):  # one of them is no code
+            nodes = [*islice(_find_all(root, {"any": rules}), _FEW + 1)]
+            nodes = nodes if len(nodes) <= _FEW else None
     texts = [node.text() for node in nodes or ()]
     own: Iterator[Any]
     for place, (pattern, rule) in enumerate(zip(patterns, rules, strict=True)):
@@ -268,18 +271,6 @@ def find_nodes(
         for node in own:
             span = node.range()
             yield place, span.start.index, span.end.index
-
-
-def _find_any(root: Any, rules: Sequence[dict[str, Any]]) -> list[Any] | None:
-    """Return what any of some rules matches, found in one walk.
-
-    None where that is much, or one of the patterns is no code.
-    """
-    try:
-        nodes = [*islice(_find_all(root, {"any": rules}), _FEW + 1)]
-    except ValueError:
-        return None
-    return nodes if len(nodes) <= _FEW else None
 
 
 @contextmanager
@@ -361,7 +352,7 @@ class Rule:
     card: str
     """Whatever tells the card from others."""
     pattern: Pattern
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``pattern.files`` compiled."""
 
 
@@ -557,11 +548,8 @@ def _fold(text: str) -> str:
 
 def _is_excused(hit: _Hit, data: bytes) -> bool:
     """Tell whether ``unless`` stands on the lines of a match."""
-    unless = hit.rule.pattern.unless
-    return (
-        bool(unless)
-        and compile_pattern(unless).search(_lines_of(data, hit.start, hit.end)) is not None
-    )
+    unless, lines = hit.rule.pattern.unless, _lines_of(data, hit.start, hit.end)
+    return bool(unless) and compile_pattern(unless).search(lines) is not None
 
 
 def _lines_of(data: bytes, start: int, end: int) -> bytes:
@@ -572,9 +560,8 @@ def _lines_of(data: bytes, start: int, end: int) -> bytes:
 
 def _match(hit: _Hit, change: Change, data: bytes, number: int) -> Match:
     line = _lines_of(data, hit.start, hit.start)
-    ignored = b",".join(_IGNORED.findall(_lines_of(data, hit.start, hit.end))).decode(
-        "utf-8", "replace"
-    )
+    marked = b",".join(_IGNORED.findall(_lines_of(data, hit.start, hit.end)))
+    ignored = marked.decode("utf-8", "replace")
     inside = hit.start - data.rfind(b"\n", 0, hit.start) - 1
     shown = line[max(inside - _MAX_SHOWN // 2, 0) :] if len(line) > _MAX_SHOWN else line
     own = line[inside : inside + hit.end - hit.start]

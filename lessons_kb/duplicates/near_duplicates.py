@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from lessons_kb.cards.links import normal_title
@@ -30,7 +30,6 @@ RELATED = "related"
 PROPOSED = 0.55
 """Similarity from which a card is proposed: recall .59 at precision .96 on pairs/ko_question."""
 _CANDIDATES = 20
-_UNINDEXED = 32
 _DENSE = "\u1100-\u11ff\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3"
 _TURNING = frozenset(
     """
@@ -60,20 +59,22 @@ class Duplicates:
     """The cards of a brain, asked for near-duplicates of one that is to be written."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
-        self._cards: list[Card] = []
-        self._titles: dict[str, list[Card]] = {}
-        self._bm25: LuceneBM25 | None = None
-        self._indexed = 0
-        for card in cards:
-            if card.kind != "note":
-                self.add(card)
+        self._cards = [card for card in cards if card.kind != "note"]
 
-    def add(self, card: Card) -> None:
-        """Take in a card that was written since."""
-        self._cards.append(card)
-        self._titles.setdefault(normal_title(card.title), []).append(card)
-        if self._bm25 is not None and len(self._cards) > self._indexed + _UNINDEXED:
-            self._bm25 = None  # until then the new ones are compared one by one
+    @cached_property
+    def _titles(self) -> dict[str, list[Card]]:
+        titles: dict[str, list[Card]] = {}
+        for card in self._cards:
+            titles.setdefault(normal_title(card.title), []).append(card)
+        return titles
+
+    @cached_property
+    def _bm25(self) -> LuceneBM25:
+        from lessons_kb.search.rank_bm25_engine import LuceneBM25
+
+        texts = (f"{c.title}\n{_said(c)}\n{' '.join(c.symptoms)}" for c in self._cards)
+        # A corpus without a single term would divide by zero.
+        return LuceneBM25([analyze(text) or ["\0"] for text in texts])
 
     def find(
         self, title: str, *, text: str = "", kind: str | None = None, limit: int = 3
@@ -84,30 +85,20 @@ class Duplicates:
         one kind. The order is by level, score and id.
         """
         likely = {c.id: _same_title(c) for c in self._titles.get(normal_title(title), ())}
-        for card in self._candidates(f"{title}\n{text}"):
+        for card in self._find_candidates(f"{title}\n{text}"):
             if card.id not in likely and (one := compare(title, card, text=text)):
                 likely[card.id] = one
         found = [one for one in likely.values() if kind in (None, one.card.kind)]
         found.sort(key=lambda one: (_ORDER[one.level], -one.score, one.card.id))
         return found[:limit]
 
-    def _candidates(self, text: str) -> Iterator[Card]:
-        if not self._cards:
-            return
-        if self._bm25 is None:
-            from lessons_kb.search.rank_bm25_engine import LuceneBM25
-
-            texts = (f"{c.title}\n{_said(c)}\n{' '.join(c.symptoms)}" for c in self._cards)
-            # A corpus without a single term would divide by zero.
-            self._bm25 = LuceneBM25([analyze(text) or ["\0"] for text in texts])
-            self._indexed = len(self._cards)
-        yield from self._cards[self._indexed :]
-        terms = [term for term in dict.fromkeys(analyze(text)) if term in self._bm25.idf]
-        if not terms:
-            return
-        scores = self._bm25.get_scores(terms)
-        best = sorted(range(self._indexed), key=lambda n: (-scores[n], n))[:_CANDIDATES]
-        yield from (self._cards[n] for n in best if scores[n] > 0)
+    def _find_candidates(self, text: str) -> list[Card]:
+        terms = dict.fromkeys(analyze(text)) if self._cards else ()
+        if not (known := [term for term in terms if term in self._bm25.idf]):
+            return []
+        scores = self._bm25.get_scores(known)
+        best = sorted(range(len(self._cards)), key=lambda n: (-scores[n], n))[:_CANDIDATES]
+        return [self._cards[n] for n in best if scores[n] > 0]
 
 
 _ORDER = {SAME: 0, NEAR: 1, RELATED: 2}

@@ -28,15 +28,16 @@ so that a session can go on in another process. None reads a clock or a file.
 
 from __future__ import annotations
 
-from lessons_kb.guards.files_touched import FileLedger, parse_ledger
 from lessons_kb.guards.session_guards import (
     EditLoopGuard,
+    FileLedger,
     Limits,
     MistakeTracker,
     RepeatGuard,
+    StallGuard,
     Watch,
+    parse_ledger,
 )
-from lessons_kb.guards.silent_runs import StallGuard
 from lessons_kb.guards.tool_calls import (
     digest_arguments,
     kind_of_failure,

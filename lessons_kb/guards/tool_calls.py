@@ -11,15 +11,14 @@ import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_files import find_patched, find_touched, is_known, is_patch_command
-from lessons_kb.guards.file_names import join_path, relative_path
 from lessons_kb.model import CALLS, DONE, Event
 from lessons_kb.text.diffs import parse_hunks
+from lessons_kb.text.paths import join_path, relative_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.shell import find_here_documents
 
@@ -134,15 +133,17 @@ def parse_call(
         touched = find_touched(command)
         if touched and not secrets and (left := redact(command)) != command:
             # A path is left out if any of its pieces is redacted in the command.
-            is_left = partial(_is_in, left)
+            def is_left(path: str) -> bool:
+                pieces = re.split(_BETWEEN, path)
+                return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
+
             touched = [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
+    ignored = _ARGUMENTS["commentary"] if does in _EXPLAINED else ()
     first = replace(
         call,
         kind=does if call.kind == "tool" else call.kind,
         targets=_place(targets, call.scope, cwd),
-        arguments=digest_arguments(
-            arguments, ignore=_ARGUMENTS["commentary"] if does in _EXPLAINED else ()
-        ),
+        arguments=digest_arguments(arguments, ignore=ignored),
         text=call.text or command,
     )
     if call.outcome not in DONE or first.kind not in CALLS:
@@ -152,16 +153,9 @@ def parse_call(
     return (first, *(event for event in rest if event.targets))
 
 
-def _is_in(command: str, path: str) -> bool:
-    """Tell whether every piece of a path stands in a command."""
-    pieces = re.split(_BETWEEN, path)
-    return all(piece in command for piece in pieces if len(piece) >= _SHORTEST)
-
-
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
     """Return where a command runs that an agent calls from ``cwd``."""
-    folders = (arguments.get(key) for key in _ARGUMENTS["folders"])
-    folder = next((value for value in folders if isinstance(value, str) and value), "")
+    folder = _first(arguments, "folders")
     return join_path(cwd, folder) if folder else cwd
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from lessons_kb.cards.keys import MAX_EXAMPLES
 from lessons_kb.errors import InputError
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     FIX,
     PREVENTION,
     SITUATION,

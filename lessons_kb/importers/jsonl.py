@@ -9,7 +9,7 @@ from typing import Any
 from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
     Imported,
@@ -46,34 +46,30 @@ def format_json(cards: Iterable[tuple[Card, str]]) -> str:
 
 def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
     """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
-    known = [card for card, _text in cards]
-    lines = ["# Lessons", "", f"{counted(len(known), 'card')}."]
+    every = [card for card, _text in cards]
+    lines = ["# Lessons", "", f"{counted(len(every), 'card')}."]
     for kind, heading in _HEADINGS.items():
-        chosen = [card for card in known if card.kind == kind]
+        chosen = [card for card in every if card.kind == kind]
         lines += ["", f"## {heading}"] if chosen else []
         for card in chosen:
-            lines += ["", f"### {_plain(card.title)}", "", _marks(card)]
+            known = {
+                "last": card.last_seen,
+                "stage": ", ".join(card.stages),
+                "project": card.project,
+                "topics": ", ".join(card.topics),
+                "paths": ", ".join(card.paths),
+                "": card.evidence,
+                "reopen when": card.reopen_when,
+            }
+            marks = [card.severity, f"seen {card.occurrences}×"]
+            marks += [f"{name} {value}".strip() for name, value in known.items() if value]
+            marks += [card.status, card.id] if card.status != "active" else [card.id]
+            lines += ["", f"### {_plain(card.title)}", "", _plain(" · ".join(marks))]
             if card.why:
                 lines += ["", f"Why: {_plain(card.why)}"]
             if card.checklist:
                 lines += ["", *(f"- [ ] {_plain(item)}" for item in card.checklist)]
     return "\n".join(lines) + "\n"
-
-
-def _marks(card: Card) -> str:
-    known = {
-        "last": card.last_seen,
-        "stage": ", ".join(card.stages),
-        "project": card.project,
-        "topics": ", ".join(card.topics),
-        "paths": ", ".join(card.paths),
-        "": card.evidence,
-        "reopen when": card.reopen_when,
-    }
-    marks = [card.severity, f"seen {card.occurrences}×"]
-    marks += [f"{name} {value}".strip() for name, value in known.items() if value]
-    marks += [card.status] if card.status != "active" else []
-    return _plain(f"{' · '.join(marks)} · {card.id}")
 
 
 def _plain(text: str) -> str:
@@ -99,10 +95,17 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
     """
     lessons: list[Incoming] = []
     unknown: dict[str, str] = {}
+    lines = iter(lines)
     for number, line in lines:
         if not line.strip():
             continue
         where = f"{name}:{number}"
+        if line.strip() == "{" and not lessons:  # one document, as `export json` writes it
+            whole = _object("\n".join((line, *(more for _number, more in lines))), where)
+            form: dict[str, Any] = {"format": whole.get("format")}
+            known = cards if isinstance(cards := whole.get("cards"), list) else [whole]
+            some = [{**form, **_object(json.dumps(one), where)} for one in known]
+            return read_lines(enumerate(map(json.dumps, some), 1), name=name)
         data = _object(line, where)
         if data.get("format") == FORMAT and isinstance(data.get("text"), str):
             lessons.append(_exported(data, where))

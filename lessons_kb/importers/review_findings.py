@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import takewhile
 
 from lessons_kb.cards.sections import HEADING, ITEM, ROW, Fragment, read_fragments
 from lessons_kb.data import compile_patterns, read_mapping
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     CAUSE,
     MISTAKE,
     SITUATION,
@@ -55,14 +54,10 @@ def read_review(text: str, *, name: str) -> Imported:
             found.append(PassedOver(title=title, where=where, reason=_STATELESS))
         elif is_deferral and block.kind != ROW:
             found += _written_deferral(block, below, where, base)
-    lessons = [one for one in found if isinstance(one, Incoming)]
-    passed_over = [one for one in found if isinstance(one, PassedOver)]
-    reason = "no words to build a title from"
-    nameless = [one.where for one in lessons if not one.title]
-    passed_over += [PassedOver(title="", where=where, reason=reason) for where in nameless]
-    lessons = [lesson for lesson in lessons if lesson.title]
+    lessons = tuple(one for one in found if isinstance(one, Incoming))
+    passed_over = tuple(one for one in found if isinstance(one, PassedOver))
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
-    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
+    return Imported(lessons=lessons, passed_over=passed_over, notes=notes)
 
 
 _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}"
@@ -83,19 +78,13 @@ def _walk(blocks: Sequence[Fragment]) -> Iterator[tuple[bool, Fragment, Sequence
             continue
         elif block.kind == ITEM and block.level <= label:
             defers, label = False, -1  # the next of the items of which one was the label
-        yield defers, block, _below(blocks, place)
-
-
-def _below(blocks: Sequence[Fragment], place: int) -> Sequence[Fragment]:
-    """Return the blocks that belong to a heading or an item: its text, its smaller items."""
-    block, below = blocks[place], blocks[place + 1 :]
-
-    def is_inside(other: Fragment) -> bool:
-        return other.kind != HEADING and (
-            block.kind == HEADING or (other.kind == ITEM and other.level > block.level)
-        )
-
-    return list(takewhile(is_inside, below))
+        below: list[Fragment] = []  # its text, its smaller items
+        for other in blocks[place + 1 :]:
+            is_smaller = other.kind == ITEM and other.level > block.level
+            if other.kind == HEADING or not (block.kind == HEADING or is_smaller):
+                break
+            below.append(other)
+        yield defers, block, below
 
 
 def _meant(block: Fragment) -> dict[str, str]:

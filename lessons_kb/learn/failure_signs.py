@@ -5,13 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
+from functools import cache
+from itertools import dropwhile, pairwise
 
 from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.text.error_signature import shows
 from lessons_kb.text.patterns import search_any
-from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sanitize import clean, clean_line, shorten
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.text.shell import split_commands
+from lessons_kb.text.shell import LONGEST, split_commands
 
 FEEDBACK, REQUEST = "feedback", "request"
 SPOKEN = ("prompt", "feedback")
@@ -22,8 +24,13 @@ RUNS = ("test", "command")
 
 def one_line(text: str, limit: int) -> str:
     """Return a text as one line of at most ``limit`` characters."""
-    line = clean_line(text[: 4 * limit])
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shorten(clean_line(text[: 4 * limit]), limit)
+
+
+@cache
+def is_test(path: str) -> bool:
+    """Tell whether a file holds tests."""
+    return shows("tests", path.lower())
 
 
 PHRASES = read_patterns("feedback_phrases.txt")
@@ -132,11 +139,13 @@ def rolls_back(command: str, edited: Collection[str]) -> bool:
     A reset to what the remote has, and a checkout of a branch, take files back only where some
     were changed.
     """
-    for piece in re.split(r"&&|\|\||[;|\n]", command[:20_000]):
-        words = piece.replace('"', " ").replace("'", " ").split()
-        while words and (words[0] in _LEADERS or re.match(r"[^\W\d]\w*=", words[0])):
-            del words[0]
-        if words[:1] == ["git"] and _git_rolls_back(words[1:], edited):
+
+    def is_leader(word: str) -> bool:
+        return word in _LEADERS or re.match(r"[^\W\d]\w*=", word) is not None
+
+    for _operator, words in split_commands(command[:LONGEST]):
+        program, *arguments = [*dropwhile(is_leader, words)] or [""]
+        if program == "git" and _git_rolls_back(arguments, edited):
             return True
     return False
 

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lessons_kb.learn.statistics import Difference, Pooled, wilson
+from lessons_kb.learn.statistics import Pooled, RiskDifference, wilson
 from lessons_kb.model import (
     FACTS,
     FAILED,
     KNOWN_OUTCOMES,
     NO_GATE,
+    OPENED,
+    UNKNOWN_OUTCOME,
     WITHHELD,
     Card,
     Occasion,
@@ -23,7 +25,6 @@ from lessons_kb.model import (
 from lessons_kb.text.sanitize import counted
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
-PROPOSALS = ("", "edit", "archive", "promote")
 MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
@@ -68,6 +69,8 @@ class Effect:
     injections: int
     sessions: int
     """Sessions that it was given to."""
+    opened: int = 0
+    """Sessions that read its file."""
     tokens: int
     checked: int
     """Checklist items held against answers."""
@@ -93,7 +96,7 @@ class Effect:
     verdict: str = ""
     """One of VERDICTS."""
     proposal: str = ""
-    """One of PROPOSALS."""
+    """What its human might do: ``edit``, ``archive``, ``promote``, or "" for nothing."""
     reason: str = ""
     """One sentence for verdict and proposal."""
     first_injected: str | None
@@ -199,17 +202,13 @@ def group_by_card(occasions: Iterable[Occasion]) -> Mapping[str, list[Occasion]]
     return found
 
 
-def compare(occasions: Sequence[Occasion]) -> Difference:
+def compare(occasions: Sequence[Occasion]) -> RiskDifference:
     """Return how often a card's mistake was left with it and where it was withheld."""
     known = [one for one in occasions if one.outcome in KNOWN_OUTCOMES]
     told = [one for one in known if one.told != WITHHELD]
     control = [one for one in known if one.told == WITHHELD]
-    return Difference(
-        made=sum(one.outcome in FAILED for one in told),
-        of=len(told),
-        made_without=sum(one.outcome in FAILED for one in control),
-        of_without=len(control),
-    )
+    made, without = (sum(one.outcome in FAILED for one in some) for some in (told, control))
+    return RiskDifference(made=made, of=len(told), made_without=without, of_without=len(control))
 
 
 def weigh(
@@ -238,6 +237,7 @@ def weigh(
         brain=brain,
         injections=seen[INJECTED],
         sessions=seen[SESSIONS],
+        opened=seen[OPENED],
         tokens=seen[TOKENS],
         checked=seen[ADDRESSED] + seen[UNADDRESSED],
         addressed=seen[ADDRESSED],
@@ -262,7 +262,9 @@ def weigh(
     return replace(effect, verdict=verdict, proposal=proposal, reason=what or why, needed=needed)
 
 
-def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int) -> tuple[str, str]:
+def _judge(
+    effect: Effect, two: RiskDifference, facts: Sequence[str], compared: int
+) -> tuple[str, str]:
     """Return the verdict and why, without a full stop."""
     if effect.harmful >= MIN_HARMFUL and effect.harmful > 2 * effect.helpful:
         return "harms", f"marked harmful {effect.harmful}×, helpful {effect.helpful}×"
@@ -271,7 +273,7 @@ def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int)
     if not two.of:
         seen = f"no session with it has shown whether its {' or '.join(facts)} comes back"
         return "no facts yet", seen if facts else _FACTLESS
-    change = f"the mistake was left in {two.made} of {two.of} sessions with it"
+    change = f"the mistake was left in {two.made} of {counted(two.of, 'session')} with it"
     if not two.known:
         return "too early", f"{change}; there is no session without it to compare with"
     change += f", in {two.made_without} of {two.of_without} when it was withheld"
@@ -314,6 +316,13 @@ def tell_difference(effect: Effect) -> str:
     if effect.expected is not None:
         told += f", {100 * effect.expected:+.0f} in the light of the other cards"
     return f"{told}; about {effect.needed:,} more sessions would tell" if effect.needed else told
+
+
+def tell_outcomes(effect: Effect) -> str:
+    """Return in how many sessions a card was opened, and what became of those told of it."""
+    times = {OPENED: effect.opened, **effect.outcomes}
+    names = (OPENED, *KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
+    return ", ".join(f"{name} {times[name]}×" for name in names if times.get(name))
 
 
 def tell_pooled(pooled: Pooled) -> str:

@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from statistics import fmean, median, pstdev
 from typing import Any, TypeVar
 
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.learn.failure_signs import one_line
+from lessons_kb.learn.failure_signs import is_test, one_line
 from lessons_kb.learn.triggers import (
     AGREED,
     CAUSE,
@@ -167,12 +168,6 @@ def is_code(path: str) -> bool:
     return ending in _CODE and not shows("generated", path.lower())
 
 
-@cache
-def is_test(path: str) -> bool:
-    """Tell whether a file holds tests."""
-    return shows("tests", path.lower())
-
-
 def score(history: Sequence[CommitFacts]) -> list[float]:
     """Return for each commit how much it looks like the fix of a mistake, in standard deviations.
 
@@ -265,7 +260,15 @@ def find_candidates(
     fixes = dict(zip([facts.id for facts in code], score(code), strict=True))
     taken: set[str] = set()
     found: list[Candidate] = []
-    for group in _group(_merge_copies(sightings)):
+    # Sightings of one mistake together: by the error's signature, else by their words.
+    groups: dict[object, list[Sighting]] = defaultdict(list)
+    for number, sighting in enumerate(_merge_copies(sightings)):
+        groups[sighting.signature or number].append(sighting)
+    # What only words tell comes behind the errors of as many points.
+    ranked = sorted(groups.values(), key=lambda group: not group[0].signature)
+    ranked.sort(key=lambda group: -sum(one.points for one in group))
+    joined = _join(ranked, lambda one: one[0].title, lambda one: analyze(one[0].title))
+    for group in (list(chain.from_iterable(some)) for some in joined):
         own = _find_fixes(group, code, fixes)
         taken.update(facts.id for facts in own)
         candidate = _of_sightings(group, own, now)
@@ -311,18 +314,6 @@ def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
             kept[place] = replace(one, session=kept[place].session)
         places |= dict.fromkeys(keys, place)
     return kept
-
-
-def _group(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
-    """Return sightings of one mistake together: by the error's signature, else by their words."""
-    groups: dict[object, list[Sighting]] = defaultdict(list)
-    for number, one in enumerate(sightings):
-        groups[one.signature or number].append(one)
-    # What only words tell comes behind the errors of as many points.
-    ranked = sorted(groups.values(), key=lambda group: not group[0].signature)
-    ranked.sort(key=lambda group: -sum(one.points for one in group))
-    joined = _join(ranked, lambda one: one[0].title, lambda one: analyze(one[0].title))
-    return [[one for group in groups for one in group] for groups in joined]
 
 
 _Item = TypeVar("_Item")
@@ -411,8 +402,8 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
     first = group[0]
     reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
     if first.causes:
-        reasons.append(f"{counted(first.cause_count, 'comment')} with a cause")
-    reasons += [f"{first.test_lines} lines of tests"] if first.test_lines else []
+        reasons.append(f"{counted(first.cause_count, 'comment')} with a reason")
+    reasons += [f"{first.test_lines:,} lines of tests"] if first.test_lines else []
     return _rank(
         fixes[first.id] - SURE_COMMIT,
         0,

@@ -26,6 +26,7 @@ from lessons_kb.learn.failure_signs import (
     find_failing,
     find_phrase,
     find_test_command,
+    is_test,
     one_line,
     read_result,
     rolls_back,
@@ -90,13 +91,8 @@ def _shared(turn: Sequence[Event], title_terms: Collection[str]) -> float:
     return sum(-log(get_share(term) or _RARE) for term in found.intersection(title_terms))
 
 
-RED_GREEN = "red-green"
-ROLLBACK = "rollback"
-REJECTION = "rejection"
-INTERRUPT = "interrupt"
-STAGE = "stage"
-MISTAKES = "mistakes"
-
+RED_GREEN, STAGE, ROLLBACK = "red-green", "stage", "rollback"
+MISTAKES, INTERRUPT, REJECTION = "mistakes", "interrupt", "rejection"
 TRIGGERS = (RED_GREEN, REQUEST, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, REJECTION)
 """Strongest first: a turn becomes one draft, of the kind of its strongest, or one for each test."""
 
@@ -303,9 +299,9 @@ class _Watched:
         before = [edit for edit in self._edits if edit.at <= red[-1].at]
         after = [path for one in self._edits if one.at > red[-1].at for path in one.targets]
         asked = [p for one in before if one.at >= self._asked_at for p in one.targets]
-        if after and all(map(_is_test, after)) and not all(map(_is_test, asked)):
+        if after and all(map(is_test, after)) and not all(map(is_test, asked)):
             return True
-        shown = "\n".join(_show_edit(one) for one in before if any(map(_is_test, one.targets)))
+        shown = "\n".join(_show_edit(one) for one in before if any(map(is_test, one.targets)))
         added = "\n".join(line for line in shown.splitlines() if line.startswith("+"))
         created = {p for one in before if one.kind == "create" for p in one.targets}
         created |= {name for name in failing if _FUNCTION.sub("", name) in added}
@@ -350,10 +346,6 @@ class _Watched:
 def are_new(failing: Sequence[str], created: Collection[str]) -> bool:
     """Tell whether all the tests that fail are in files that were written just before."""
     return bool(failing) and all(any(p in n or n in p for p in created) for n in failing)
-
-
-def _is_test(path: str) -> bool:
-    return shows("tests", path.lower())
 
 
 _PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
@@ -651,13 +643,9 @@ class SessionReader:
         for signature, line in found.items():
             error = self._errors.get(signature)
             if error is None:
-                error = self._errors[signature] = _Error(
-                    line=line,
-                    excerpt=error_excerpt(text, limit=_EXCERPT),
-                    command=command,
-                    first=self._calls,
-                    began=at,
-                )
+                excerpt, now = error_excerpt(text, limit=_EXCERPT), self._calls
+                error = _Error(line=line, excerpt=excerpt, command=command, first=now, began=at)
+                self._errors[signature] = error
             elif self._last_edit > error.last:
                 error.changed = True
             error.seen += 1

@@ -6,6 +6,7 @@ any counter, however odd.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -345,16 +346,9 @@ class _Form:
 
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
-    """Attempt sizes up to ``most`` by bisection; the last success is the widest that fits."""
-    low, high, found = min(1, most), most, False
-    while low <= high:
-        middle = (low + high) // 2
-        if attempt(middle):
-            found = True
-            low = middle + 1
-        else:
-            high = middle - 1
-    return found
+    """Attempt sizes up to ``most``; the last success is the widest. False where none fits."""
+    sizes = range(min(1, most), most + 1)
+    return bisect_left(sizes, True, key=lambda size: not attempt(size)) > 0
 
 
 def _odds(confidence: float) -> float:

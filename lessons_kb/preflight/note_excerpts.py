@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from lessons_kb.search.engine_protocol import idf
 from lessons_kb.text.analyzer import analyze
@@ -84,22 +85,16 @@ def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
             break
         chosen[paragraph.number] = lines
         left -= _length(lines) + len(GAP) + 1
-    return defang(_join(chosen))
-
-
-def _join(chosen: Mapping[int, list[str]]) -> str:
-    lines: list[str] = []
-    last = None
+    excerpt: list[str] = []
     for number in sorted(chosen):
-        if last is not None:
-            lines.append("" if number == last + 1 else GAP)
-        lines += chosen[number]
-        last = number
-    return "\n".join(lines)
+        if excerpt:
+            excerpt.append("" if number - 1 in chosen else GAP)
+        excerpt += chosen[number]
+    return defang("\n".join(excerpt))
 
 
 def _split_blocks(text: str) -> list[list[str]]:
-    """Split at blank lines outside code fences; a heading stays with what follows it."""
+    """Split at blank lines outside code fences, which are closed; a heading stays with its text."""
     blocks: list[list[str]] = []
     block: list[str] = []
     fence = ""
@@ -111,8 +106,8 @@ def _split_blocks(text: str) -> list[list[str]]:
             blocks.append(block)
             block = []
     if block:
-        blocks.append(block)
-    return [_closed(block) for block in blocks]
+        blocks.append([*block, fence] if fence else block)
+    return blocks
 
 
 def _fence_after(line: str, fence: str) -> str:
@@ -124,13 +119,6 @@ def _fence_after(line: str, fence: str) -> str:
     if len(closes) >= len(fence) and set(closes) == {fence[0]}:
         return ""
     return fence
-
-
-def _closed(lines: list[str]) -> list[str]:
-    fence = ""
-    for line in lines:
-        fence = _fence_after(line, fence)
-    return [*lines, fence] if fence else lines
 
 
 def _length(lines: Sequence[str]) -> int:
@@ -151,21 +139,11 @@ def _cut(lines: list[str], limit: int) -> list[str]:
         kept.append(line)
         left -= len(line) + 1
         fence = after
-    if not any(not re.match(_HEADING, line) for line in kept):
-        start = len(kept)
-        sentence = _cut_line(lines[start], limit - _length([*kept, GAP])) if not fence else ""
-        return [*kept, sentence] if sentence else []
-    return [*kept, fence, GAP] if fence else [*kept, GAP]
-
-
-def _cut_line(line: str, limit: int) -> str:
-    """Return the first whole sentences of a line that fit, marked as cut, or ""."""
-    if re.match(_FENCE, line):
-        return ""
-    kept = ""
-    for sentence in split_sentences(line):
-        longer = f"{kept} {sentence}" if kept else sentence
-        if len(longer) + 2 > limit:
-            break
-        kept = longer
-    return f"{kept} {GAP}" if kept else ""
+    if not all(re.match(_HEADING, line) for line in kept):
+        return [*kept, fence, GAP] if fence else [*kept, GAP]
+    line, said = lines[len(kept)], ""  # of the first one, the sentences that fit
+    if not fence and not re.match(_FENCE, line):
+        left = limit - _length([*kept, GAP])
+        for longer in accumulate(split_sentences(line), "{} {}".format):
+            said = longer if len(longer) + 2 <= left else said
+    return [*kept, f"{said} {GAP}"] if said else []

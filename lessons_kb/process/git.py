@@ -236,16 +236,6 @@ class Repository:
         return [o for d in sorted(drivers) for key in off for o in ("-c", f"filter.{d}.{key}")]
 
 
-def read_head(cwd: str) -> str:
-    """Return the hash of HEAD; GitError where there is no git, no repository or no commit."""
-    return Repository(cwd).head()
-
-
-def leads_to_head(cwd: str, commit: str) -> bool:
-    """Tell whether HEAD is a commit, by its hash, or descends from it."""
-    return Repository(cwd).leads(commit)
-
-
 def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     """Return the files of the work tree around ``cwd`` that git does not ignore, POSIX, sorted.
 
@@ -546,17 +536,20 @@ class Commit:
     """git's; b"" of one longer than MAX_BYTES."""
 
 
-def list_commits(cwd: str, *, since: str | None = None) -> list[str]:
+def list_commits(
+    cwd: str, *, since: str | None = None, after: str = "", most: int = 0
+) -> list[str]:
     """Return the ids of the commits that lead to HEAD, newest first, merges left out.
 
-    ``since`` is a date as git takes it. Raises GitError where there is no git, no repository or
-    no commit.
+    ``since`` is a date as git takes it; ``after`` and ``most`` are as in ``read_history``. Raises
+    GitError where there is no git, no repository or no commit.
     """
-    return _list_commits(Repository(cwd), *([f"--since={since}"] if since else []))
-
-
-def _list_commits(repository: Repository, *options: str, start: str = "HEAD") -> list[str]:
-    repository.head()
+    repository = Repository(cwd)
+    start = repository.head()
+    if after and repository.leads(after):
+        start = f"{after}..HEAD"
+    bounds = {"--since": since, "--max-count": most}
+    options = [f"{name}={value}" for name, value in bounds.items() if value]
     command = ("rev-list", "--no-merges", *options, "--end-of-options", start)
     done = run_git(repository.top, *command, limit=_MAX_LIST_BYTES)
     if done.code:
@@ -571,10 +564,7 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
     than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
     run. Raises GitError where there is no git, no repository or no commit.
     """
-    repository = Repository(cwd)
-    start = f"{since}..HEAD" if since and repository.leads(since) else "HEAD"
-    bound = (f"--max-count={most}",) if most else ()
-    commits = _list_commits(repository, *bound, start=start)
+    commits = list_commits(cwd, after=since, most=most)
     return read_patches(cwd, commits[::-1], context=3)
 
 
@@ -690,23 +680,18 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
     return command, os.path.join(cwd, origin.removeprefix("file:"))
 
 
-def set_driver(cwd: str, name: str, command: str, *, title: str, scope: str) -> None:
-    """Configure a merge driver. Raises GitError when the configuration cannot be written."""
+def set_driver(cwd: str, name: str, command: str | None, *, title: str, scope: str) -> None:
+    """Configure a merge driver, or take it out with None; an empty section goes with it.
+
+    Raises GitError when the configuration cannot be written.
+    """
     for key, value in (("name", title), ("driver", command)):
-        _configure(cwd, SCOPES[scope], f"merge.{name}.{key}", value)
-
-
-def unset_driver(cwd: str, name: str, *, scope: str) -> None:
-    """Take a merge driver out of the configuration; its section goes when nothing is left."""
-    for key in ("name", "driver"):
-        _configure(cwd, SCOPES[scope], "--unset-all", f"merge.{name}.{key}")
-
-
-def _configure(cwd: str, *arguments: str) -> None:
-    done = run_git(cwd, "config", *arguments)
-    if done.code not in (0, _NOT_SET):
-        what = _last_line(done, "git config failed")
-        raise GitError(f"{what}; grant yourself write access to git's configuration")
+        own = f"merge.{name}.{key}"
+        change = ["--unset-all", own] if command is None else [own, str(value)]
+        done = run_git(cwd, "config", SCOPES[scope], *change)
+        if done.code not in (0, _NOT_SET):
+            what = _last_line(done, "git config failed")
+            raise GitError(f"{what}; grant yourself write access to git's configuration")
 
 
 def _last_line(done: Done, usual: str) -> str:

@@ -128,31 +128,22 @@ def _find_installer() -> str:
 
 
 def _find_requirement(extra: str) -> tuple[bool, str]:
-    """Return whether this is an editable installation, and what it is from, with an extra."""
-    editable, source = _find_source()
-    with_extra = f"[{extra}]" if extra else ""
-    remote = f"{_PACKAGE}{with_extra} @ {source}"
-    return editable, shlex.quote(remote if "://" in source else f"{source}{with_extra}")
+    """Return whether this is an editable installation, and what it is from, with an extra.
 
-
-def _find_source() -> tuple[bool, str]:
-    """Return whether this is an editable installation, and the folder, file or URL it is from.
-
-    The name of the package, where it came from an index.
+    That is a folder, a file or a URL; the name of the package, where it came from an index.
     """
-    try:
+    url, editable, vcs = "", False, None
+    with contextlib.suppress(PackageNotFoundError, OSError, ValueError, AttributeError):
         origin = json.loads(distribution(_PACKAGE).read_text("direct_url.json") or "{}")
         url = origin["url"] if isinstance(origin.get("url"), str) else ""
-        editable = bool((origin.get("dir_info") or {}).get("editable"))
         vcs = (origin.get("vcs_info") or {}).get("vcs")
-    except (PackageNotFoundError, OSError, ValueError, AttributeError):
-        return False, _PACKAGE
+        editable = url.startswith("file:") and bool((origin.get("dir_info") or {}).get("editable"))
+    with_extra, source = f"[{extra}]" if extra else "", f"{vcs}+{url}" if vcs else url
     if url.startswith("file:"):
-        path = unquote(urlsplit(url).path)
-        return editable, path.removeprefix("/") if os.name == "nt" else path
-    if vcs:
-        return False, f"{vcs}+{url}"
-    return False, url or _PACKAGE
+        source = unquote(urlsplit(url).path).removeprefix("/" if os.name == "nt" else "")
+    elif "://" in source:
+        return False, shlex.quote(f"{_PACKAGE}{with_extra} @ {source}")
+    return editable, shlex.quote(f"{source or _PACKAGE}{with_extra}")
 
 
 _AGAIN_AFTER_SECONDS = 60.0

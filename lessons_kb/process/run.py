@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.errors import InputError
-from lessons_kb.guards.silent_runs import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
+from lessons_kb.guards.session_guards import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
 
 with contextlib.suppress(ImportError):  # not on Windows
     import fcntl

@@ -10,6 +10,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
+from statistics import median
 from typing import Any
 
 from lessons_kb.errors import InputError
@@ -105,8 +106,6 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
         found or o.listed.intersection(o.expected)
         for found, o in zip(offered, positive, strict=True)
     ]
-    times = sorted(outcome.milliseconds for outcome in outcomes)
-    middle = times[(len(times) - 1) // 2 : len(times) // 2 + 1]
     return Evaluation(
         queries=len(outcomes),
         positive=len(positive),
@@ -124,7 +123,7 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
         false_injection=mean_of([float(bool(outcome.injected)) for outcome in silent]),
         false_offer=mean_of([float(bool(outcome.offered)) for outcome in silent]),
         tokens=mean([float(outcome.tokens) for outcome in outcomes]),
-        milliseconds=mean(middle),
+        milliseconds=median(outcome.milliseconds for outcome in outcomes),
     )
 
 
@@ -145,9 +144,7 @@ def compute_recall(
     ranked: Sequence[str], relevant: Collection[str], depth: int = RECALL_DEPTH
 ) -> float:
     """Return the share of the relevant documents that stand in the first ``depth`` places."""
-    if not relevant:
-        return 0.0
-    return len(set(ranked[:depth]) & set(relevant)) / len(relevant)
+    return len(set(ranked[:depth]) & set(relevant)) / max(len(relevant), 1)
 
 
 def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
@@ -157,10 +154,7 @@ def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = H
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
     """Return 1 / place of the first relevant document, 0 if there is none."""
-    for place, found in enumerate(ranked, 1):
-        if found in relevant:
-            return 1 / place
-    return 0.0
+    return next((1 / place for place, found in enumerate(ranked, 1) if found in relevant), 0.0)
 
 
 def mean(values: Collection[float]) -> float:

@@ -220,14 +220,9 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
             reason = "nearly one of its examples"
         if unlike:
             reason = "nearly one of its `not-for` prompts"
+        reason = reason if passed else f"suppressed: {reason}"
         judged.append(
-            replace(
-                hit,
-                matched=matched,
-                confidence=confidence,
-                passed=passed,
-                reason=reason if passed else f"suppressed: {reason}",
-            )
+            replace(hit, matched=matched, confidence=confidence, passed=passed, reason=reason)
         )
     return judged
 

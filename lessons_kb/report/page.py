@@ -19,11 +19,11 @@ from lessons_kb.learn.lesson_effect import (
     Effect,
     Overview,
     Period,
-    Rate,
     never_used,
     noisy,
     tell_added,
     tell_difference,
+    tell_outcomes,
     tell_pooled,
 )
 from lessons_kb.text.redact import redact
@@ -48,22 +48,17 @@ _UNTOLD = ("", "never used")
 _EXTREMES = {0: "<1", 100: ">99"}
 
 
-class Bar(NamedTuple):
-    """One amount; ``x`` and ``width`` are shares of the chart's width, the others pixels."""
+class Shape(NamedTuple):
+    """A bar for an amount, or a dot for a share, which has no size.
 
-    x: float
-    y: float
-    width: float
-    height: float
-    label: str
-
-
-class Dot(NamedTuple):
-    """One share; ``x`` is a share of the chart's width, ``y`` pixels."""
+    ``x`` and ``width`` are shares of the chart's width, the others pixels.
+    """
 
     x: float
     y: float
     label: str
+    width: float = 0.0
+    height: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,9 +76,9 @@ class Chart:
     """Labels from the top down, evenly apart."""
     weeks: Sequence[str]
     """Labels of the first, the middle and the last week, as far as there are so many."""
-    bars: Sequence[Bar] = ()
-    dots: Sequence[Dot] = ()
-    lines: Sequence[tuple[Dot, Dot]] = ()
+    bars: Sequence[Shape] = ()
+    dots: Sequence[Shape] = ()
+    lines: Sequence[tuple[Shape, Shape]] = ()
 
 
 def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> Chart:
@@ -94,26 +89,39 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> 
         if amount > 0:
             height = max(HEIGHT * amount / top, _SMALLEST)
             x, width = (number + (1 - _FILLED) / 2) / len(weeks), _FILLED / len(weeks)
-            bars.append(Bar(x, HEIGHT - height, width, height, f"week from {week}: {amount:,}"))
+            label = f"week from {week}: {amount:,}"
+            bars.append(Shape(x, HEIGHT - height, label, width, height))
     scale = (f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0")
-    described = describe_amounts(weeks, amounts)
+    described = "None in any week."
+    if any(amounts):
+        peak = max(amounts)
+        described = (
+            f"{sum(amounts):,} in {counted(len(weeks), 'week')}; the peak, {peak:,}, in the week "
+            f"from {weeks[list(amounts).index(peak)]}; {amounts[-1]:,} in the last week, from "
+            f"{weeks[-1]}."
+        )
     return Chart(description=described, scale=scale, weeks=_label(weeks), bars=bars, **words)
 
 
 def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: Any) -> Chart:
     """Return a dot for each week's share (0 to 1), joined where no week between is unknown."""
-    places = [
-        share
-        if share is None
-        else Dot(
-            (number + 0.5) / len(weeks),
-            HEIGHT * (1 - _bound(share)),
-            f"week from {week}: {percent(share)}",
+    places: list[Shape | None] = [None] * len(weeks)
+    known = []
+    for number, (week, share) in enumerate(zip(weeks, shares, strict=True)):
+        if share is not None:
+            known.append((share, week))
+            x, y = (number + 0.5) / len(weeks), HEIGHT * (1 - _bound(share))
+            places[number] = Shape(x, y, f"week from {week}: {percent(share)}")
+    described = "Unknown in every week."
+    if known:
+        (least, low), (most, high) = min(known), max(known)
+        described = (
+            f"Known in {len(known)} of {counted(len(weeks), 'week')}: between {percent(least)} "
+            f"(week from {low}) and {percent(most)} (week from {high}), "
+            f"lately {percent(known[-1][0])}."
         )
-        for number, (week, share) in enumerate(zip(weeks, shares, strict=True))
-    ]
     return Chart(
-        description=describe_shares(weeks, shares),
+        description=described,
         scale=[*map(percent, (1.0, 0.5, 0.0))],
         weeks=_label(weeks),
         dots=[dot for dot in places if dot],
@@ -135,32 +143,6 @@ def round_up(most: int) -> int:
     return next(power * step for step in (1, 2, 5, 10) if power * step >= most)
 
 
-def describe_amounts(weeks: Sequence[str], amounts: Sequence[int]) -> str:
-    """Return a bar chart in words."""
-    if not any(amounts):
-        return "None in any week."
-    most = max(amounts)
-    when = weeks[list(amounts).index(most)]
-    total = f"{sum(amounts):,} in {counted(len(weeks), 'week')}"
-    return (
-        f"{total}; the peak, {most:,}, in the week from {when}; "
-        f"{amounts[-1]:,} in the last week, from {weeks[-1]}."
-    )
-
-
-def describe_shares(weeks: Sequence[str], shares: Sequence[float | None]) -> str:
-    """Return a chart of shares in words."""
-    known = [(share, week) for share, week in zip(shares, weeks, strict=True) if share is not None]
-    if not known:
-        return "Unknown in every week."
-    lowest, highest = min(known), max(known)
-    return (
-        f"Known in {len(known)} of {counted(len(weeks), 'week')}: between {percent(lowest[0])} "
-        f"(week from {lowest[1]}) and {percent(highest[0])} (week from {highest[1]}), "
-        f"lately {percent(known[-1][0])}."
-    )
-
-
 def _label(weeks: Sequence[str]) -> tuple[str, ...]:
     """Return the first week, the last, and the middle one where there is one: evenly apart."""
     places = sorted({0, *([len(weeks) // 2] if len(weeks) % 2 else ()), len(weeks) - 1})
@@ -177,11 +159,9 @@ def file_link(path: str, *, page_folder: str | None = None) -> str:
     It is relative where the file lies in or below ``page_folder``, so that both may move together,
     else a ``file://`` URL.
     """
-    if page_folder is not None:
-        folder = page_folder.rstrip(os.sep) + os.sep
-        if path.startswith(folder):
-            inside = path[len(folder) :].replace(os.sep, "/")
-            return quote(os.fsencode(inside), safe="/")
+    folder = (page_folder or "").rstrip(os.sep) + os.sep
+    if page_folder is not None and path.startswith(folder):
+        return quote(os.fsencode(path[len(folder) :].replace(os.sep, "/")), safe="/")
     return pathlib.Path(path).as_uri()
 
 
@@ -283,6 +263,8 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         about.append(card.status)
     if added := tell_added([effect]):
         about.append(f"{added}, by its patterns in git")
+    if effect.opened or effect.told.of:
+        about.append(tell_outcomes(effect))
     title = clean_line(card.title) or clean_line(card.id)
     if len(title) > _LONGEST:
         title = f"{title[: _LONGEST - 1].rstrip()}…"
@@ -308,18 +290,16 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         "checked": f"of {effect.checked:,}",
         "tokens": f"{effect.tokens:,}",
         "change": change,
-        **{when: _place_whisker(rate, top) for when, rate in rates.items()},
+        **{  # low, share and high on the axis; [] where nothing was counted
+            when: [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
+            if rate.of
+            else []
+            for when, rate in rates.items()
+        },
         "prevents": prevents if all(rate.of for rate in rates.values()) else "",
         "marks": ", ".join(f"{times:,}\u00a0{word}" for times, word in marks if times),
         "reason": f"{reason[0].upper()}{reason[1:]}." if reason else "",
     }
-
-
-def _place_whisker(rate: Rate, top: float) -> list[float]:
-    """Return low, share and high on an axis from 0 to ``top``; [] where nothing was counted."""
-    if not rate.of:
-        return []
-    return [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
 
 
 def make_environment(**how: Any) -> Environment:
@@ -372,29 +352,14 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
     if not weeks:
         return ()
     shares = [period.addressed / period.checked if period.checked else None for period in periods]
+    left = {"title": "Mistakes left", "summary": "per week, in sessions that had their card"}
+    injected = {"title": "Lessons injected", "summary": "per week, in all agents"}
+    addressed = {"title": "Checklist items addressed", "summary": "share of those checked"}
+    amounts = [(period.recurrences, period.injections) for period in periods]
     return (
-        draw_amounts(
-            weeks,
-            [period.recurrences for period in periods],
-            name="recurrences",
-            title="Mistakes left",
-            summary="per week, in sessions that had their card",
-            tone="bad",
-        ),
-        draw_amounts(
-            weeks,
-            [period.injections for period in periods],
-            name="injections",
-            title="Lessons injected",
-            summary="per week, in all agents",
-        ),
-        draw_shares(
-            weeks,
-            shares,
-            name="addressed",
-            title="Checklist items addressed",
-            summary="share of those checked",
-        ),
+        draw_amounts(weeks, [n for n, _ in amounts], name="recurrences", tone="bad", **left),
+        draw_amounts(weeks, [n for _, n in amounts], name="injections", **injected),
+        draw_shares(weeks, shares, name="addressed", **addressed),
     )
 
 

@@ -73,7 +73,11 @@ class Engine(Reader, Protocol):
         """Commit these changes at once or not at all; a number that exists is replaced."""
 
     def needs_compaction(self) -> bool:
-        """Tell whether so much of what is stored is deleted that the idf is off."""
+        """Tell whether so much of what is stored is deleted that the idf is off.
+
+        An engine that keeps nothing of what is deleted inherits this.
+        """
+        return False
 
     def compact(self) -> None:
         """Rewrite the index without what was deleted, in one commit (about 0.2 ms a card)."""
@@ -112,6 +116,19 @@ def tell_busy(directory: str) -> IndexBusy:
         f"another process is writing the index in {directory}; "
         "try again in a moment; until then searches use the previous index"
     )
+
+
+def tell_refused(directory: str, why: object) -> StorageError:
+    """Return the error of who is refused by the disk."""
+    fix = "free space or make it writable"
+    return StorageError(f"cannot use the index in {directory}: {why}; {fix}")
+
+
+def tell_broken(directory: str, error: BaseException) -> IndexBroken:
+    """Return the error of who finds a directory unusable."""
+    why = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+    fix = "rebuild it with `lessons index`"
+    return IndexBroken(f"the index in {directory} cannot be used ({why}); {fix}")
 
 
 def plain_term(term: str) -> str:
@@ -198,16 +215,23 @@ def find_dimension(field: str, term: str) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
 
 
+def saturate(words: Sequence[str], mean: float) -> dict[str, float]:
+    """Return term → what BM25 makes of how often it stands among the words of a field.
+
+    ``mean`` is the length of the field in other cards, 0 where it is not known.
+    """
+    norm = K1 * (1 - B + B * len(words) / (mean or len(words) or 1))
+    return {term: n * (K1 + 1) / (n + norm) for term, n in Counter(words).items()}
+
+
 def build_vector(
     fields: Mapping[str, str], means: Mapping[str, float]
 ) -> tuple[list[int], list[float]]:
     """Return dimensions and values of a card; ``fields`` maps a field to its terms in one text."""
     values: dict[int, float] = defaultdict(float)
     for field, text in fields.items():
-        words = text.split()
-        norm = K1 * (1 - B + B * len(words) / (means.get(field) or len(words) or 1))
-        for term, count in Counter(words).items():
-            values[find_dimension(field, term)] += count * (K1 + 1) / (count + norm)
+        for term, gain in saturate(text.split(), means.get(field, 0.0)).items():
+            values[find_dimension(field, term)] += gain
     return list(values), list(values.values())
 
 
@@ -220,3 +244,67 @@ def sum_up(hashes: Mapping[int, str]) -> int:
         int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
         for n, text in hashes.items()
     )
+
+
+_NEIGHBOURS = 20
+
+
+class Overlay(Reader):
+    """An engine with cards edited since its last commit: a search need not wait for the disk.
+
+    ``edited`` maps numbers that the engine holds to their new terms, by field and in order.
+
+    An edited card scores about what it will after the commit: in how many cards a term stands is
+    still what the last one says, and the mean length is that of the best of the others.
+    """
+
+    def __init__(self, engine: Engine, edited: Mapping[int, Mapping[str, Sequence[str]]]) -> None:
+        self._engine = engine
+        self._edited = {
+            number: read_terms({field: join_terms(terms.get(field, ())) for field in FIELDS})
+            for number, terms in edited.items()
+        }
+
+    def search(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return the best ``limit`` numbers with scores, as ``Engine.search`` does."""
+        found = self._engine.search(terms, weights, limit + len(self._edited) if limit > 0 else 0)
+        hits = [hit for hit in found if hit[0] not in self._edited]
+        asked = {plain_term(term): count for term, count in terms.items() if count > 0}
+        near = self._engine.documents(n for n, _ in found[:_NEIGHBOURS]).values()
+        size = max(self._engine.size(), 1)
+        for number, card in self._edited.items():
+            score = 0.0
+            for field, text in card.items():
+                lengths = sum(one.get(field, " ").count(" ") - 1 for one in near)
+                gains = saturate(text.split(), lengths / max(len(near), 1))
+                gains = {term: gain for term, gain in gains.items() if term in asked}
+                known = self._engine.document_frequencies(gains, field)
+                for term, gain in gains.items():
+                    rarity = idf(min(max(known[term], 1), size), size)
+                    score += weights.get(field, 0.0) * asked[term] * rarity * gain
+            hits += [(number, score)] if score > 0 else []
+        return order_hits(hits, max(limit, 0))
+
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stood at the last commit.
+
+        1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
+        """
+        found = self._engine.document_frequencies(terms, field)
+        edited = [card.get(field, "") for card in self._edited.values()]
+        return {
+            term: count or int(any(f" {plain_term(term)} " in text for text in edited))
+            for term, count in found.items()
+        }
+
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
+        here = set(numbers)
+        found = self._engine.documents(here - self._edited.keys())
+        return found | {number: self._edited[number] for number in here & self._edited.keys()}
+
+    def size(self) -> int:
+        """Return the number of live cards."""
+        return self._engine.size()

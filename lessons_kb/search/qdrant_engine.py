@@ -28,6 +28,7 @@ from lessons_kb.errors import EngineUnreachable, IndexBroken, IndexBusy, Storage
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
+    Engine,
     build_vector,
     check_stamp,
     find_best,
@@ -38,6 +39,7 @@ from lessons_kb.search.engine_protocol import (
     plain_term,
     read_terms,
     sum_up,
+    tell_refused,
 )
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 
@@ -139,10 +141,7 @@ def translating(location: str) -> Iterator[None]:
             f"{location} does not answer ({why}); check the address and that it runs"
         ) from None
     except OSError as error:
-        raise StorageError(
-            f"cannot use the index in {location}: {error.strerror or error}; "
-            "free space or make it writable"
-        ) from None
+        raise tell_refused(location, error.strerror or error) from None
     except Exception as error:  # whatever a damaged folder makes of the library
         if "already accessed" in str(error):
             raise IndexBusy(
@@ -152,7 +151,7 @@ def translating(location: str) -> Iterator[None]:
         raise IndexBroken(f"the index in {location} cannot be used ({why})") from None
 
 
-class QdrantEngine:
+class QdrantEngine(Engine):
     """An index in a collection of its own; see ``Engine`` for the contract.
 
     Safe to share between threads. A folder belongs to one process at a time: others get IndexBusy.
@@ -180,24 +179,22 @@ class QdrantEngine:
             on_failure.pop_all()
 
     def _prepare(self, *, create: bool) -> None:
-        client = self._client
+        client, place = self._client, f"{self._cards} in {self.location}"
         if not client.collection_exists(self._beside):
             if client.collection_exists(self._cards):
-                raise StorageError(
-                    f"{self._cards} in {self.location} is another program's; choose another name"
-                )
+                raise StorageError(f"{place} is another program's; choose another name")
             if not create:
-                raise IndexBroken(f"no index {self._cards} in {self.location}")
+                raise IndexBroken(f"no index {place}")
             client.create_collection(self._beside, vectors_config={})
             self._put_head({"versions": VERSIONS, **_NEW_HEAD})
         self.reload()
         if self._head["versions"] != VERSIONS:
-            raise IndexBroken(f"{self._cards} in {self.location} is of another version")
+            raise IndexBroken(f"{place} is of another version")
         if not create and self._head["pending"]:
-            raise IndexBroken(f"a change of {self._cards} in {self.location} has not ended")
+            raise IndexBroken(f"a change of {place} has not ended")
         if not client.collection_exists(self._cards):
             if not create or self._head["size"]:
-                raise IndexBroken(f"no collection {self._cards} in {self.location}")
+                raise IndexBroken(f"no collection {place}")
             idf = qdrant.SparseVectorParams(modifier=qdrant.Modifier.IDF)
             client.create_collection(
                 self._cards, vectors_config={}, sparse_vectors_config={_VECTOR: idf}
@@ -285,10 +282,6 @@ class QdrantEngine:
     def digest(self) -> int:
         """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
         return int(self._head["digest"])
-
-    def needs_compaction(self) -> bool:
-        """Return False: the engine forgets by itself what is deleted."""
-        return False
 
     def compact(self) -> None:
         """Compute every vector anew, with the mean lengths as they are now."""
@@ -378,12 +371,8 @@ class QdrantEngine:
         """Write the head; IndexBusy where it is not ``over`` that one."""
         same = None
         if over is not None:
-            same = qdrant.Filter(
-                must=[
-                    qdrant.FieldCondition(key=key, match=qdrant.MatchValue(value=over[key]))
-                    for key in ("run", "pending")
-                ]
-            )
+            known = ((key, qdrant.MatchValue(value=over[key])) for key in ("run", "pending"))
+            same = qdrant.Filter(must=[qdrant.FieldCondition(key=k, match=v) for k, v in known])
         point = qdrant.PointStruct(id=_HEAD, vector={}, payload=head)
         self._client.upsert(self._beside, [point], wait=True, update_filter=same)
         self.reload()
@@ -392,13 +381,10 @@ class QdrantEngine:
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the payload, or these keys of it, of every card."""
-        offset: Any = None
+        offset, keys = None, True if payload is None else payload
         while True:
             points, offset = self._client.scroll(
-                self._cards,
-                limit=_REQUEST_POINTS,
-                offset=offset,
-                with_payload=True if payload is None else payload,
+                self._cards, limit=_REQUEST_POINTS, offset=offset, with_payload=keys
             )
             yield from ((_number_of(point.id), point.payload or {}) for point in points)
             if offset is None:

@@ -9,17 +9,17 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 from rank_bm25 import BM25Okapi
 
-from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
     B,
     CardTerms,
+    Engine,
     check_stamp,
     idf,
     join_terms,
@@ -27,7 +27,9 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
+    tell_broken,
     tell_busy,
+    tell_refused,
 )
 
 _FILE = "documents.sqlite"
@@ -44,7 +46,7 @@ class LuceneBM25(BM25Okapi):  # type: ignore[misc]
         self.idf = {term: idf(n, self.corpus_size) for term, n in nd.items()}
 
 
-class RankBM25Engine:
+class RankBM25Engine(Engine):
     """An index in a directory of its own; see ``Engine`` for the contract."""
 
     def __init__(self, directory: str, *, create: bool) -> None:
@@ -60,21 +62,16 @@ class RankBM25Engine:
         self._documents: dict[int, CardTerms] = {}
         with ExitStack() as on_failure:
             on_failure.callback(self._connection.close)
-            self._prepare(create=create)
+            with self._translating():
+                run = self._connection.execute
+                if not (create or run("SELECT 1 FROM sqlite_master").fetchone()):
+                    raise sqlite3.DatabaseError("it is empty")
+                run(
+                    "CREATE TABLE IF NOT EXISTS documents"
+                    " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL)"
+                )
             self.reload()
             on_failure.pop_all()
-
-    def _prepare(self, *, create: bool) -> None:
-        try:
-            (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if not (tables or create):
-                raise sqlite3.DatabaseError("it is empty")
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS documents"
-                " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL)"
-            )
-        except sqlite3.Error as error:
-            raise self._error(error) from None
 
     def update(
         self,
@@ -82,23 +79,17 @@ class RankBM25Engine:
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""
-        try:
-            with self._connection as connection:  # which commits, or rolls back
-                connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(
-                    "DELETE FROM documents WHERE number = ?", ((number,) for number in removed)
-                )
-                connection.executemany(
-                    "INSERT OR REPLACE INTO documents VALUES (?, ?)",
-                    (
-                        (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
-                        for number, fields in added
-                    ),
-                )
-                (number,) = connection.execute("PRAGMA user_version").fetchone()
-                connection.execute(f"PRAGMA user_version = {number + 1}")
-        except sqlite3.Error as error:
-            raise self._error(error) from None
+        rows = (
+            (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
+            for number, fields in added
+        )
+        gone = ((number,) for number in removed)
+        with self._translating(), self._connection as connection:  # commits, or rolls back
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("DELETE FROM documents WHERE number = ?", gone)
+            connection.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?)", rows)
+            (number,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {number + 1}")
         self.reload()
 
     def search(
@@ -132,10 +123,6 @@ class RankBM25Engine:
         """Return the number of live cards."""
         return len(self._numbers)
 
-    def needs_compaction(self) -> bool:
-        """Return False: nothing that is deleted stays."""
-        return False
-
     def compact(self) -> None:
         """Do nothing: nothing that is deleted stays."""
 
@@ -146,28 +133,21 @@ class RankBM25Engine:
     def verify(self, stamp: str, *, whole: bool = True) -> None:
         """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later."""
         check_stamp(self._stamp, stamp)
-        try:
+        with self._translating():
             (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
             if whole and found != "ok":
                 raise sqlite3.DatabaseError(found)
-        except sqlite3.Error as error:
-            raise self._error(error) from None
 
     def reload(self) -> None:
         """See what other processes have committed since."""
-        try:
-            self._connection.execute("BEGIN")
-            (commit,) = self._connection.execute("PRAGMA user_version").fetchone()
-            rows = self._connection.execute(
-                "SELECT number, fields FROM documents ORDER BY number"
-            ).fetchall()
-            self._connection.execute("COMMIT")
+        with self._translating():
+            with self._connection as connection:
+                connection.execute("BEGIN")
+                (commit,) = connection.execute("PRAGMA user_version").fetchone()
+                found = connection.execute("SELECT number, fields FROM documents ORDER BY number")
+                rows = found.fetchall()
             fields = [json.loads(text) for _, text in rows]
             corpora = {name: [document[name].split() for document in fields] for name in FIELDS}
-        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise self._error(error) from None
         self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
         self._numbers = [number for number, _ in rows]
         self._documents = dict(zip(self._numbers, map(read_terms, fields), strict=True))
@@ -179,16 +159,15 @@ class RankBM25Engine:
         self._connection.close()
         self._models, self._documents = {}, {}
 
-    def _error(self, error: Exception) -> StorageError:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return tell_busy(self._directory)
-        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-            return StorageError(
-                f"cannot use the index in {self._directory}: {error}; "
-                "free space or make it writable"
-            )
-        return IndexBroken(
-            f"the index in {self._directory} cannot be used ({error}); "
-            "rebuild it with `lessons index`"
-        )
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        """Raise what SQLite says, and what a damaged file makes of its rows, as errors of ours."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise tell_busy(self._directory) from None
+            if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+                raise tell_refused(self._directory, error) from None
+            raise tell_broken(self._directory, error) from None

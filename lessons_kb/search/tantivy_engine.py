@@ -14,10 +14,11 @@ from typing import Any
 import tantivy
 from tantivy import Query
 
-from lessons_kb.errors import IndexBroken, StorageError
+from lessons_kb.errors import StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
+    Engine,
     check_stamp,
     find_best,
     join_terms,
@@ -25,7 +26,9 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
+    tell_broken,
     tell_busy,
+    tell_refused,
 )
 
 _KEY = "key"
@@ -40,17 +43,13 @@ _FOOTER_BYTES = 64
 _FOOTER_NUMBERS = 8
 """Bytes at a file's end: the length of the JSON above, and a magic number."""
 _REFUSALS = {
-    errno.ENOSPC: "free some space",
-    errno.EDQUOT: "free some space",
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space"),
     errno.EFBIG: "raise the limit (ulimit -f)",
     errno.EMFILE: "raise the limit (ulimit -n)",
-    errno.EROFS: "make it writable",
-    errno.EACCES: "make it writable",
-    errno.EPERM: "make it writable",
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make it writable"),
     errno.EIO: "check the disk",
     errno.ENOMEM: "free some memory",
-    errno.ENOLCK: "keep it on a file system with locks",
-    errno.ENOSYS: "keep it on a file system with locks",
+    **dict.fromkeys((errno.ENOLCK, errno.ENOSYS), "keep it on a file system with locks"),
 }
 """What to do about errors that no rebuild would fix; tantivy tells them in words alone."""
 _COMPACT_ABOVE = 0.1
@@ -61,7 +60,7 @@ More than these are not written at once."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 
 
-class TantivyEngine:
+class TantivyEngine(Engine):
     """An index in a directory of its own; see ``Engine`` for the contract.
 
     What was deleted counts in N and n until tantivy merges by itself or ``compact`` is called.
@@ -78,7 +77,15 @@ class TantivyEngine:
 
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
-        self._schema = _build_schema()
+        builder = tantivy.SchemaBuilder()
+        for field in FIELDS:
+            # Stored, so that `documents` and `compact` need nobody else's memory.
+            builder.add_text_field(
+                field, stored=True, tokenizer_name="whitespace", index_option=_FREQUENCY
+            )
+        # An unsigned field that is given a Python int panics the writer.
+        builder.add_integer_field(_KEY, indexed=True, fast=True)
+        self._schema = builder.build()
         with self._translating():
             if os.path.isdir(directory):
                 with os.scandir(directory) as entries:
@@ -183,11 +190,9 @@ class TantivyEngine:
             segments = self._read_meta()["segments"]
             sizes = [segment["max_doc"] for segment in segments]
             stored = sum(sizes)
-            deleted = sum(
-                (segment["deletes"] or {}).get("num_deleted_docs", 0) for segment in segments
-            )
+            deleted = sum((one["deletes"] or {}).get("num_deleted_docs", 0) for one in segments)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._broken(error) from None
+            raise tell_broken(self._directory, error) from None
         in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2
         return in_pieces or bool(deleted > _COMPACT_ABOVE * stored)
 
@@ -205,7 +210,7 @@ class TantivyEngine:
         except FileNotFoundError:
             return  # another process has just merged these segments into one
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._broken(error) from None
+            raise tell_broken(self._directory, error) from None
 
     def _read_stamp(self, *, whole: bool) -> str:
         meta = self._read_meta()
@@ -272,10 +277,7 @@ class TantivyEngine:
         try:
             yield
         except OSError as error:
-            raise StorageError(
-                f"cannot use the index in {self._directory}: {error.strerror or error}; "
-                "free space or make it writable"
-            ) from None
+            raise tell_refused(self._directory, error.strerror or error) from None
         except BaseException as error:
             is_panic = type(error).__name__ == "PanicException"  # what one in Rust is raised as
             if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
@@ -289,26 +291,7 @@ class TantivyEngine:
                     f"cannot write the index in {self._directory}: {os.strerror(number)}; "
                     f"{_REFUSALS[number]}"
                 ) from None
-            raise self._broken(error) from None
-
-    def _broken(self, error: BaseException) -> IndexBroken:
-        first_line = next(iter(str(error).splitlines()), type(error).__name__)[:200]
-        return IndexBroken(
-            f"the index in {self._directory} cannot be used ({first_line}); "
-            "rebuild it with `lessons index`"
-        )
-
-
-def _build_schema() -> tantivy.Schema:
-    builder = tantivy.SchemaBuilder()
-    for field in FIELDS:
-        # Stored, so that `find_terms` and `compact` need nobody else's memory.
-        builder.add_text_field(
-            field, stored=True, tokenizer_name="whitespace", index_option=_FREQUENCY
-        )
-    # An unsigned field that is given a Python int panics the writer.
-    builder.add_integer_field(_KEY, indexed=True, fast=True)
-    return builder.build()
+            raise tell_broken(self._directory, error) from None
 
 
 def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:

@@ -64,7 +64,7 @@ def _start_daemon(event: bytes) -> None:
         directory = json.loads(event).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
-        from lessons_kb.service.start_daemon import start_daemon
+        from lessons_kb.service.daemon import start_daemon
         from lessons_kb.store.settings import read_settings
 
         roots = look(directory, os.environ, in_agent=True).trusted

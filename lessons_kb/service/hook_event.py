@@ -26,7 +26,7 @@ from lessons_kb.hook_client import (
 )
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import NOTHING, AgentTraits, Capabilities, HookEvent
-from lessons_kb.store.trial_record import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
+from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
 
 _LATE_SECONDS = 3.0

@@ -14,7 +14,6 @@ from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.guards.file_names import show_path
 from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
@@ -32,6 +31,7 @@ from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import is_first, state_home, user_settings_path
+from lessons_kb.text.paths import show_path
 
 _EVIDENCE = (
     "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "

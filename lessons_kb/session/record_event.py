@@ -14,9 +14,17 @@ from lessons_kb.model import Event, Signal
 from lessons_kb.session.state import Hook, HookEvent, SessionMemory
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import redact_event, redact_record
-from lessons_kb.transcripts.entries import CALL, CANCELLED, FAILED, INTERRUPT, OK, UNKNOWN, Entry
-from lessons_kb.transcripts.reader import read_answer
-from lessons_kb.transcripts.reader import read_tail as read_entries
+from lessons_kb.transcripts.session_records import (
+    CALL,
+    CANCELLED,
+    FAILED,
+    INTERRUPT,
+    OK,
+    UNKNOWN,
+    Entry,
+    read_answer,
+)
+from lessons_kb.transcripts.session_records import read_tail as read_entries
 
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536

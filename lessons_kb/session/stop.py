@@ -8,7 +8,6 @@ from dataclasses import replace
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.brain.injected import find_cards
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.ledger import settle
 from lessons_kb.brain.post_check import (
     check_answer,
     count_items,
@@ -16,6 +15,7 @@ from lessons_kb.brain.post_check import (
     is_change,
     judge,
     note_checked,
+    settle,
 )
 from lessons_kb.brain.shared_server import read_card
 from lessons_kb.model import CONTRADICTED, DENIED, Card

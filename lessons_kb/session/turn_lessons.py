@@ -27,15 +27,14 @@ from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
-from lessons_kb.guards.file_names import relative_path, show_path
-from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
 from lessons_kb.store.files import read_inside
-from lessons_kb.store.journal import OPENED
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
+from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -112,7 +111,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     if not all(layer.make_ready() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
-    for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT + len(state.cards)):
+    for layer, hit in brain.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
             yield layer, hit, near.get(shown_name(hit), 0.0)
 
@@ -314,6 +313,7 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
                 source=OPENED,
                 told=OPENED,
             )
+        journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(layer, session, card.id, at=at)
         state.note_given([[layer.root, card.id]])
 

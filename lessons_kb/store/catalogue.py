@@ -8,61 +8,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import sqlite3
 import stat
-import sys
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
-from lessons_kb.data import read_words
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.files import identify_file, on_failure, sqlite_error, storage_errors
-from lessons_kb.text.patterns import get_hints, match_globs
+from lessons_kb.store.database import SIDES, connect, one_transaction
+from lessons_kb.store.files import sqlite_error, storage_errors
+from lessons_kb.text.patterns import Globs, get_hints, match_globs
 
-_TABLE = read_words("network_file_systems.txt")
-_MOUNTS = "/proc/self/mountinfo"
-_POINT = 4
-"""Field of a mount's place."""
-_OCTAL = re.compile(r"\\([0-7]{3})")
-"""How a space, tab, line end or backslash is written there."""
-
-
-def is_network(path: str) -> bool:
-    """Return whether ``path``, or the folder where it would be made, lies on a network.
-
-    Shared folders of a virtual machine count. Where the system does not tell, the answer is no.
-    """
-    real = os.path.realpath(path)
-    if os.name == "nt":  # a mapped drive's real path is the share's
-        return real.startswith("\\\\") and not real.startswith(("\\\\?\\", "\\\\.\\"))
-    if sys.platform != "linux":
-        return False
-    try:
-        with open(_MOUNTS, "rb") as file:
-            table = file.read().decode("utf-8", "surrogateescape")
-    except OSError:
-        return False
-    best, found = "", ""
-    for line in table.splitlines():
-        before, _, after = line.partition(" - ")
-        if after and len(parts := before.split(" ")) > _POINT:
-            point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
-            around = real == point or real.startswith(point.rstrip("/") + "/")
-            if around and len(point) >= len(best):  # of two at one place the later
-                best, found = point, after.split(" ", 1)[0]
-    kind, _, subtype = found.partition(".")
-    if kind in ("fuse", "fuseblk"):
-        return subtype.startswith(tuple(_TABLE["fuse"]))  # such as ``fuse.sshfs``
-    return kind in _TABLE["types"]
-
-
-FORMAT = 16
+FORMAT = 17
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -95,7 +55,7 @@ class Detector:
     """One pattern of a card as the catalogue keeps it."""
 
     pattern: Pattern
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``pattern.files`` compiled."""
     size: int
     """What it costs to look for, in instructions of RE2."""
@@ -117,15 +77,15 @@ class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
     path: str
-    digest: str
+    digest: str = ""
     """Of the content: a file whose times changed but not its bytes is not indexed anew."""
-    card: Card | None
+    card: Card | None = None
     title_key: str = ""
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
-    terms: dict[str, tuple[str, ...]]
+    terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Field → its terms in order, for the engine; the catalogue does not keep them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
@@ -143,7 +103,7 @@ class State:
     manifest: str
     settings: dict[str, Any]
     """``Settings.as_dict()`` of ``lessons.toml``."""
-    ignored: tuple[tuple[str, bool], ...] = ()
+    ignored: Globs = ()
     """``.lessonsignore`` compiled."""
     silent: tuple[str, ...] = ()
     """Folders left out because they are not trusted themselves."""
@@ -170,7 +130,7 @@ class Catalogue:
 
         Raises StorageError when the file cannot be made.
         """
-        for suffix in _SIDES:
+        for suffix in SIDES:
             with contextlib.suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
                     cls.remove(path)  # a FIFO would keep us waiting
@@ -189,7 +149,7 @@ class Catalogue:
     def remove(path: str) -> None:
         """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
         with storage_errors(path):
-            for suffix in _SIDES:
+            for suffix in SIDES:
                 remove_any(path + suffix)
 
     def close(self) -> None:
@@ -229,7 +189,7 @@ class Catalogue:
 
         ``afresh`` forgets every document first. Returns the state with its counts.
         """
-        with _one_transaction(self._db):
+        with one_transaction(self._db):
             changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
             for table, rows in _rows_of(entries).items():
                 if afresh:
@@ -367,11 +327,9 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_SIDES = ("", "-wal", "-shm", "-journal")
 _OF_FILES = ("docs", "titles", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
-_POLL_SECONDS = 0.01
 
 _MANY = 500
 """Parameters a statement: SQLite takes 999 in its oldest builds."""
@@ -448,52 +406,20 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
 
 
 def _connect(path: str) -> sqlite3.Connection:
-    deadline = time.monotonic() + _PATIENCE
-    while True:
-        file = identify_file(path)
-        try:
-            return _open(path)
-        except sqlite3.OperationalError as error:
-            # A full disk has no room for the index of a log; what needs no log can still be read.
-            needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
-            if "disk I/O" in str(error) and not needs_log:
-                uri = f"file:{quote(path)}?immutable=1"
-                return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-            # Two processes that make the file at once are refused without any waiting, and one
-            # that opens it while another replaces it is told of a disk error.
-            again = "locked" in str(error) or identify_file(path) != file
-            if not again or time.monotonic() > deadline:
-                raise
-        time.sleep(_POLL_SECONDS)
-
-
-def _open(path: str) -> sqlite3.Connection:
-    db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
-    with on_failure(db.close):
-        db.execute("PRAGMA synchronous = NORMAL")  # a cache: a torn commit after a power cut is
-        (found,) = db.execute("PRAGMA user_version").fetchone()  # found and rebuilt
-        if found == FORMAT:
-            return db
-
-        db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(path) else "WAL"))
-        with _one_transaction(db):
-            (found,) = db.execute("PRAGMA user_version").fetchone()
-            if found != FORMAT:
-                tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-                for (name,) in tables.fetchall():
-                    db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
-                for statement in _TABLES.split(";"):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {FORMAT}")
-    return db
-
-
-@contextlib.contextmanager
-def _one_transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-    db.execute(begin)
     try:
-        yield
-        db.execute("COMMIT")
-    finally:
-        if db.in_transaction:  # unless a full disk has ended it already
-            db.execute("ROLLBACK")
+        return connect(path, FORMAT, _make_tables, patience=_PATIENCE)
+    except sqlite3.OperationalError as error:
+        # A full disk has no room for the index of a log; what needs no log can still be read.
+        needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
+        if "disk I/O" not in str(error) or needs_log:
+            raise
+    uri = f"file:{quote(path)}?immutable=1"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _make_tables(db: sqlite3.Connection, _version: int) -> None:
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    for (name,) in tables.fetchall():
+        db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
+    for statement in _TABLES.split(";"):
+        db.execute(statement)

@@ -5,24 +5,31 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
+import sys
 import time
 from _thread import RLock
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lessons_kb.data import read_words
 from lessons_kb.errors import StorageError
-from lessons_kb.store.catalogue import is_network
-from lessons_kb.store.files import on_failure, sqlite_error, storage_errors
-from lessons_kb.store.locks import locked
-from lessons_kb.store.user_state import make_private, state_dir
+from lessons_kb.store.files import (
+    identify_file,
+    list_folder,
+    on_failure,
+    sqlite_error,
+    storage_errors,
+)
+from lessons_kb.store.user_state import locked, make_private, state_dir
 from lessons_kb.text.sanitize import shell_word
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 
-_SIDES = ("-wal", "-shm", "-journal", "")
+SIDES = ("-wal", "-shm", "-journal", "")
 """What SQLite keeps beside the file, and the file: in the order in which they are moved."""
 _DAMAGED = ".damaged-"
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -221,56 +228,92 @@ class Database:
         return db
 
     def _open(self) -> sqlite3.Connection:
-        deadline = time.monotonic() + self._patience
         while True:
             try:
                 return self._connect(patience=self._patience)
             except sqlite3.Error as error:
-                if _has_code(error, _DAMAGE_CODES) and not self.set_aside:
-                    self.set_aside = move_aside(self.path)
-                    continue
-                # Two processes that turn on WAL at once are refused without any waiting.
-                if not _has_code(error, _BUSY_CODES) or time.monotonic() > deadline:
+                if self.set_aside or not _has_code(error, _DAMAGE_CODES):
                     raise _storage_error(self.path, error) from None
-            time.sleep(_POLL_SECONDS)
+            self.set_aside = move_aside(self.path)
 
     def _connect(self, *, patience: float) -> sqlite3.Connection:
         make_private(os.path.dirname(self.path))
         # A FIFO would be waited for until somebody writes to it.
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise StorageError(f"{self.path} is not a file; move it away: {self._move_away}")
-        db = sqlite3.connect(
-            self.path, timeout=patience, isolation_level=None, check_same_thread=False
-        )
-        with on_failure(db.close):
-            db.execute("PRAGMA synchronous = NORMAL")
-            if self._version(db) < len(self._migrations):
-                self._migrate(db)
-        return db
+        version = len(self._migrations)
+        return connect(self.path, version, self._migrate, patience=patience, private=True)
 
-    def _migrate(self, db: sqlite3.Connection) -> None:
-        if os.name != "nt":
-            os.chmod(self.path, 0o600)
-        db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(self.path) else "WAL"))
-        db.execute("BEGIN IMMEDIATE")
-        for migration in self._migrations[self._version(db) :]:  # another may have done it
-            for statement in migration.split(";"):
-                db.execute(statement)
-        db.execute(f"PRAGMA user_version = {len(self._migrations)}")
-        db.execute("COMMIT")
-
-    def _version(self, db: sqlite3.Connection) -> int:
-        (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version > len(self._migrations):
+    def _migrate(self, db: sqlite3.Connection, found: int) -> None:
+        if found > len(self._migrations):
             raise StorageError(
                 f"{self.path} was written by a newer lessons_kb; upgrade this one, or begin "
                 f"anew: {self._move_away}"
             )
-        return int(version)
+        for migration in self._migrations[found:]:
+            for statement in migration.split(";"):
+                db.execute(statement)
 
     @property
     def _move_away(self) -> str:
         return f"`mv {shell_word(self.path)} {shell_word(f'{self.path}.old')}`"
+
+
+def connect(
+    path: str,
+    version: int,
+    migrate: Callable[[sqlite3.Connection, int], None],
+    *,
+    patience: float,
+    private: bool = False,
+) -> sqlite3.Connection:
+    """Open or create a SQLite file that many processes write; raise sqlite3.Error.
+
+    A file of another version is handed, in one transaction and with its version, to ``migrate``.
+    ``patience`` is how many seconds another writer is waited for; ``private`` is mode 0600.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        file = identify_file(path)
+        try:
+            db = sqlite3.connect(
+                path, timeout=patience, isolation_level=None, check_same_thread=False
+            )
+            with on_failure(db.close):
+                db.execute("PRAGMA synchronous = NORMAL")
+                if _read_version(db) != version:
+                    if private and os.name != "nt":
+                        os.chmod(path, 0o600)
+                    db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(path) else "WAL"))
+                    with one_transaction(db):
+                        if (found := _read_version(db)) != version:  # another may have done it
+                            migrate(db, found)
+                            db.execute(f"PRAGMA user_version = {version}")
+        except sqlite3.OperationalError as error:
+            # Two processes that turn on WAL at once are refused without any waiting, and one that
+            # opens the file while another replaces it is told of a disk error.
+            again = _has_code(error, _BUSY_CODES) or identify_file(path) != file
+            if not again or time.monotonic() > deadline:
+                raise
+        else:
+            return db
+        time.sleep(_POLL_SECONDS)
+
+
+@contextlib.contextmanager
+def one_transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Make what is done inside one immediate transaction."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:  # unless a full disk has ended it already
+            db.execute("ROLLBACK")
+
+
+def _read_version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
 def move_aside(path: str) -> str:
@@ -286,7 +329,7 @@ def move_aside(path: str) -> str:
         kept = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
         with storage_errors(path):
             # The log first: beside a fresh file it would be taken for that file's own.
-            for side in _SIDES:
+            for side in SIDES:
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(path + side, kept + side)
     return kept
@@ -295,12 +338,8 @@ def move_aside(path: str) -> str:
 def find_set_aside(path: str) -> list[str]:
     """Return the damaged predecessors of a file that were kept, oldest first."""
     folder, name = os.path.split(path)
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    kept = [n for n in names if n.startswith(name + _DAMAGED) and not n.endswith(_SIDES[:-1])]
-    return [os.path.join(folder, n) for n in sorted(kept)]
+    kept = (n for n in list_folder(folder) if n.startswith(name + _DAMAGED))
+    return [os.path.join(folder, n) for n in kept if not n.endswith(SIDES[:-1])]
 
 
 def _is_damaged(path: str) -> bool:
@@ -323,6 +362,43 @@ def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
     if _has_code(error, _BUSY_CODES):
         return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")
+
+
+_TABLE = read_words("network_file_systems.txt")
+_MOUNTS = "/proc/self/mountinfo"
+_POINT = 4
+"""Field of a mount's place."""
+_OCTAL = re.compile(r"\\([0-7]{3})")
+"""How a space, tab, line end or backslash is written there."""
+
+
+def is_network(path: str) -> bool:
+    """Return whether ``path``, or the folder where it would be made, lies on a network.
+
+    Shared folders of a virtual machine count. Where the system does not tell, the answer is no.
+    """
+    real = os.path.realpath(path)
+    if os.name == "nt":  # a mapped drive's real path is the share's
+        return real.startswith("\\\\") and not real.startswith(("\\\\?\\", "\\\\.\\"))
+    if sys.platform != "linux":
+        return False
+    try:
+        with open(_MOUNTS, "rb") as file:
+            table = file.read().decode("utf-8", "surrogateescape")
+    except OSError:
+        return False
+    best, found = "", ""
+    for line in table.splitlines():
+        before, _, after = line.partition(" - ")
+        if after and len(parts := before.split(" ")) > _POINT:
+            point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
+            around = real == point or real.startswith(point.rstrip("/") + "/")
+            if around and len(point) >= len(best):  # of two at one place the later
+                best, found = point, after.split(" ", 1)[0]
+    kind, _, subtype = found.partition(".")
+    if kind in ("fuse", "fuseblk"):
+        return subtype.startswith(tuple(_TABLE["fuse"]))  # such as ``fuse.sshfs``
+    return kind in _TABLE["types"]
 
 
 _NAME = "mined.db"

@@ -150,6 +150,11 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
     return full
 
 
+def is_inside(path: str, folder: str) -> bool:
+    """Tell whether a path is a folder, given by its real path, or lies in it."""
+    return f"{os.path.realpath(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
+
+
 def relative(root: str, full: str) -> str:
     """Return the POSIX path of a real path relative to its brain."""
     return os.path.relpath(full, os.path.realpath(root)).replace(os.sep, "/")
@@ -189,7 +194,7 @@ def read_json(path: str, *, limit: int) -> dict[str, Any]:
     """Return the object in a JSON file of ours, {} where none can be read."""
     try:
         data = json.loads(read_regular(path, limit=limit, name=path))
-    except (OSError, StorageError, ValueError):
+    except (OSError, StorageError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 
@@ -515,7 +520,23 @@ def read_table(
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
         with contextlib.closing(open_readonly(path)) as db:
-            return _read_rows(db, path, table, names)
+            db.text_factory = lambda data: data.decode("utf-8", "replace")
+            known = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = sorted(name for (name,) in known)
+            if table not in tables:
+                has = ", ".join(tables[:8]) or "no tables"
+                why = f"no table {table}, only {has}; give another database"
+                raise InputError(f"{shown(path)}: {why}")
+            columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
+            chosen = [column for column in names if column in columns]
+            order = " ORDER BY id" if "id" in columns else ""
+            cells = ", ".join(
+                f"CASE WHEN typeof({c}) IN ('text', 'blob') THEN substr({c}, 1, {_MAX_CELL_CHARS})"
+                f" ELSE {c} END"
+                for c in chosen
+            )
+            rows = db.execute(f"SELECT {cells or 1} FROM {table}{order}")  # noqa: S608 our names
+            return columns, [dict(zip(chosen, row, strict=False)) for row in rows]
     except sqlite3.Error as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             reason = "locked by another program; try again later"
@@ -540,26 +561,6 @@ def open_readonly(path: str) -> sqlite3.Connection:
         else:
             return db
     raise AssertionError
-
-
-def _read_rows(
-    db: sqlite3.Connection, path: str, table: str, names: Sequence[str]
-) -> tuple[list[str], list[dict[str, Any]]]:
-    db.text_factory = lambda data: data.decode("utf-8", "replace")
-    tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    if table not in tables:
-        has = ", ".join(sorted(tables)[:8]) or "no tables"
-        raise InputError(f"{shown(path)}: no table {table}, only {has}; give another database")
-    columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
-    chosen = [column for column in names if column in columns]
-    order = " ORDER BY id" if "id" in columns else ""
-    cells = ", ".join(
-        f"CASE WHEN typeof({c}) IN ('text', 'blob') THEN substr({c}, 1, {_MAX_CELL_CHARS})"
-        f" ELSE {c} END"
-        for c in chosen
-    )
-    rows = db.execute(f"SELECT {cells or 1} FROM {table}{order}")  # noqa: S608 names of our own
-    return columns, [dict(zip(chosen, row, strict=False)) for row in rows]
 
 
 def write_export(path: str, lines: Iterable[str]) -> None:

@@ -1,21 +1,26 @@
-"""The journal: what was observed, one SQLite file per brain in the user's state folder."""
+"""The journal: what was observed, one SQLite file per brain in the user's state folder.
+
+A trial writes down beside it which arm a process belongs to, and what came of each run. The arm
+is named by a variable and held against the record in the trial's own state home.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
-from lessons_kb.model import BLOCK_TOLD, CAME_BACK, Event, Occasion, as_data
+from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
 from lessons_kb.store.database import Database
-from lessons_kb.store.files import on_failure
-from lessons_kb.store.user_state import make_private
+from lessons_kb.store.files import on_failure, read_regular, storage_errors, write_unsynced
+from lessons_kb.store.user_state import make_private, read_private, state_home, write_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000
@@ -138,7 +143,12 @@ class Events(_Table):
             " ORDER BY at DESC, number DESC LIMIT ?",
             [*values.values(), -1 if limit is None else max(limit, 0)],
         )
-        return [(int(row[0]), _event(row[1:])) for row in reversed(rows)]
+        found = []
+        for number, *values in reversed(rows):
+            row: dict[str, Any] = dict(zip(_COLUMNS, values, strict=True))
+            row["targets"] = tuple(json.loads(row["targets"]))
+            found.append((int(number), Event(**{**row, "record": json.loads(row["record"])})))
+        return found
 
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
@@ -172,12 +182,6 @@ def redact_record(record: dict[str, Any]) -> dict[str, Any]:
     return clean
 
 
-def _event(row: Sequence[Any]) -> Event:
-    data = dict(zip(_COLUMNS, row, strict=True))
-    texts = {"targets": tuple(json.loads(data["targets"])), "record": json.loads(data["record"])}
-    return Event(**{**data, **texts})
-
-
 INJECTED = "injected"
 """What is counted by the journal itself; the rest by those who know of it."""
 BUMPED = "bumped"
@@ -195,7 +199,7 @@ class Outcomes(_Table):
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
-        self._db.run(_COUNT, (card, what, _day(at), times))
+        self._db.run(_COUNT, (card, what, day_of(at), times))
 
     def note(self, session: str, card: str, what: str, *, at: float) -> bool:
         """Count ``what`` of a card, once a session; False when it was counted already.
@@ -423,8 +427,8 @@ def _take_lock(path: str) -> Any:
 JOURNAL_NAME = "journal.db"
 OFFER = "offer"
 """What is counted of a card, once a context, whose title was offered."""
-GIVEN, OPENED = "given", "opened"
-"""How a session came by a card: in a block, or by reading its file."""
+GIVEN = "given"
+"""How a session came by a card, unless it has it OPENED: in a block."""
 SESSION_STATE = "hook"
 """Name under which what one hook tells the next lies beside the guards' states."""
 _DAY_SECONDS = 86_400
@@ -615,16 +619,13 @@ class Journal(Database):
                     (*words, was),
                 )
 
-    def next_turn(self, session: str, *, by: int = 1) -> int:
-        """Count a prompt of this session; return its number, from 1.
-
-        ``by`` 0 counts nothing and returns the number of the latest one.
-        """
+    def next_turn(self, session: str) -> int:
+        """Count a prompt of this session; return its number, from 1."""
         sql = (
-            "INSERT INTO turns VALUES (?, ?, ?) ON CONFLICT (session)"
-            " DO UPDATE SET turn = turn + excluded.turn, at = excluded.at RETURNING turn"
+            "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (session)"
+            " DO UPDATE SET turn = turn + 1, at = excluded.at RETURNING turn"
         )
-        return int(self.value(sql, (session, by, time.time())))
+        return int(self.value(sql, (session, time.time())))
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
         """Return (card id, digest) of what this session was given at or after a turn."""
@@ -652,7 +653,7 @@ class Journal(Database):
         ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
         Counted by day: injections, tokens, and the sessions that a card is new to.
         """
-        day, known = _day(at), set[str]()
+        day, known = day_of(at), set[str]()
         injected, counted = [], []
         with self.transaction():
             if session:
@@ -756,7 +757,7 @@ class Journal(Database):
             return
         self._pruned = True
         self.runs.end_abandoned()
-        if self.value("SELECT value FROM facts WHERE name = 'pruned'") == _day(now):
+        if self.value("SELECT value FROM facts WHERE name = 'pruned'") == day_of(now):
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():
@@ -765,7 +766,7 @@ class Journal(Database):
                 for table, key in _AGEING.items()
             ]
             if max(gone) < _PRUNED_AT_ONCE:
-                self.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (_day(now),))
+                self.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (day_of(now),))
 
 
 _AGEING = {
@@ -786,5 +787,88 @@ _RECALLED = (
 """What memory takes over from a file that can be read and not written."""
 
 
-def _day(at: float) -> str:
+def day_of(at: float) -> str:
+    """Return the local day (ISO) of a moment in seconds since the epoch."""
     return time.strftime("%Y-%m-%d", time.localtime(at))
+
+
+TRIAL_VARIABLE = "LESSONS_TRIAL"
+WITHOUT, WITH, PLACEBO = ARMS = ("without", "with", "placebo")
+"""No lessons; lessons as always; cards of the same length that give general advice."""
+_RECORD, _EVENTS = "trial.json", "trial.events"
+
+
+def write_arm(state: str, token: str, arm: str) -> None:
+    """Record in a trial's own state home what its variable stands for. Raises StorageError."""
+    path = os.path.join(state, _RECORD)
+    write_private(path, json.dumps({"token": token, "arm": arm}).encode())
+
+
+def read_arm(environment: Mapping[str, str]) -> str:
+    """Return the arm, "" outside of a trial: the variable alone switches nothing off."""
+    if not (token := environment.get(TRIAL_VARIABLE)):
+        return ""
+    with contextlib.suppress(OSError, StorageError, ValueError):
+        record = json.loads(read_private(os.path.join(state_home(), _RECORD), limit=1_000))
+        if record.get("token") == token:
+            return str(record["arm"])
+    return ""
+
+
+def note_event() -> None:
+    """Count an event of an agent, so that a trial knows that its hooks are called."""
+    with contextlib.suppress(OSError):
+        write_unsynced(os.path.join(state_home(), _EVENTS), b".", flags=os.O_APPEND)
+
+
+def count_events(state: str) -> int:
+    """Return how many events were noted in a trial's state home."""
+    with contextlib.suppress(OSError):
+        return os.path.getsize(os.path.join(state, _EVENTS))
+    return 0
+
+
+def read_injected(state: str) -> list[dict[str, str]]:
+    """Return each card that a trial's state home tells of, with ``id``, ``how`` and ``outcome``.
+
+    It was ``given``, ``opened``, or both: ``given,opened``. The outcome is "" where no fact shows
+    it; of several it is the worst.
+    """
+    found: dict[str, dict[str, str]] = {}
+    pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
+    for path in sorted(glob.glob(pattern, recursive=True)):
+        with contextlib.suppress(StorageError), contextlib.closing(Journal(path)) as journal:
+            rows = journal.run(_INJECTED)
+            found |= {row[0]: dict(zip(("id", "how", "outcome"), row, strict=True)) for row in rows}
+    return list(found.values())
+
+
+_INJECTED = """
+    SELECT card, group_concat(DISTINCT how), coalesce(max(nullif(outcome, 'unknown')), '')
+    FROM (SELECT session, card, source AS how FROM injections
+      UNION SELECT session, card, what FROM outcomes WHERE what = 'opened' ORDER BY how)
+    LEFT JOIN ledger USING (session, card) GROUP BY card ORDER BY card
+"""  # in the alphabet ``left`` comes last and ``avoided`` first
+_RESULTS = "results.jsonl"
+_MAX_BYTES = 100_000_000
+
+
+def append_result(folder: str, row: Mapping[str, Any]) -> None:
+    """Add what came of a run to a trial's folder. Raises StorageError."""
+    path = os.path.join(folder, _RESULTS)
+    with storage_errors(path):
+        line = json.dumps(row, ensure_ascii=False) + "\n"
+        write_unsynced(path, line.encode("utf-8", "replace"), flags=os.O_APPEND)
+
+
+def read_rows(folder: str) -> list[dict[str, Any]]:
+    """Return what was added to a trial's folder; a line that was cut off by a crash is left out."""
+    path = os.path.join(folder, _RESULTS)
+    text = read_output(path) if os.path.exists(path) else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("}\n")]
+
+
+def read_output(path: str) -> str:
+    """Return the text of a file that a run printed or a trial keeps. Raises StorageError."""
+    with storage_errors(path):
+        return read_regular(path, limit=_MAX_BYTES, name=path).decode("utf-8", "replace")

@@ -41,9 +41,8 @@ from lessons_kb.store.files import (
     temporary,
     write_unsynced,
 )
-from lessons_kb.store.locks import locked
 from lessons_kb.store.settings import read_settings
-from lessons_kb.store.user_state import make_private, state_dir, write_private
+from lessons_kb.store.user_state import locked, make_private, state_dir, write_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
 

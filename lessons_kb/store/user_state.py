@@ -5,6 +5,8 @@ whatever stands at a path. That folder is known by a token: a random text in the
 in a mark there, in git's own directory, which all work trees share and no checkout or
 ``git clean`` touches, else in ``.lessons/``. No repository can bring it. A brain without a mark
 (one that was only named, one that cannot be written, the user's own) is known by its path.
+
+The locks between this user's processes lie there, too.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ import stat
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +45,7 @@ from lessons_kb.text.sanitize import shell_word
 
 with contextlib.suppress(ImportError):  # not on Windows
     import pwd
+
 
 USER_SETTINGS_NAME = "settings.toml"
 CONFIG_NAME = "lessons.toml"
@@ -343,13 +347,9 @@ def write_mark(place: str, key: str, token: str) -> None:
 
 def rename_state(old: str, new: str) -> None:
     """Give a state folder, if there is one, the name of another key. Raises StorageError."""
-    brains = os.path.join(state_home(), _BRAINS)
-    try:
-        os.rename(os.path.join(brains, old), os.path.join(brains, new))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise storage_error(error, os.path.join(brains, old)) from None
+    before, after = (os.path.join(state_home(), _BRAINS, key) for key in (old, new))
+    with storage_errors(before), contextlib.suppress(FileNotFoundError):
+        os.rename(before, after)
 
 
 def write_record_of(key: str, record: dict[str, Any]) -> None:
@@ -399,13 +399,10 @@ def list_marked(top: str) -> list[str]:
     """
     home = git_home(top)
     folder = os.path.join(home, _MARK_FOLDER) if home is not None else ""
-    try:
-        # Of most repositories only the top itself is a brain: no record need be read for it.
-        names = sorted({*os.listdir(folder)} - {_quote(os.sep)}) if folder else []
-    except OSError:
-        return []
     found = []
-    for name in names:
+    for name in list_folder(folder) if folder else ():
+        if name == _quote(os.sep):
+            continue  # of most repositories the top alone is a brain: it needs no record
         records = (read_record_of(key) for key, _token in _read_marks(os.path.join(folder, name)))
         record: dict[str, Any] = next(filter(None, records), {})
         known = str(record.get("root", ""))  # wherever that was, its end is the path in here
@@ -579,20 +576,15 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
     unless we may ``look``, whatever it names is taken for a folder of another machine.
     """
     path = _session_file(session)
-    try:
-        with open_regular(path) as file:
-            pinned = os.fsdecode(file.read(_MAX_BYTES))
+    with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
+        pinned = os.fsdecode(file.read(_MAX_BYTES))
         return pinned if not look or os.path.isdir(pinned) else directory
-    except (OSError, StorageError):
-        pass
-    try:
+    with contextlib.suppress(OSError, StorageError):
         folder = os.path.dirname(path)
         make_private(folder)
         if int(path[-2:], 16) % _FORGET_EVERY == 0:
             forget_older(folder, time.time() - _KEPT_SECONDS)
         write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
-    except (OSError, StorageError):
-        pass
     return directory
 
 
@@ -684,7 +676,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
     Never raises: whoever logs has trouble enough.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
-    try:
+    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is nowhere left to say it
         clean = (" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields)
         line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
         folder = state_home()
@@ -699,8 +691,6 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
                 whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
                 kept = whole.read()
             write_private(path, kept[kept.find(b"\n") + 1 :])
-    except (OSError, ValueError, LessonsError):  # there is nowhere left to say it
-        pass
 
 
 def read_troubles(limit: int = 20) -> list[Trouble]:
@@ -711,3 +701,76 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
     except (OSError, StorageError):
         return []
     return [Trouble(*line.split("\t", 3)) for line in lines if line.count("\t") > 2][-limit:]  # noqa: PLR2004
+
+
+_BUCKETS = 64
+_LOCK_SECONDS = 30.0
+_POLL_SECONDS = 0.005
+
+
+def locked(full: str) -> AbstractContextManager[object]:
+    """Hold the lock of one real path; a killed holder frees it.
+
+    Paths share 64 lock files, so that their number stays small, and two brains that contain the
+    same file share its lock: never hold two at once. Raises StorageError after 30 seconds.
+    """
+    return _hold(full, f"{_bucket(full):02d}.lock")
+
+
+def hold_new(root: str) -> AbstractContextManager[object]:
+    """Hold what lets one process at a time look for near-duplicates and write a new card.
+
+    Taken before a ``locked``, never within one. Raises StorageError after 30 seconds.
+    """
+    return _hold(root, f"new-{_bucket(root):02d}.lock")
+
+
+def _bucket(full: str) -> int:
+    return zlib.crc32(os.fsencode(full)) % _BUCKETS
+
+
+def _hold(full: str, name: str) -> AbstractContextManager[object]:
+    folder = os.path.join(state_home(), "locks")
+    make_private(folder)
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(os.path.join(folder, name), mode=0o600, fallback_to_soft=False)
+    try:
+        return lock.acquire(timeout=_LOCK_SECONDS, poll_interval=_POLL_SECONDS)
+    except Timeout:
+        raise StorageError(
+            f"{shown(full)}: locked by another lessons process; wait for it or stop it"
+        ) from None
+    except OSError as error:
+        raise storage_error(error, folder) from None
+
+
+_BUSY = "another process is writing the index"
+
+
+@contextlib.contextmanager
+def hold_writer(
+    path: str, *, patience: float, waiting: Callable[[str], None] = lambda _why: None
+) -> Iterator[str]:
+    """Hold a writer's lock and yield "", or yield in one line why it cannot be had.
+
+    ``patience`` in seconds; ``waiting`` is told what it waits for. A killed holder frees the lock.
+    """
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(path, fallback_to_soft=False)
+    refused = ""
+    try:
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            waiting(_BUSY)
+            lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
+    except Timeout:
+        refused = _BUSY
+    except OSError as error:
+        refused = str(storage_error(error, path))
+    try:
+        yield refused
+    finally:
+        lock.release()

@@ -1,11 +1,13 @@
-"""The file paths that a prompt or an answer mentions."""
+"""Paths of files: found in a text, made comparable, and shown so that none poses as more."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 
 from lessons_kb.data import read_words
+from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 MAX_PATHS = 200
 """A log may name thousands; the first ones are those it is about."""
@@ -99,7 +101,12 @@ def _path_of(name: str) -> str:
         before, found, after = name.partition(mark)
         if found and after and (_has_extension(before) or before.startswith("../")):
             name = before
-    name = _strip_end(name)
+    while name and name[-1] in _TRAILING:
+        opening = _OPENING.get(name[-1])
+        if opening and name.count(opening) >= name.count(name[-1]):
+            break
+        name = name[:-1]
+    name = name.rstrip("/")
     if name[:1] == "@" and name[1:2] not in ("@", "/"):  # how agents let a file be named
         name = name[1:]
     if "\\" in name:
@@ -113,15 +120,6 @@ def _path_of(name: str) -> str:
         kept = re.match(r"[\x00-\x7f]*", extension)
         name = stem + point + kept[0] if kept and kept[0] else name
     return name.replace(_BLANK, " ") if _is_path(name) else ""
-
-
-def _strip_end(name: str) -> str:
-    while name and name[-1] in _TRAILING:
-        opening = _OPENING.get(name[-1])
-        if opening and name.count(opening) >= name.count(name[-1]):
-            break
-        name = name[:-1]
-    return name.rstrip("/")
 
 
 def has_drive(name: str) -> bool:
@@ -165,3 +163,69 @@ def _extension(name: str) -> str:
 def _has_extension(name: str) -> bool:
     last = name[name.rfind("/") + 1 :]
     return last in FILE_NAMES or _extension(name).lower() in EXTENSIONS
+
+
+_REMOTE = "://"
+_LONGEST = 400
+_UNSAFE = "&%*\\<[\uff3b"
+
+
+def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
+    """Return a path in POSIX form, relative to ``scope`` if it lies inside.
+
+    A relative path starts at ``cwd``, else at the scope. Where the path or the scope has a drive
+    letter, backslashes separate and case is ignored. An address (``https://…``) stays as it is;
+    "" stands for the scope itself.
+    """
+    if _REMOTE in path:
+        return path
+    path = join_path(cwd, path)
+    windows = has_drive(path) or has_drive(scope)
+    if windows:
+        path, scope = path.replace("\\", "/"), scope.replace("\\", "/")
+    path = posixpath.normpath(path)
+    inside = f"{posixpath.normpath(scope).rstrip('/')}/" if scope else ""
+    fold = str.casefold if windows else str
+    if inside and fold(path) + "/" == fold(inside):
+        return ""
+    if inside and fold(path).startswith(fold(inside)):
+        path = path[len(inside) :]
+    return "" if path == "." else path
+
+
+def join_path(folder: str, path: str) -> str:
+    """Return a path below a folder, itself where it is absolute or the folder is not known."""
+    if not folder or path.startswith(("/", "~")) or has_drive(path):
+        return path
+    return posixpath.join(folder, path)
+
+
+def show_path(path: str) -> str:
+    r"""Return a path as one visible line that closes no block and poses as no tag.
+
+    Odd characters become ``\u{a}``, ``\u{202e}``; ``parse_path`` reads them back. A name longer
+    than 400 characters is cut.
+    """
+    path = shorten(path, _LONGEST)
+    if path.isprintable() and "\\" not in path and defang_line(path) == path:
+        return path
+    last = len(path) - 1
+    return "".join(
+        char
+        if char.isprintable()
+        and char not in _UNSAFE
+        and (clean_line(char) == char or (char == " " and 0 < index < last))
+        else escape(char)
+        for index, char in enumerate(path)
+    )
+
+
+def escape(char: str) -> str:
+    r"""Return one character as ``\u{hex}``."""
+    return f"\\u{{{ord(char):x}}}"
+
+
+def parse_path(shown: str) -> str:
+    """Read back what ``show_path`` wrote; what is no escape stays as it stands."""
+    escaped = r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}"
+    return re.sub(escaped, lambda match: chr(int(match[1], 16)), shown)

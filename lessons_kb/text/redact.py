@@ -224,16 +224,13 @@ def _by_form(view: str) -> Iterator[Span]:
             if bits != _RANDOM:
                 is_secret = not bits or _bits(secret) >= bits
             else:
-                is_secret = not _is_identity(view[:start]) and _is_random(secret)
+                # The last word before it may be ``contentHash``'s or ``REQUEST_ID``'s.
+                name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,6}\Z", view[:start][-60:])
+                words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else [""]
+                is_named = words[-1].lower() in _words("identities")
+                is_secret = not is_named and _is_random(secret)
             if is_secret:
                 yield start, end, kind
-
-
-def _is_identity(before: str) -> bool:
-    """Tell whether the last word is ``contentHash``'s or ``REQUEST_ID``'s."""
-    name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,6}\Z", before[-60:])
-    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else []
-    return bool(words) and words[-1].lower() in _words("identities")
 
 
 def _is_random(run: str) -> bool:

@@ -83,18 +83,14 @@ def _paragraphs(text: str) -> Iterator[str]:
             if not is_fence:
                 yield line.strip()
             continue
-        waiting.append(line.strip())
-        if not _is_wrapped(line.strip(), following):
+        row = line.strip()
+        waiting.append(row)
+        ended = row.rstrip("\"'*_)`")[-1:] in (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f")
+        is_alone = not row or row.startswith("#") or re.match(_BLOCK, following)
+        if is_alone or ended or len(row) < _WRAPPED:
             yield " ".join(waiting)
             waiting = []
     yield " ".join(waiting)
-
-
-def _is_wrapped(line: str, following: str) -> bool:
-    if not line or line.startswith("#") or re.match(_BLOCK, following):
-        return False
-    ended = line.rstrip("\"'*_)`")[-1:] in (".", "!", "?", ":", "\u3002", "\uff01", "\uff1f")
-    return not ended and len(line) >= _WRAPPED
 
 
 def _ends(paragraph: str) -> Iterator[int]:

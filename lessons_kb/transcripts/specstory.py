@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
-from lessons_kb.transcripts.claude_code_transcripts import is_from_client
-from lessons_kb.transcripts.entries import (
+from lessons_kb.transcripts.session_records import (
     ANSWER,
     CALL,
     CANCELLED,
@@ -19,6 +18,7 @@ from lessons_kb.transcripts.entries import (
     PROMPT,
     UNKNOWN,
     Entry,
+    is_from_client,
 )
 
 _SPEAKER = re.compile(

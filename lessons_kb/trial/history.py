@@ -18,10 +18,11 @@ from functools import partial
 
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.learn.mining import CommitFacts, choose, is_test, read_facts, score
+from lessons_kb.learn.failure_signs import is_test
+from lessons_kb.learn.mining import CommitFacts, choose, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.run import run_bounded
-from lessons_kb.store.trial_record import read_output
+from lessons_kb.store.journal import read_output
 from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences
@@ -132,8 +133,9 @@ def find_tasks(
             dropped.append(Dropped(commit=facts.id, subject=subject, reason=reason))
             if not tasks and len(dropped) == _FIRST and all(_AT_FIX in d.reason for d in dropped):
                 raise InputError(
-                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; have "
-                    "--setup install what they need, or give --check"
+                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; try "
+                    f"`{check}` by hand, have --setup install what it needs, or give another "
+                    "--check"
                 )
         else:
             tasks.append(task)

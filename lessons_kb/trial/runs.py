@@ -21,17 +21,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import cycle
 from typing import Any
 
 from lessons_kb.brain.discovery import ENVIRONMENT
+from lessons_kb.data import read_lines
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.model import as_data
 from lessons_kb.process.git import Repository, ask_git, read_diff, run_git
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import write_unsynced
-from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.trial_record import (
+from lessons_kb.store.journal import (
     ARMS,
     PLACEBO,
     TRIAL_VARIABLE,
@@ -43,10 +44,10 @@ from lessons_kb.store.trial_record import (
     read_rows,
     write_arm,
 )
+from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import STATE_HOME_VARIABLE, make_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
-from lessons_kb.trial.placebo import make_placebo
 from lessons_kb.trial.tasks import Task
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
@@ -93,7 +94,7 @@ class Result:
     hooks: int = 0
     """Events of the agent that reached our hooks."""
     lessons: tuple[Mapping[str, str], ...] = ()
-    """Cards that were given, each with its ``id`` and ``how``."""
+    """Cards that were given or opened, each with its ``id``, ``how`` and ``outcome``."""
     session: str = ""
     """The agent's own id of it, by which its transcript is found; "" where it prints none."""
 
@@ -153,7 +154,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     make_private(plan.folder)
     if not find_no_network():
         say("this system lets nobody take the network away: checks run with it")
-    plan = replace(plan, tasks=[_resolve(task, plan.repository) for task in plan.tasks])
+    plan = replace(plan, tasks=[_pin_commits(task, plan.repository) for task in plan.tasks])
     done = [one for one in read_results(plan.folder) if one.outcome != FAULT]
     used = {one.key for one in done}
     order = random.Random(plan.folder)  # noqa: S311 (an order that a resumed trial finds again)
@@ -193,17 +194,15 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     return end[0]
 
 
-def _resolve(task: Task, repository: str) -> Task:
+def _pin_commits(task: Task, repository: str) -> Task:
     """Return a task with hashes for what names its commits, which may mean others tomorrow."""
-
-    def find(commit: str) -> str:
+    found = []
+    for commit in (task.commit, task.check_from):
         names = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
-        found = run_git(repository, *names).output.decode().strip()
-        if commit and not found:
+        found.append(run_git(repository, *names).output.decode().strip())
+        if commit and not found[-1]:
             raise InputError(f"task {task.name}: {commit!r} is no commit of {repository}; name one")
-        return found
-
-    return replace(task, commit=find(task.commit), check_from=find(task.check_from))
+    return replace(task, commit=found[0], check_from=found[1])
 
 
 def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
@@ -292,9 +291,8 @@ def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Eve
         return replace(result, note=f"the check did not end within {CHECK_SECONDS:.0f} seconds")
     if code in _NOT_STARTED:
         return replace(result, note=f"the check cannot run: {last_line(printed)}")
-    return replace(
-        result, outcome=WRONG if code else RIGHT, note=last_line(printed) if code else ""
-    )
+    outcome, note = (WRONG, last_line(printed)) if code else (RIGHT, "")
+    return replace(result, outcome=outcome, note=note)
 
 
 _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commit.gpgSign=false")
@@ -372,6 +370,42 @@ def _place_cards(cards: Sequence[str], arm: str) -> dict[str, str]:
         else path: path
         for number, path in enumerate(cards, 1)
     }
+
+
+_ADVICE = read_lines("placebo_advice.txt")
+_LINE = re.compile(r"^([\s>#*+\-\d.]*(?:\[[ xX]\]\s*)?)(.*)$")
+_TITLE = re.compile(r"^title:.*$", re.MULTILINE)
+_HEADER = re.compile(r"\A(---\r?\n.*?^---\r?\n)(.*)\Z", re.MULTILINE | re.DOTALL)
+
+
+def make_placebo(card: str) -> str:
+    """Return a card's text with general advice for its title and its words; headings stay.
+
+    It comes at the same moments, in the same form and length, and says nothing in particular: that
+    shows what mere text in front of an agent does, more care or less attention to the task.
+    ``symptoms``, ``paths`` and the like stay too: they decide when it comes.
+    """
+    match = _HEADER.match(card)
+    header, body = match.groups() if match else ("", card)
+    if title := _TITLE.search(header):
+        words = len(title[0].split()) - 1
+        header = header.replace(title[0], f'title: "{_advise(words, 0)}"', 1)
+    turn = cycle(range(3))
+    lines = []
+    for line in body.splitlines():
+        mark, text = _LINE.match(line).groups()  # type: ignore[union-attr]
+        heading = mark.lstrip().startswith("#")
+        lines.append(line if heading or not text else mark + _advise(len(text.split()), next(turn)))
+    return header + "\n".join(lines) + "\n"
+
+
+def _advise(words: int, turn: int) -> str:
+    """Return advice of about so many words; of those that fit well, one by turns."""
+    sentences = sorted(_ADVICE, key=lambda one: abs(len(one.split()) - words))
+    text = sentences[turn]
+    while words - len(text.split()) >= len(_ADVICE[0].split()):
+        text += f". {_advise(words - len(text.split()), turn)}"
+    return text
 
 
 def bring_check(repository: str, task: Task, work: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
 from lessons_kb.learn.statistics import Comparison, compare
-from lessons_kb.model import as_data
-from lessons_kb.store.trial_record import WITH, WITHOUT
+from lessons_kb.model import AVOIDED, CORRECTED, KNOWN_OUTCOMES, OPENED, as_data
+from lessons_kb.store.journal import GIVEN, WITH, WITHOUT
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.runs import FAULT, RIGHT, Result
 from lessons_kb.trial.tasks import Task
@@ -54,25 +55,39 @@ def summarize(
             for arm in arms
             if WITHOUT in arms and arm != WITHOUT
         ],
+        "lessons": count_lessons(good),
         "faults": [{"run": one.key, "why": one.note} for one in results if one.outcome == FAULT],
         "died": list(dead),
         "results": [as_data(one) for one in results],
     }
 
 
-def _measure(results: Sequence[Result]) -> dict[str, Any]:
-    def mean(values: Iterable[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return round(fmean(known), 2) if known else None
+def count_lessons(results: Iterable[Result]) -> list[dict[str, Any]]:
+    """Return of each lesson in how many runs it was given and opened, and what became of it."""
+    runs: dict[str, Counter[str]] = defaultdict(Counter)
+    for card in (card for one in results for card in one.lessons):
+        runs[card["id"]].update({*card["how"].split(","), card.get("outcome", "")})
+    rows = []
+    for name, seen in sorted(runs.items()):
+        counts = {word: seen[word] for word in (GIVEN, OPENED, *KNOWN_OUTCOMES)}
+        obeyed, known = seen[AVOIDED] + seen[CORRECTED], sum([*counts.values()][2:])
+        told = f"obeyed in {obeyed} of {known} that show it"
+        told = told if known else "no run shows whether it was obeyed"
+        told = f"given in {counted(seen[GIVEN], 'run')}, opened in {seen[OPENED]}, {told}"
+        rows.append({"lesson": name, **counts, "says": told})
+    return rows
 
-    return {
+
+def _measure(results: Sequence[Result]) -> dict[str, Any]:
+    measured: dict[str, Any] = {
         "runs": len(results),
         "right": sum(one.outcome == RIGHT for one in results),
-        "seconds": mean(one.seconds for one in results),
-        "tokens": mean(one.tokens for one in results),
-        "dollars": mean(one.dollars for one in results),
-        "lessons": mean(len(one.lessons) for one in results),
     }
+    for name in ("seconds", "tokens", "dollars", "lessons"):
+        told = (getattr(one, name) for one in results)
+        known = [len(one) if name == "lessons" else one for one in told if one is not None]
+        measured[name] = round(fmean(known), 2) if known else None
+    return measured
 
 
 def _describe(comparison: Comparison, arm: str) -> dict[str, Any]:
@@ -124,7 +139,7 @@ def show_summary(data: dict[str, Any]) -> list[str]:
         known = [f"{one['right']} of {counted(one['runs'], 'run')} right"]
         known += [form.format(one[key]) for key, form in _FORMS.items() if one[key] is not None]
         lines.append(f"{arm}: {', '.join(known)}, {one['lessons'] or 0:.1f} lessons a run")
-    lines.append("")
+    lines += ["", *(f"{one['lesson']}: {one['says']}." for one in data["lessons"]), ""]
     for one in data["comparisons"]:
         head = f"{one['second']} against {one['first']}"
         lines.append(f"{head}{', ' + one['of'] if one['of'] else ''}: {one['says']}.")

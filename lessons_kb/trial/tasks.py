@@ -44,9 +44,8 @@ def read_tasks(text: str, name: str) -> tuple[Task, ...]:
 
     Raises InputError, one line that names the place and says what to do.
     """
-    tables: list[tuple[str, Any]]
+    tables: list[tuple[str, Any]] = []
     if name.endswith((".jsonl", ".json", ".ndjson")):
-        tables = []
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
                 try:

@@ -33,27 +33,24 @@ from textual.widgets import Button, Input, Static
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
-from lessons_kb.tui.actions import (
+from lessons_kb.tui.rows import (
+    BROKEN,
+    CARD_COLUMNS,
     CARDS,
+    DRAFT_COLUMNS,
     DRAFTS,
     ROW_ACTS,
     Actions,
     Board,
-    Outcome,
-    find_act,
-    help_text,
-    list_hints,
-)
-from lessons_kb.tui.rows import (
-    BROKEN,
-    CARD_COLUMNS,
-    DRAFT_COLUMNS,
     Column,
-    Preview,
+    Outcome,
     Row,
     RowSource,
     cells,
     filter_rows,
+    find_act,
+    help_text,
+    list_hints,
 )
 
 T = TypeVar("T")
@@ -282,10 +279,6 @@ class Pick(ModalScreen[str]):
         self._list.press(key)
 
 
-class Filter(Input):
-    """The line one types into."""
-
-
 _TABS = {CARDS: "Cards", DRAFTS: "Drafts"}
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
 _EMPTY = read_patterns("manage_texts.txt")
@@ -297,18 +290,6 @@ _TYPING = "type to filter  ↓ enter to the list  esc clear  ? help  ctrl+c quit
 def _click(key: str) -> Style:
     """Return the style of a text that presses a key when it is clicked."""
     return Style.from_meta({"@click": f"app.do('{key}')"})
-
-
-def _draw_view(view: Preview) -> Group:
-    """Return a view: title, facts, what is wrong, the text."""
-    text = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
-    return Group(
-        Text(view.title, style="bold"),
-        *(Text(line, style="dim") for line in view.facts),
-        *(Text(f"! {line}", style="yellow") for line in view.warnings),
-        *([] if view.missing or view.evidence else [Text()]),
-        text,
-    )
 
 
 class ManageApp(App[None]):
@@ -345,7 +326,7 @@ class ManageApp(App[None]):
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
         yield Static(id="tabs")
-        yield Filter(placeholder="type to filter", id="filter", compact=True)
+        yield Input(placeholder="type to filter", id="filter", compact=True)
         with Container(id="panes"):
             with Vertical(id="left"):
                 yield Static(id="heading", markup=False)
@@ -361,7 +342,7 @@ class ManageApp(App[None]):
 
     def on_mount(self) -> None:
         """Show the empty lists and begin to read."""
-        self.focus_on(self.listing if self.board.tab == DRAFTS else self.query_one(Filter))
+        self.focus_on(self.listing if self.board.tab == DRAFTS else self.query_one(Input))
         self._load()
 
     def on_unmount(self) -> None:
@@ -382,7 +363,7 @@ class ManageApp(App[None]):
             case "undo":
                 self._perform(self.actions.undo)
             case "filter":
-                self.focus_on(self.query_one(Filter))
+                self.focus_on(self.query_one(Input))
             case "clear":
                 self.board.filters[self.board.tab] = ""
                 self._show_tab()
@@ -502,7 +483,7 @@ class ManageApp(App[None]):
 
     def _show_tab(self) -> None:
         """Show what this tab's filter is, and what it lets through."""
-        self.query_one(Filter).value = self.board.filters[self.board.tab]
+        self.query_one(Input).value = self.board.filters[self.board.tab]
         self.show()
 
     def _take(self, outcome: Outcome) -> None:
@@ -516,7 +497,13 @@ class ManageApp(App[None]):
     @work(group="load", exclusive=True)
     async def _load(self) -> None:
         self.say("reading …")
-        watch = self.set_interval(0.2, self._tell_progress)
+
+        def tell() -> None:
+            done, total = self._progress
+            if total:
+                self.say(f"reading {done:,} of {total:,} files …")
+
+        watch = self.set_interval(0.2, tell)
         try:
             rows = await asyncio.to_thread(self.source.load, self._note_progress)
             watch.stop()
@@ -548,11 +535,6 @@ class ManageApp(App[None]):
             raise LessonsError("stopped")
         self._progress = (done, total)
 
-    def _tell_progress(self) -> None:
-        done, total = self._progress
-        if total:
-            self.say(f"reading {done:,} of {total:,} files …")
-
     @property
     def _room(self) -> int:
         """Columns within the padding of a line."""
@@ -575,17 +557,16 @@ class ManageApp(App[None]):
         tabs = Text(no_wrap=True, overflow="ellipsis")
         for tab, title in _TABS.items():
             shown = f"{title} {len(self.board.rows[tab])}"
-            is_open = tab == self.board.tab
-            tabs.append(
-                f"[{shown}]" if is_open else f" {shown} ", "bold" if is_open else _click("tab")
-            )
-            tabs.append(" ")
+            if tab == self.board.tab:
+                tabs.append(f"[{shown}]", "bold").append(" ")
+            else:
+                tabs.append(f" {shown} ", _click("tab")).append(" ")
         room = max(self._room - tabs.cell_len, 0)
         tabs.append(self.source.label[:room].rjust(room))
         self._update("#tabs", tabs)
         self._update("#heading", self.listing.heading())
         hints = Text(no_wrap=True, overflow="ellipsis")
-        if isinstance(self._base.focused, Filter):
+        if isinstance(self._base.focused, Input):
             hints.append(_TYPING)
         else:
             for key, shown, word in list_hints(self.board.tab, self.listing.current, self._room):
@@ -597,10 +578,8 @@ class ManageApp(App[None]):
     def _draw_status(self) -> None:
         """Draw what was said last, and how much of the list is shown."""
         board, shown = self.board, len(self.listing.rows)
-        count = (
-            f"by {board.order}" if board.tab == CARDS else f"{self.listing.cursor + 1} of {shown}"
-        )
-        count = count if shown else ""
+        place = f"{self.listing.cursor + 1} of {shown}" if shown else ""
+        count = f"by {board.order}" if shown and board.tab == CARDS else place
         if shown < (rows := len(board.rows[board.tab])):
             count = f"{shown} of {rows}"
         room = max(self._room - len(count) - 1, 1)
@@ -620,7 +599,7 @@ class ManageApp(App[None]):
     def _take_key(self, event: events.Key) -> bool:
         """Do what a key means, all of it; False leaves it to textual."""
         typed = self._base.focused
-        if not isinstance(typed, Filter):
+        if not isinstance(typed, Input):
             return self.listing.press(event.key) or self._action_do(event.key)
         if event.key in ("question_mark", "tab"):
             return self._action_do(event.key)
@@ -650,7 +629,7 @@ class ManageApp(App[None]):
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
         """Show what passes the filter as it is now."""
-        typed = self._base.query_one(Filter).value
+        typed = self._base.query_one(Input).value
         if typed != self.board.filters[self.board.tab]:
             self.board.filters[self.board.tab] = typed
             self.show(top=True)
@@ -698,7 +677,15 @@ class ManageApp(App[None]):
             if now != row:  # an editor was at it
                 self.board.replace({now.name: now})
                 self.listing.replace(now)
-            self._update("#view", _draw_view(view))
+            body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
+            drawn = Group(
+                Text(view.title, style="bold"),
+                *(Text(line, style="dim") for line in view.facts),
+                *(Text(f"! {line}", style="yellow") for line in view.warnings),
+                *([] if view.missing or view.evidence else [Text()]),
+                body,
+            )
+            self._update("#view", drawn)
             self._update("#shown", Markdown(view.evidence, hyperlinks=False))
             self._update("#missing", f"missing: {view.missing}" if view.missing else "")
             self._base.query_one("#evidence").scroll_home(animate=False)

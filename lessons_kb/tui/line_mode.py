@@ -8,17 +8,21 @@ from collections.abc import Callable, Iterable, Sequence
 from lessons_kb.errors import DuplicateCard, InputError, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import counted
-from lessons_kb.tui.actions import (
+from lessons_kb.tui.rows import (
     BOTH,
+    CARD_COLUMNS,
     CARDS,
+    DRAFT_COLUMNS,
     DRAFTS,
     KEYS,
     ROW_ACTS,
     Actions,
     Board,
     Outcome,
+    Row,
+    RowSource,
+    cells,
 )
-from lessons_kb.tui.rows import CARD_COLUMNS, DRAFT_COLUMNS, Row, RowSource, cells
 
 ROWS = 20
 """Rows that a list shows at once."""
@@ -104,8 +108,12 @@ class _Prompt:
             if tab not in _OF_ROWS[command]:
                 other = next(one for one in BOTH if one != tab)
                 raise InputError(f"{command} works on {other}; list them with `{_list_of(other)}`")
-            if command == "show":
-                self._show(row)
+            if command == "show":  # what a preview would
+                _now, view = self._source.look(row)
+                lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
+                lines += [f"! missing: {view.missing}"] if view.missing else []
+                lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
+                self._write("\n".join(lines).rstrip())
             else:
                 self._take(self._do(command, row, words[1:]))
 
@@ -184,14 +192,6 @@ class _Prompt:
         self._shown += len(part)
         if self._shown < len(names):
             self._write(f"{self._shown} of {len(names)}; `more` shows more")
-
-    def _show(self, row: Row) -> None:
-        """Show what a preview would."""
-        _now, view = self._source.look(row)
-        lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
-        lines += [f"! missing: {view.missing}"] if view.missing else []
-        lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
-        self._write("\n".join(lines).rstrip())
 
 
 def _list_of(tab: str) -> str:

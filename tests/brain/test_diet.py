@@ -36,15 +36,18 @@ def carry_out(project):
 
 def test_rules_become_cards_word_for_word_and_come_back_byte_for_byte(project):
     before = (project / "CLAUDE.md").read_bytes()
-    assert carry_out(project) == ["lessons/payments.md"]
+    assert carry_out(project) == ["lessons/payments-amounts-in-src-pay-ts-are-integers.md"]
     assert (project / "CLAUDE.md").read_text() == f"# Guide\n\nAnswer in English.\n\n{POINTER}\n"
-    card = (project / "lessons/payments.md").read_text()
+    card = (project / "lessons/payments-amounts-in-src-pay-ts-are-integers.md").read_text()
     assert "- Amounts in `src/pay.ts` are integers\n\n- Every charge needs a key\n" in card
     assert "paths:\n  - src/pay.ts\n" in card
     assert "Every charge" in Brain.open(project).preflight("edit src/pay.ts").text
-    assert Diets(Brain.open(project)).undo() == (["CLAUDE.md"], ["lessons/payments.md"])
+    assert Diets(Brain.open(project)).undo() == (
+        ["CLAUDE.md"],
+        ["lessons/payments-amounts-in-src-pay-ts-are-integers.md"],
+    )
     assert (project / "CLAUDE.md").read_bytes() == before
-    assert not (project / "lessons/payments.md").exists()
+    assert not (project / "lessons/payments-amounts-in-src-pay-ts-are-integers.md").exists()
     with pytest.raises(InputError, match="no diet to undo"):
         Diets(Brain.open(project)).undo()
 
@@ -59,7 +62,7 @@ def test_a_file_that_was_changed_since_is_not_touched(project):
         file.write("- And more\n")
     with pytest.raises(InputError, match=r"CLAUDE.md has changed since the diet"):
         Diets(Brain.open(project)).undo()
-    assert (project / "lessons/payments.md").exists()
+    assert (project / "lessons/payments-amounts-in-src-pay-ts-are-integers.md").exists()
 
 
 def test_what_no_card_can_hold_word_for_word_stays(project):

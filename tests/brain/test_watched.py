@@ -12,7 +12,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.layer import REFRESHED_FILES, Changes, drop_lease, is_leased
 from lessons_kb.brain.search_index import digest_files
 from lessons_kb.store.file_watcher import RESCAN
-from lessons_kb.store.locks import hold_writer
+from lessons_kb.store.user_state import hold_writer
 
 MANY = 4 * REFRESHED_FILES
 CARD = """---

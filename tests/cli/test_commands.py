@@ -543,6 +543,7 @@ def test_commands_that_change_cards_leave_notes_alone(lessons, brain):
     for command in (
         ("delete", "timeouts", "--yes"), ("bump", "timeouts"), ("ignore", "docs/timeouts.md"),
         ("rename", "timeouts", "Another title"), ("why", "--add-symptom", "timeouts", "a prompt"),
+        ("edit", "timeouts"),
     ):  # fmt: skip
         done = lessons(*command)
         assert (done.code, "docs/timeouts.md is a note" in done.err) == (2, True), command

@@ -427,3 +427,11 @@ def test_a_rule_that_no_pattern_says_is_passed_over(shop, lessons):
     done = lessons("import", "rule.yml")
     assert done.code == 2
     assert "not YAML" in done.err
+
+
+def test_a_plain_text_is_a_pattern_and_one_that_is_none_is_told_of(shop, lessons, health):
+    write(shop, "lessons/old.md", "---\ntitle: Old call\ndetect: os.system\n---\n")
+    assert "“Old call”" in lessons("detect", "src").out
+    write(shop, "lessons/old.md", "---\ntitle: Old call\ndetect: os.(system\n---\n")
+    assert "1 pattern cannot be used; `lessons lint` says why" in lessons("detect", "src").err
+    assert "lessons/old.md:3: detect: regex" in "".join(map(str, health("file")))

@@ -35,6 +35,7 @@ def test_nothing_is_moved_without_a_yes_and_undo_brings_it_back(lessons, rules, 
     assert "-- Amounts in `src/pay.ts` are integers" in refused.out
     assert "1 card written" in lessons("diet", "--apply", "--yes").err
     assert "Amounts" not in rules.read_text()
+    assert "and up to 11 for the titles of 1 card\n" in lessons("diet").out
     undone = lessons("diet", "--undo")
     assert undone.err == "lessons: AGENTS.md restored; 1 card moved to the trash\n"
     assert rules.read_text() == RULES

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from lessons_kb.cli.setup import ASK
+from lessons_kb.cli.install import ASK
 
 
 @pytest.fixture
@@ -31,6 +31,15 @@ def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machi
     assert lessons("setup", "--undo", "--yes").code == 0
     assert kept(machine) == before
     assert "Nothing to change." in lessons("setup", "--undo").out
+
+
+def test_undo_takes_the_first_lesson_of_agents_that_were_uninstalled(lessons, machine):
+    before = kept(machine)
+    lessons("setup", "--yes")
+    lessons("uninstall", "--all")
+    assert "nothing of ours in it" in lessons("uninstall", "cursor").out
+    assert "Removed " in lessons("setup", "--undo").out
+    assert kept(machine) == before
 
 
 def test_install_all_connects_those_found_and_uninstall_all_restores_them(lessons, machine):

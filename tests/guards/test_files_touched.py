@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.guards import Event, FileLedger, parse_ledger
-from lessons_kb.guards.file_names import parse_path, show_path
+from lessons_kb.text.paths import parse_path, show_path
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
 ODD_NAMES = NAMES | st.sampled_from(

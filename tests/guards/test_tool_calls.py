@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
-from lessons_kb.guards.file_names import relative_path
 from lessons_kb.guards.tool_calls import TOOLS
 from lessons_kb.model import CALLS, FAILURES
+from lessons_kb.text.paths import relative_path
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py

@@ -119,7 +119,8 @@ def test_a_section_is_a_card_and_a_gotcha_one_of_its_own():
     lines = {rule.line for rule in file.rules if rule.kind == WHEN}
     cards = [card for card, _rules in build_cards(file, lines, set())]
     assert [card.title for card in cards] == [
-        "Payments", "Payments: Refunds", "`pnpm --filter` silently does nothing here",
+        "Payments: Every charge needs an idempotency key",
+        "Refunds: Lock the order", "`pnpm --filter` silently does nothing here",
         "Never edit an applied migration",
     ]  # fmt: skip
     assert cards[0].sections == (

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.learn.lesson_effect import (
-    PROPOSALS,
     VERDICTS,
     Overview,
     count_verdicts,
     never_used,
     noisy,
+    tell_outcomes,
     top,
     weigh,
 )
@@ -106,7 +106,7 @@ ARMS = ("block", "act", "withheld")
 def test_any_counts_have_a_verdict(counted, arms, idle):
     effect = weigh(CARD, counted, occasions(**arms), idle=idle)
     assert effect.verdict in VERDICTS
-    assert effect.proposal in PROPOSALS
+    assert effect.proposal in ("", "edit", "archive", "promote")
     assert 0 <= effect.prevents <= 1
     low, high = effect.interval
     assert -1 <= low <= effect.difference <= high <= 1
@@ -134,3 +134,9 @@ def test_lists_of_an_overview():
     verdicts = count_verdicts(found.effects)
     assert tuple(verdicts) == VERDICTS
     assert verdicts["never used"] == 3
+
+
+def test_what_became_of_a_card_is_told_one_by_one():
+    effect = told(injected=5, opened=2, block=(1, 4))
+    assert tell_outcomes(effect) == "opened 2×, avoided 3×, left 1×"
+    assert tell_outcomes(told()) == ""

@@ -8,7 +8,7 @@ import pytest
 
 from lessons_kb.errors import GitError
 from lessons_kb.process import git as module
-from lessons_kb.process.git import list_commits, list_files, read_diff, read_head
+from lessons_kb.process.git import Repository, list_commits, list_files, read_diff
 from tests import kit
 from tests.kit import git
 
@@ -196,7 +196,7 @@ def test_what_is_no_revision_is_refused_and_never_an_option(repo, revision):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("read", [read_diff, read_head, list_files, list_commits])
+@pytest.mark.parametrize("read", [read_diff, Repository, list_files, list_commits])
 def test_git_that_never_ends_is_ended(repo, monkeypatch, tmp_path, read):
     os.mkfifo(tmp_path / "held")
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from lessons_kb.model import FIELDS
-from lessons_kb.search.edited_cards import Overlay
+from lessons_kb.search.engine_protocol import Overlay
 from lessons_kb.search.engine_registry import open_engine
 
 WEIGHTS = {"title": 3.0, "symptoms": 2.0, "body": 1.0}

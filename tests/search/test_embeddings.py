@@ -7,8 +7,15 @@ import pytest
 from lessons_kb.config import Gate
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import Card, Hit
-from lessons_kb.search.embedding_model import find_absent_libraries, find_model, open_model
-from lessons_kb.search.embeddings import Vectors, compute_most, judge_meaning, widen
+from lessons_kb.search.embeddings import (
+    Vectors,
+    compute_most,
+    find_absent_libraries,
+    find_model,
+    judge_meaning,
+    open_model,
+    widen,
+)
 
 np = pytest.importorskip("numpy")
 

@@ -11,7 +11,7 @@ import pytest
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store import card_files, trash
-from lessons_kb.store import catalogue as mounts
+from lessons_kb.store import database as mounts
 from lessons_kb.store import files as disk
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import Journal

@@ -10,8 +10,9 @@ import time
 import pytest
 
 from lessons_kb.errors import EditRefused, InputError, StorageError
-from lessons_kb.store import card_files, locks, trash
+from lessons_kb.store import card_files, trash
 from lessons_kb.store import files as disk
+from lessons_kb.store import user_state as locks
 from tests.store.one_card import BUMPED, CARD, bump, only_the_card, read, write
 
 
@@ -256,7 +257,7 @@ def test_leftovers_of_killed_processes_go_to_the_trash_after_a_day(root, card, m
 
 
 def test_a_lock_held_too_long_is_one_line(root, card, monkeypatch):
-    monkeypatch.setattr(locks, "_SECONDS", 0.05)
+    monkeypatch.setattr(locks, "_LOCK_SECONDS", 0.05)
     with locks.locked(card):
         caught = []
 

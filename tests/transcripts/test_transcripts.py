@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
-from lessons_kb.transcripts.reader import AGENTS, Transcript, read_tail
+from lessons_kb.transcripts.session_records import AGENTS, open_record, read_tail
 from tests.transcripts import records
 
 
 def read(agent, data, step=0):
-    transcript = Transcript(agent)
+    transcript = open_record(agent)
     found = []
     for start in range(0, len(data), step or len(data)):
         found += transcript.feed(data[start : start + (step or len(data))])
@@ -60,11 +60,11 @@ def test_a_record_tells_the_same_however_it_comes(name, agent, expected, step):
 
 def test_each_entry_knows_session_time_and_place():
     for name, agent in zip(("CLAUDE", "CODEX", "GEMINI"), AGENTS, strict=False):
-        transcript = Transcript(agent)
+        transcript = open_record(agent)
         found = [*transcript.feed(getattr(records, name)), *transcript.finish()]
         assert {entry.session for entry in found} == {records.SESSION}
         assert all(entry.at > 1.7e9 or entry.id == "g2" for entry in found)
-    assert {e.cwd for e in Transcript("codex").feed(records.CODEX)} == {"/home/dev/proj"}
+    assert {e.cwd for e in open_record("codex").feed(records.CODEX)} == {"/home/dev/proj"}
 
 
 def test_a_tail_ends_at_the_last_whole_line():
@@ -126,7 +126,7 @@ TOP = "type message payload messages item toolCalls content".split()
 @pytest.mark.parametrize("agent", AGENTS)
 @given(data=st.dictionaries(st.sampled_from(TOP), JSON))
 def test_any_object_can_be_read(agent, data):
-    transcript = Transcript(agent)
+    transcript = open_record(agent)
     for entry in [*transcript.feed(json.dumps(data).encode() + b"\n"), *transcript.finish()]:
         assert isinstance(entry.text, str)
         assert isinstance(entry.output, str)

@@ -14,9 +14,11 @@ import time
 
 import pytest
 
+import lessons_kb.hook_client as client
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.trial.history import make_prompt
 from lessons_kb.trial.runs import find_no_network, read_usage
+from lessons_kb.trial.summary import show_summary
 from tests.kit import commit, git, write
 
 AGENT = """\
@@ -92,8 +94,6 @@ def shop(tmp_path, monkeypatch, lessons):
 
 @pytest.fixture
 def agent(tmp_path):
-    import lessons_kb.hook_client as client
-
     script = tmp_path / "agent.py"
     script.write_text(AGENT.format(hook=client.__file__, log=str(tmp_path / "seen")))
     return f"{sys.executable} {script} {{prompt}}"
@@ -155,6 +155,40 @@ def test_the_page_shows_what_the_lines_say(trial, tmp_path):
     assert html.escape(data["comparisons"][0]["says"]) in page
     assert page.count('class="wrong"') == 3
     assert "lessons/idempotency.md" in page
+
+
+AT_WORK = """
+def tell(**event):
+    event = {{"session_id": "one", "cwd": os.getcwd(), "transcript_path": "", **event}}
+    subprocess.run([sys.executable, "-I", "-S", hook, "claude-code"], input=json.dumps(event),
+                   capture_output=True, text=True)
+card = os.path.abspath("lessons/idempotency.md")
+tell(hook_event_name="PostToolUse", tool_name="Read", tool_use_id="1",
+     tool_input={{"file_path": card}}, tool_response={{}})
+tell(hook_event_name="PostToolUse", tool_name="Write", tool_use_id="2", tool_response={{}},
+     tool_input={{"file_path": os.path.abspath("pay.py"), "content": "send(key=1)"}})
+tell(hook_event_name="Stop")
+"""
+
+
+@pytest.mark.slow
+def test_the_report_names_lessons_opened_and_obeyed_one_by_one(trial, shop, tmp_path):
+    detected = CARD.replace(
+        "created:", "detect: [{regex: 'send\\\\(\\\\)', files: ['*.py']}]\ncreated:"
+    )
+    commit(shop, **{"lessons/idempotency.md": detected})
+    script = tmp_path / "agent.py"
+    script.write_text((AGENT + AT_WORK).format(hook=client.__file__, log=str(tmp_path / "seen")))
+    task = TASKS.partition('[[task]]\nname = "easy"')[0]
+    data = json.loads(trial(task).out)
+    (found,) = data["lessons"]
+    assert {key: found[key] for key in ("lesson", "given", "opened", "avoided", "left")} == {
+        "lesson": "lessons/idempotency.md", "given": 1, "opened": 1, "avoided": 1, "left": 0,
+    }  # fmt: skip
+    said = "given in 1 run, opened in 1, obeyed in 1 of 1 that show it"
+    assert found["says"] == said
+    assert f"lessons/idempotency.md: {said}." in (tmp_path / "out" / "report.html").read_text()
+    assert f"lessons/idempotency.md: {said}." in show_summary(data)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ BUSY = "another process is writing the index"
 
 HOLD = """
 import sys, time
-from lessons_kb.store.locks import hold_writer
+from lessons_kb.store.user_state import hold_writer
 with hold_writer(sys.stdin.readline().strip(), patience=5) as refused:
     print(refused or "held", flush=True)
     time.sleep(120)

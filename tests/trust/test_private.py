@@ -11,7 +11,7 @@ from lessons_kb import Brain
 from lessons_kb.agents.install import Entries, Request, install
 from lessons_kb.config import DEFAULTS, flat_settings
 from lessons_kb.errors import ModelMissing
-from lessons_kb.search.embedding_model import find_model
+from lessons_kb.search.embeddings import find_model
 from tests.kit import answer_event
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")

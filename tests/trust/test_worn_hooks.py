@@ -11,7 +11,7 @@ import types
 import pytest
 
 import lessons_kb
-from lessons_kb.service.start_daemon import note_failure, read_record, start_daemon
+from lessons_kb.service.daemon import note_failure, read_record, start_daemon
 from lessons_kb.store.user_state import make_private, state_dir, state_home
 
 CLIENT = pathlib.Path(lessons_kb.__file__).parent / "hook_client.py"

@@ -17,11 +17,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.launcher import (
-    launcher_path,
-    refresh_launcher,
-    write_launcher,
-)
+from lessons_kb.agents.install.launcher import launcher_path, refresh_launcher, write_launcher
 from lessons_kb.agents.install.settings_files import (
     HOOK,
     TOOL,
@@ -85,6 +81,14 @@ class _Step:
     """What the file is to hold once all of ours is gone."""
     kept: bool = False
 
+    @property
+    def action(self) -> str:
+        """What it does to the file."""
+        if self.before == self.after:
+            foreign = is_foreign(self.before, self.target)
+            return "kept" if self.kept else "foreign" if foreign else "unchanged"
+        return "created" if self.before is None else "removed" if self.after is None else "changed"
+
 
 def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     """Write our hooks and server entry into the agent's files.
@@ -138,8 +142,7 @@ def _plan_install(target: Target, holder: str) -> _Step:
         # Others have edited the file since: what they left is what will be given back.
         original = _strip(before, target, original)
     holders = {**record.get("holders", {}), holder: list(map(_name, target.pieces))}
-    facts = {"holders": holders, "after": _hash(after), "version": __version__}
-    record = {**record, **facts}
+    record = {**record, "holders": holders, "after": _hash(after), "version": __version__}
     return _Step(target=target, before=before, after=after, record=record, original=original)
 
 
@@ -160,12 +163,10 @@ def _plan_removal(target: Target, holder: str) -> _Step:
         shorter = replace(target, pieces=pieces)
         after = _strip(before, shorter, original)
         original = _strip(original, shorter, original)
-    record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}
     kept = len(pieces) < len(target.pieces)
-    record = record if holders else {}
-    return _Step(
-        target=target, before=before, after=after, record=record, original=original, kept=kept
-    )
+    record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}
+    files: dict[str, Any] = {"before": before, "after": after, "original": original}
+    return _Step(target=target, **files, record=record if holders else {}, kept=kept)
 
 
 def _name(piece: Piece) -> str:
@@ -207,21 +208,12 @@ def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
     return [
         FileChange(
             path=step.target.path,
-            action=_action(step),
+            action=step.action,
             diff=agent_settings.show_change(step.target.path, step.before, step.after),
             backup=backups.get(step.target.path, ""),
         )
         for step in steps
     ]
-
-
-def _action(step: _Step) -> str:
-    if step.before == step.after:
-        foreign = is_foreign(step.before, step.target)
-        return "kept" if step.kept else "foreign" if foreign else "unchanged"
-    if step.before is None:
-        return "created"
-    return "removed" if step.after is None else "changed"
 
 
 @contextlib.contextmanager
@@ -253,7 +245,7 @@ def check_agents(project: str) -> list[Health]:
         lines += plugin
         if not (requests or plugin) and is_present(agent):
             detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
-            lines.append(Health(level="ok", what="agent", detail=detail))
+            lines.append(Health("ok", "agent", detail))
     return lines
 
 
@@ -400,12 +392,10 @@ def fix_agents(project: str) -> list[Health]:
             except LessonsError as error:
                 lines.append(_tell_error(agent, error))
                 continue
-            details = [
-                f"{agent}: {one.path} calls {again.entries.hook}, as version {__version__} does"
-                for one in changes
-                if again and one.diff
-            ]
-            lines += [Health(level="fixed", what="agent", detail=detail) for detail in details]
+            for one in changes:
+                if again and one.diff:
+                    called = f"calls {again.entries.hook}, as version {__version__} does"
+                    lines.append(Health("fixed", "agent", f"{agent}: {one.path} {called}"))
     return lines
 
 

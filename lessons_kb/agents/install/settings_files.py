@@ -59,14 +59,15 @@ def build_commands(agent: str, program: str) -> dict[str, str]:
     row = _owner(AGENTS[agent])
     note = f"{WRITTEN} {row.name}`; `lessons uninstall {row.name}` removes it."
     files = {}
+    filled = {
+        "arguments": f" The user adds: {row.arguments}" if row.arguments else "",
+        "agent": row.name,
+        "lessons": program if os.name == "nt" else shlex.quote(program),
+        "review": row.call.format("lessons-review"),
+    }
     for name, about in COMMANDS.items():
         body = read_template(os.path.join("commands", f"{name}.md"))
-        for key, value in {
-            "arguments": f" The user adds: {row.arguments}" if row.arguments else "",
-            "agent": row.name,
-            "lessons": program if os.name == "nt" else shlex.quote(program),
-            "review": row.call.format("lessons-review"),
-        }.items():
+        for key, value in filled.items():
             body = body.replace("{{" + key + "}}", value)
         is_plain = '"""' not in body and "\\" not in body
         files[row.command_file.format(name)] = _LAYOUTS[row.layout].format(
@@ -260,16 +261,11 @@ def find_targets(request: Request) -> list[Target]:
     # None in a project for this user alone: they would lie among its files for git to find.
     has_commands = for_all and owner.command_file
     commands = build_commands(owner.name, request.entries.server) if has_commands else {}
-    for path, body in commands.items():
-        skill = owner.command_file.format(path.split("/")[1]) if path.endswith("yaml") else ""
-        targets.append(
-            Target(
-                path=_place(path, request, folder),
-                syntax="text",
-                pieces=(Piece(form="offer", value=body),),
-                part_of=_place(skill, request, folder) if skill else "",
-            )
-        )
+    for name, body in commands.items():
+        path, pieces = _place(name, request, folder), (Piece(form="offer", value=body),)
+        skill = owner.command_file.format(name.split("/")[1]) if name.endswith("yaml") else ""
+        of = _place(skill, request, folder) if skill else ""
+        targets.append(Target(path=path, syntax="text", pieces=pieces, part_of=of))
     return targets
 
 
@@ -334,10 +330,8 @@ def check_targets(request: Request) -> list[Target]:
         full = os.path.realpath(path)
         inside = path.startswith(request.project.rstrip(os.sep) + os.sep)
         if inside and not full.startswith(top):
-            raise InputError(
-                f"{shown(path)} is a link out of the project, to {shown(full)}; "
-                "remove it or use --scope user"
-            )
+            leads = f"{shown(path)} is a link out of the project, to {shown(full)}"
+            raise InputError(f"{leads}; remove it or use --scope user")
     return targets
 
 
@@ -351,10 +345,6 @@ def check_request(request: Request) -> None:
     """Raise InputError for a combination that does not exist."""
     if request.agent not in AGENTS:
         raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(AGENTS)}")
-    if request.scope not in SCOPES:
-        raise InputError(f"--scope must be one of {', '.join(SCOPES)}, not {request.scope!r}")
-    if request.via not in ROUTES:
-        raise InputError(f"--via must be one of {', '.join(ROUTES)}, not {request.via!r}")
     if request.shared and request.scope != "project":
         raise InputError("--shared writes a project's committed file; add --scope project")
     if request.via == "mcp" and request.agent not in MCP_HOOKS:

@@ -29,8 +29,8 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
+from lessons_kb.brain.cards import find_links_to, find_relinks, keep_record
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.rename import find_links_to, find_relinks, keep_record
 from lessons_kb.cards.check_card import find_quick_fixes
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
@@ -55,15 +55,10 @@ from lessons_kb.service.lsp.documents import (
     SourceFile,
     is_inside,
     path_of,
-    relative,
     uri_of,
 )
-from lessons_kb.service.lsp.hover import (
-    describe_cards,
-    describe_effect,
-    summarise_effect,
-    title_line,
-)
+from lessons_kb.service.lsp.hover import describe_cards, describe_effect, list_effect, title_line
+from lessons_kb.store.files import relative
 from lessons_kb.text.sanitize import clean_line, counted
 
 BUMP, STATUS, STATS = "lessons.bump", "lessons.setStatus", "lessons.showStats"
@@ -127,7 +122,7 @@ def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
     places = try_pattern(file, pattern)
     root = file.brain.directory
     shown = [
-        f"{relative(path_of(one.uri), root)}:{one.range.start.line + 1}"
+        f"{relative(root, path_of(one.uri))}:{one.range.start.line + 1}"
         for one in places[:_MAX_PLACES]
     ]
     shown += ["…"] if len(places) > _MAX_PLACES else []
@@ -209,7 +204,7 @@ def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int
     elif (card := file.parse(document.text.whole).card) is not None and card.kind != NOTE:
         line = title_line(file, document)
         try:
-            summary = summarise_effect(file.brain.stats.recorded(file.name))
+            summary = " · ".join(list_effect(file.brain.stats.recorded(file.name)))
         except CardNotFound:
             summary = "not saved yet"
         rows = [(line, summary, STATS), (line, "Count the mistake once more", BUMP)]
@@ -320,16 +315,13 @@ def _find_card_actions(
 
 
 def prepare_rename(
-    files: Files, document: OpenDocument, params: PrepareRenameParams
+    files: Files, document: OpenDocument, params: PrepareRenameParams | RenameParams
 ) -> Range | None:
-    """Return the range of the title under the cursor, None anywhere else."""
-    return _find_title(files.find(document.path), document, params.position.line)
+    """Return the range of the title under the cursor, None anywhere else.
 
-
-def _find_title(
-    file: CardFile | SourceFile | None, document: OpenDocument, line: int
-) -> Range | None:
-    """Return where on a line the title is written, None where the file's name is the title."""
+    Where the file's name is the title, there is none.
+    """
+    file, line = files.find(document.path), params.position.line
     if not isinstance(file, CardFile) or line != title_line(file, document):
         return None
     text, parsed = document.text, file.parse(document.text.whole)
@@ -352,7 +344,7 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
     The file is renamed if it is named after the title, and then the links to it follow.
     """
     file, text = files.find(document.path), document.text
-    where = _find_title(file, document, params.position.line)
+    where = prepare_rename(files, document, params)
     if where is None or not isinstance(file, CardFile):
         return None
     title = " ".join(params.new_name.split())
@@ -401,7 +393,7 @@ def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | Non
         file = files.find(old)
         if isinstance(file, CardFile) and not file.draft and is_inside(new, file.layer.root):
             own = moves.setdefault(file.layer.root, (file.layer, {}))[1]
-            own[file.id] = relative(new, file.layer.root)
+            own[file.id] = relative(file.layer.root, new)
     edits = [
         edit
         for layer, own in moves.values()
@@ -417,7 +409,7 @@ def keep_records(files: Files, params: RenameFilesParams) -> None:
         brain = files.brain_of(os.path.dirname(new))
         for layer in brain.layers if brain else ():
             if is_inside(old, layer.root) and is_inside(new, layer.root):
-                keep_record(layer, relative(old, layer.root), relative(new, layer.root))
+                keep_record(layer, relative(layer.root, old), relative(layer.root, new))
 
 
 def find_references(

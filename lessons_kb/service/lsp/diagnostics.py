@@ -25,7 +25,7 @@ from lessons_kb.brain.detection import (
     is_card_file,
     read_source,
 )
-from lessons_kb.brain.lint import check_document, check_places, check_syntax_of
+from lessons_kb.brain.health import check_document, check_places, check_syntax_of
 from lessons_kb.cards.keys import canonical, read_patterns, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
@@ -39,9 +39,9 @@ from lessons_kb.service.lsp.documents import (
     SourceFile,
     Text,
     count_alike,
-    relative,
     uri_of,
 )
+from lessons_kb.store.files import relative
 from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import clean_line
@@ -72,7 +72,7 @@ def diagnose(
     if isinstance(file, CardFile) and not file.draft:
         findings = check_card_file(file, text.whole, whole=whole)
         shown = [show_finding(text, one) for one in findings]
-        path = relative(document.path, file.brain.directory)
+        path = relative(file.brain.directory, document.path)
         if detect and not is_card_file(file.brain, path):
             # A note may quote code, and counts as any other file of the project.
             marks = _mark_all(SourceFile(brain=file.brain, path=path), text)
@@ -143,16 +143,11 @@ def _find_near(file: SourceFile, old: Text, known: Sequence[Mark], text: Text) -
         return None
     above = [one for one in known if one.shown.range.end.line < first]
     below = [one for one in known if one.shown.range.start.line >= last]
-    if end != last:
-        below = [_move(one, end - last) for one in below]
+    for place, one in enumerate(below) if end != last else ():
+        shown, places = copy(one.shown), (one.shown.range.start, one.shown.range.end)
+        shown.range = Range(*(Position(at.line + end - last, at.character) for at in places))
+        below[place] = one._replace(shown=shown)
     return [*above, *_mark_lines(file, text, first, end), *below]
-
-
-def _move(one: Mark, lines: int) -> Mark:
-    """Return a mark some lines further down."""
-    shown, places = copy(one.shown), (one.shown.range.start, one.shown.range.end)
-    shown.range = Range(*(Position(at.line + lines, at.character) for at in places))
-    return one._replace(shown=shown)
 
 
 def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark]:

@@ -27,13 +27,14 @@ from lsprotocol.types import (
 )
 
 from lessons_kb.brain.brain import Brain, Workspace
+from lessons_kb.brain.cards import read_file
 from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.rename import read_file
 from lessons_kb.cards.keys import canonical
 from lessons_kb.cards.parse import kind_of, parse_card
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.model import NOTE, Card, Document
+from lessons_kb.store.files import relative
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top
 
@@ -284,7 +285,7 @@ class Files:
         brain = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
             for layer in brain.layers if brain else ():
-                name = relative(path, layer.root)
+                name = relative(layer.root, path)
                 if brain and is_inside(path, layer.root) and _holds(layer, name):
                     return CardFile(brain=brain, layer=layer, id=name)
             name = os.path.splitext(os.path.basename(path))[0]
@@ -295,15 +296,11 @@ class Files:
                     return CardFile(brain=own, layer=own.layers[0], id=card, draft=name)
         # The user's own brain holds everywhere, but a library that is looked at is nobody's
         # project: a brain must be of the file's project, or the editor work there.
-        if brain is None or not (
-            any(is_inside(path, folder) for folder in self.folders)
-            or any(
-                is_inside(path, one.root) or is_inside(one.root, brain.directory)
-                for one in brain.layers
-            )
-        ):
+        roots = [layer.root for layer in brain.layers] if brain else []
+        is_near = any(is_inside(path, place) for place in (*self.folders, *roots))
+        if brain is None or not (is_near or any(is_inside(one, brain.directory) for one in roots)):
             return None
-        return SourceFile(brain=brain, path=relative(path, brain.directory))
+        return SourceFile(brain=brain, path=relative(brain.directory, path))
 
     def brain_of(self, folder: str) -> Brain | None:
         """Return the trusted brains that hold for a folder as of their last commit, None without.
@@ -368,11 +365,6 @@ def _holds(layer: Layer, name: str) -> bool:
 def is_inside(path: str, folder: str) -> bool:
     """Tell whether a path leads into a folder."""
     return path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def relative(path: str, folder: str) -> str:
-    """Return a path from a folder, with slashes."""
-    return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 _MARGIN = r"(?P<margin>[ \t]*(?:-[ \t]+)?)"

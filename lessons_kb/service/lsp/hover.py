@@ -94,17 +94,13 @@ def describe_cards(cards: Iterable[Card]) -> list[str]:
 
 def describe_effect(effect: Effect) -> list[str]:
     """Return lines of Markdown that say what a card did."""
-    parts = [f"- {part}" for part in _list_effect(effect)[:-1]]
+    parts = [f"- {part}" for part in list_effect(effect)[:-1]]
     verdict = f"- verdict: {effect.verdict} ({effect.reason})"
     return [f"**{_plain(effect.card.title)}**", "", *parts, verdict]
 
 
-def summarise_effect(effect: Effect) -> str:
-    """Return in one line what a card did."""
-    return " · ".join(_list_effect(effect))
-
-
-def _list_effect(effect: Effect) -> list[str]:
+def list_effect(effect: Effect) -> list[str]:
+    """Return what a card did, its verdict last."""
     card = effect.card
     parts = [f"seen {card.occurrences}×"]
     parts += [f"last {card.last_seen[:10]}"] if card.last_seen else []
@@ -239,15 +235,11 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     if cursor.key == "paths" or (cursor.parent, cursor.key) == ("detect", "files"):
         # The files and folders one level below the folder that was typed.
         folder = cursor.typed[: cursor.typed.rfind("/") + 1]
-        below = (
-            path[len(folder) :].partition("/")[:2]
-            for path in list_tree(file.brain.directory)
-            if path.startswith(folder)
-        )
-        return [
-            (f"{folder}{name}{slash}", "", kinds.Folder if slash else kinds.File)
-            for name, slash in sorted(set(below), key="".join)
-        ]
+        paths = (path for path in list_tree(file.brain.directory) if path.startswith(folder))
+        below = {path[len(folder) :].partition("/")[:2] for path in paths}
+        icons = {"": kinds.File, "/": kinds.Folder}
+        found = sorted(below, key="".join)
+        return [(f"{folder}{name}{slash}", "", icons[slash]) for name, slash in found]
     if key is None or cursor.parent:
         return []
     if key.choices:

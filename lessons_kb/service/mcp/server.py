@@ -1,15 +1,26 @@
-"""The server and its two ways to speak: over stdio and over HTTP."""
+"""The server and its two ways to speak: stdio, and HTTP, on this machine alone without a token."""
 
 from __future__ import annotations
 
+import asyncio
+import hmac
+import re
+import socket
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
+import uvicorn
+from h11 import IDLE, SEND_BODY
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import UnexpectedToolError
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import Tool
 from pydantic import ValidationError
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from lessons_kb.errors import InputError
 from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, ToolError, Tools, connect
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.user_state import log_trouble
@@ -109,3 +120,177 @@ def build_server(
     )
     Tools(workspace, answer_hook).register(server)
     return server
+
+
+REQUEST_SECONDS = 20.0
+"""Within which a request must arrive whole, counted from the connection or its first byte."""
+
+
+class TimedProtocol(H11Protocol):
+    """HTTP/1.1 as uvicorn speaks it, with a deadline for each request."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a request, but not for ever."""
+        super().connection_made(transport)
+        self._wait(unfinished=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._wait(unfinished=False)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait for the rest of a request; more of it buys no time."""
+        super().data_received(data)
+        self._wait(unfinished=self.conn.their_state in {IDLE, SEND_BODY})
+
+    def _wait(self, *, unfinished: bool) -> None:
+        if not unfinished and self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        elif unfinished and self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+TOKEN_VARIABLE = "LESSONS_MCP_TOKEN"  # noqa: S105 the variable's name
+MIN_TOKEN_CHARS = 16
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+PATH = "/mcp"
+_HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+_NUL = re.compile(rb"\0|%00")
+
+
+def serve_http(
+    server: MCPServer,
+    *,
+    host: str,
+    port: int,
+    token: str = "",
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until stopped; every request must then carry ``token`` if there is one.
+
+    ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
+    had, one beyond this machine without a token, or a token too short.
+    """
+    app = build_app(server, host=host, token=token)
+    config = uvicorn.Config(
+        app, host=host, port=port, http=TimedProtocol, log_level="warning", lifespan="on"
+    )
+    with listen(host, port) as listening:
+        ready()
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on an address; InputError where it cannot be had."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+    except OSError as error:
+        why = f"cannot serve on {host}:{port}: {error.strerror or error}"
+        raise InputError(f"{why}; choose another --port, or --host") from None
+    # What it accepts takes this over. Else an answer's second segment, its body, waits 40 ms for
+    # the client to acknowledge the first; asyncio sees to it on sockets of its own alone.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+def build_app(server: MCPServer, *, host: str, token: str = "") -> App:
+    """Return the ASGI application that ``serve_http`` runs; errors as there."""
+    local = host in LOOPBACK
+    if not local and not token:
+        raise InputError(
+            f"{host} can be reached from other machines; set {TOKEN_VARIABLE} to a secret first"
+        )
+    if token and len(token) < MIN_TOKEN_CHARS:
+        raise InputError(f"{TOKEN_VARIABLE} is too short; use {MIN_TOKEN_CHARS} characters or more")
+    # On this machine the SDK admits loopback names only, so that no web page can rebind a name of
+    # its own to us. Elsewhere any name may be right: there the token decides.
+    guard = None if local else TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    inner: App = server.streamable_http_app(
+        streamable_http_path=PATH, transport_security=guard, host=host
+    )
+    return _guarded(inner, token, local=local)
+
+
+def _guarded(app: App, token: str, *, local: bool) -> App:
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.lower(): value for name, value in scope.get("headers", ())}
+        sent = headers.get(b"authorization", b"")
+        answer = [(b"content-type", b"text/plain; charset=utf-8")]
+        refused = find_refusal(scope, headers, local=local) if scope["type"] == "http" else None
+        if scope["type"] == "http" and not refused:
+            if not is_same_site(headers):
+                refused = 403, "requests from this origin are refused"
+            elif token and not hmac.compare_digest(sent, expected):
+                answer.append((b"www-authenticate", b"Bearer"))
+                told = "unauthorised; send `Authorization: Bearer` with the server's token"
+                refused = 401, told
+        if not refused:
+            await app(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": refused[0], "headers": answer})
+        await send({"type": "http.response.body", "body": f"{refused[1]}\n".encode()})
+
+    return guarded
+
+
+def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSessionManager:
+    """Return what answers requests to ``server`` at any address, while its ``run()`` lasts.
+
+    Whoever calls it has checked names of hosts, origins and tokens. There are no sessions of the
+    protocol, so that none can be used with another token than it was opened with.
+    """
+    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    server.streamable_http_app(
+        stateless_http=True,
+        json_response=True,
+        max_request_body_size=max_body,
+        transport_security=checked,
+    )
+    return server.session_manager
+
+
+def find_refusal(
+    scope: Scope, headers: Mapping[bytes, bytes], *, local: bool
+) -> tuple[int, str] | None:
+    """Return the status and the reason by which a request is refused whoever sent it.
+
+    ``local`` says that only this machine reaches the server: by a loopback name, so that a web page
+    cannot rebind a name of its own to it.
+    """
+    if _NUL.search(scope["query_string"]) or "\0" in scope["path"]:
+        return 400, "the address contains a NUL character; leave it out"
+    if b"transfer-encoding" in headers and b"content-length" in headers:
+        # A proxy may believe the other one, and take the rest of the body for another request.
+        return 400, "send Content-Length or Transfer-Encoding, not both"
+    host = headers.get(b"host", b"").decode("latin-1")
+    named = _HOST.fullmatch(host)
+    if host and not named:
+        return 421, "the Host header is no name of a host"
+    if local and (named is None or named[1].strip("[]").lower() not in LOOPBACK):
+        return 421, "this server answers to names of this machine only"
+    return None
+
+
+def is_same_site(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a request comes from no web page, or from one of this very server."""
+    return b"origin" not in headers or is_own_origin(headers)
+
+
+def is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
+    """Tell whether a request names this very server, its port included, as its origin."""
+    scheme, _, name = headers.get(b"origin", b"").lower().partition(b"://")
+    is_web = scheme in (b"http", b"https")
+    return is_web and bool(name) and name == headers.get(b"host", b"").lower()

@@ -27,7 +27,7 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
-from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit
+from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.user_state import log_trouble
@@ -198,17 +198,11 @@ class Brains(Protocol):
 
 def show_block(data: Data) -> Block:
     """Return a rendered preflight in the tool's shape."""
-    lessons, context, offered = (
-        [_show_hit(hit) for hit in data.get(name, ())] for name in ("lessons", "context", "offered")
-    )
-    return Block(
-        block=data.get("block", ""),
-        tokens=data.get("tokens", 0),
-        footer=data.get("footer", ""),
-        lessons=lessons,
-        context=context,
-        offered=offered,
-    )
+    empty: Data = {"block": "", "tokens": 0, "footer": ""}
+    found = {name: data.get(name, value) for name, value in empty.items()}
+    for name in ("lessons", "context", "offered"):
+        found[name] = [_show_hit(hit) for hit in data.get(name, ())]
+    return cast(Block, found)
 
 
 def _show_hit(hit: Data) -> Found:
@@ -390,7 +384,7 @@ class Tools:
 
         No model is offered this, and nothing is noted: the client knows what it injects.
         """
-        found = self._workspace.find(directory).find_lessons(prompt)
+        found = self._workspace.find(directory).find_lessons(Query(text=prompt))
         passed = [hit for _layer, hit in found if hit.passed]
         return Matches(lessons=[_show_match(hit) for hit in passed[:_MOST_MATCHES]])
 

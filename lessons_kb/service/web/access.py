@@ -9,7 +9,8 @@ import contextlib
 import hmac
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+import time
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -20,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from lessons_kb.errors import StorageError
-from lessons_kb.service.mcp.http import (
+from lessons_kb.service.mcp.server import (
     App,
     Receive,
     Scope,
@@ -29,8 +30,8 @@ from lessons_kb.service.mcp.http import (
     is_own_origin,
     is_same_site,
 )
-from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Buckets, Caller, Tokens
-from lessons_kb.service.web.pages.view import send_to, show
+from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Caller, Shared, Tokens
+from lessons_kb.service.web.pages import send_to, show
 from lessons_kb.store.settings import METRICS
 from lessons_kb.store.user_state import log_trouble
 
@@ -51,17 +52,19 @@ class Guard:
 
     ``local`` says that only this machine reaches the server, by a loopback name: a web page that
     rebinds a name of its own is refused. ``secure`` says that browsers reach it by HTTPS alone.
-    Nothing larger than ``max_body`` bytes is read. The state of a request that is let through holds
-    its ``body``, or that of a page the ``login``, the ``brains`` it may see and the ``form`` sent.
+    A caller may send ``rate`` requests a second. Nothing larger than ``max_body`` bytes is read.
+    The state of a request that is let through holds its ``body``, or that of a page the ``login``,
+    the ``brains`` it may see and the ``form`` sent.
     """
 
     app: App
     brains: Collection[str]
     tokens: Tokens
-    buckets: Buckets
+    shared: Shared
     max_body: int
     local: bool
-    secure: bool
+    secure: bool = False
+    rate: float = 100.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or say why not."""
@@ -83,10 +86,13 @@ class Guard:
                 answer = await admit(request, headers)
             except HTTPException as error:
                 answer = await show_error(request, error)
-        if answer is not None:
-            await answer(scope, receive, send)
-        else:
-            await self.app(scope, _replay(request.state.body, receive), send)
+        sent = iter([{"type": "http.request", "body": request.state.body}])
+
+        async def replayed() -> MutableMapping[str, Any]:
+            """Return the body that was read already, then whatever comes."""
+            return next(sent, None) or await receive()
+
+        await (answer or self.app)(scope, replayed, send)
 
     async def _admit_client(self, request: Request, headers: Mapping[bytes, bytes]) -> None:
         path = request.scope["path"]
@@ -129,8 +135,15 @@ class Guard:
             after = "" if posted else f"{quote(path)}{query}"
             return send_to(f"{_LOGIN}?next={quote(after, safe='')}{'&lost=1' if lost else ''}")
         self._take(login)
+        if path == _LOGOUT and not posted:
+            raise HTTPException(405)
         if path == _LOGOUT:
-            return self._log_out(request, cookie)
+            try:
+                self.tokens.end_login(cookie)
+            except StorageError as error:
+                log_trouble("server", "logout", str(error))
+                raise HTTPException(503) from None
+            return self._set_cookie(send_to(_LOGIN), "", 0)
         state.brains = self._visible(login)
         brain = PAGE_PATH.fullmatch(path)
         if brain and brain[1] is not None and brain[1] not in state.brains:
@@ -164,7 +177,7 @@ class Guard:
         return form
 
     def _take(self, caller: Caller, told: str | None = None) -> None:
-        if wait := self.buckets.take(caller.place):
+        if wait := self.shared.take(caller.place, self.rate, time.monotonic()):
             raise HTTPException(429, told, {"retry-after": str(math.ceil(wait))})
 
     def _visible(self, caller: Caller) -> list[str]:
@@ -181,16 +194,6 @@ class Guard:
         lost, status = bool(query.get("lost")) and not wrong, 403 if wrong else 200
         # A link from another site comes without the cookie; from here on it is sent again.
         return show("login.html", status=status, login=None, lost=lost, next=after, wrong=wrong)
-
-    def _log_out(self, request: Request, cookie: str) -> Response:
-        if request.method != "POST":
-            raise HTTPException(405)
-        try:
-            self.tokens.end_login(cookie)
-        except StorageError as error:
-            log_trouble("server", "logout", str(error))
-            raise HTTPException(503) from None
-        return self._set_cookie(send_to(_LOGIN), "", 0)
 
     @property
     def _cookie(self) -> str:
@@ -228,13 +231,3 @@ async def _read_body(
             if len(body) > most:
                 raise too_large
     return bytes(body)
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return what gives a body that was read already, then whatever comes."""
-    waiting: Iterator[MutableMapping[str, Any]] = iter([{"type": "http.request", "body": body}])
-
-    async def replayed() -> MutableMapping[str, Any]:
-        return next(waiting, None) or await receive()
-
-    return replayed

@@ -10,7 +10,8 @@ import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -19,6 +20,15 @@ from socket import socket
 from typing import Any, TypeVar
 
 import uvicorn
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+    multiprocess,
+)
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -34,13 +44,22 @@ from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import watch_parent
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.service.mcp.http import LOOPBACK, App, TimedProtocol, build_endpoint, listen
-from lessons_kb.service.mcp.server import build_server, say_invalid
+from lessons_kb.service.mcp.server import (
+    LOOPBACK,
+    App,
+    Receive,
+    Scope,
+    Send,
+    TimedProtocol,
+    build_endpoint,
+    build_server,
+    listen,
+    say_invalid,
+)
 from lessons_kb.service.mcp.tools import ToolError, Tools
-from lessons_kb.service.web.access import Guard, show_error
-from lessons_kb.service.web.authentication import CALLER, Buckets, Shared, Tokens
-from lessons_kb.service.web.metrics import CONTENT_TYPE, Metered
-from lessons_kb.service.web.pages.site import route_pages
+from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH, Guard, show_error
+from lessons_kb.service.web.authentication import CALLER, Shared, Tokens
+from lessons_kb.service.web.pages import route_pages
 from lessons_kb.service.web.permissions import (
     WRITE_SECONDS,
     Forbidden,
@@ -64,12 +83,16 @@ THREADS = 2
 """That search: one at a time reads a brain, and one runs in the interpreter; more are slower."""
 WRITERS = 8
 """Threads for what may take seconds, which would hold up the answers."""
+_LEAVE_SECONDS = 0.002
+"""Within which another worker can take the next connection: at most 500 a second for each."""
 MAX_WAITING = 128
 """Requests that wait for a thread; more are told to come again."""
-RATE, MAX_BODY = 100.0, 4_000_000
+MAX_BODY = 4_000_000
 _RETRY = {"retry-after": "2"}
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By which the library that keeps the figures is told, when a worker imports it."""
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Bounds of the histogram of answering times."""
 
 
 class Busy(TimeoutError):
@@ -77,11 +100,15 @@ class Busy(TimeoutError):
 
 
 class Server:
-    """The answers to each route of the table, over some brains, from a fixed number of threads."""
+    """The answers to each route of the table, over some brains, from a fixed number of threads.
+
+    Each is counted and timed, and says why it may be old.
+    """
 
     def __init__(
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
     ) -> None:
+        """``metrics`` is a folder where several processes keep their figures, which are summed."""
         self._brains = brains
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
@@ -113,7 +140,44 @@ class Server:
             },
         )
         app.router.redirect_slashes = False  # it would lead past a proxy's encryption
-        self.metered = Metered(app, {route.name for route in ROUTES}, folder=metrics)
+        self._app, self._folder, self._registry = app, metrics, CollectorRegistry()
+        if not metrics:
+            ProcessCollector(registry=self._registry)
+        how: dict[str, Any] = {"registry": self._registry}
+        labels, told = ["route", "status"], "Seconds until a request was answered."
+        self._requests = Counter("lessons_requests", "Requests answered.", labels, **how)
+        how["buckets"] = _SECONDS
+        self._seconds = Histogram("lessons_request_seconds", told, ["route"], **how)
+        told = "Answers from an index that was not up to date."
+        self._stale = Counter("lessons_stale_answers", told, registry=self._registry)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer and count one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, began, status = scope["path"], time.perf_counter(), "500"
+        route = "page"
+        if not PAGE_PATH.fullmatch(path):
+            is_brain = BRAIN_PATH.fullmatch(path)
+            part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
+            route = part if any(part == row.name for row in ROUTES) else "other"
+
+        async def noted(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+                if BRAIN_PATH.fullmatch(path) and (stale := CALLER.get().stale):
+                    reason = "; ".join(stale).encode("latin-1", "replace")
+                    message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
+                    self._stale.inc()
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._requests.labels(route, status).inc()
+            self._seconds.labels(route).observe(time.perf_counter() - began)
 
     @contextlib.asynccontextmanager
     async def _running(self, _app: Starlette) -> AsyncIterator[None]:
@@ -138,13 +202,14 @@ class Server:
         loop = asyncio.get_running_loop()
         threads = self._threads if seconds <= ANSWER_SECONDS else self._writers
         working = loop.run_in_executor(threads, copy_context().run, work)
-        working.add_done_callback(self._done)
-        return await asyncio.wait_for(asyncio.shield(working), seconds)
 
-    def _done(self, working: asyncio.Future[Any]) -> None:
-        self._waiting -= 1
-        if not working.cancelled():
-            working.exception()  # of work that nobody waits for any more
+        def end(done: asyncio.Future[Any]) -> None:
+            self._waiting -= 1
+            if not done.cancelled():
+                done.exception()  # of work that nobody waits for any more
+
+        working.add_done_callback(end)
+        return await asyncio.wait_for(asyncio.shield(working), seconds)
 
     async def _health(self, _request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -159,7 +224,11 @@ class Server:
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
     async def _metrics(self, _request: Request) -> Response:
-        return Response(self.metered.format(), media_type=CONTENT_TYPE)
+        registry = self._registry
+        if self._folder:
+            registry = CollectorRegistry()
+            multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     async def _openapi(self, _request: Request) -> Response:
         return Response(self._description, media_type="application/json")
@@ -168,11 +237,8 @@ class Server:
         return self._endpoints[request.path_params["brain"]].handle_request
 
     async def _tool(self, route: Route, request: Request) -> Response:
-        name, tool, stale = (
-            request.path_params["brain"],
-            f"lessons_{route.name}",
-            CALLER.get().stale,
-        )
+        name, tool = request.path_params["brain"], f"lessons_{route.name}"
+        stale = CALLER.get().stale
         require_scope(route.scope)
         assert route.takes is not None  # noqa: S101 as each tool's
         arguments = admit(tool, dict(route.takes.model_validate_json(request.state.body)))
@@ -230,30 +296,23 @@ def build_app(
     roots: Mapping[str, str],
     *,
     local: bool = True,
-    secure: bool = False,
-    rate: float = RATE,
     max_body: int = MAX_BODY,
     branch: str = BRANCH,
     shared: Shared | None = None,
+    **how: Any,
 ) -> App:
     """Return the ASGI application over brains: name → folder; to name one is to trust it.
 
     ``local`` says that only this machine reaches it; then tokens are asked for only if there are
-    any. ``secure`` says that browsers come by HTTPS. ``rate`` is in requests a second and token,
-    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes it one
-    of several, in as many processes; another one keeps their index up to date.
+    any. ``max_body`` is in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes
+    it one of several, in as many processes; another one keeps their index up to date. ``how`` are
+    the other fields of ``Guard``.
     """
     watched, shared = shared is None, shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
-    return Guard(
-        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics).metered,
-        brains=brains,
-        tokens=Tokens(shared, required=not local),
-        buckets=Buckets(rate, shared),
-        max_body=max_body,
-        local=local,
-        secure=secure,
-    )
+    app = Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics)
+    how |= {"tokens": Tokens(shared, required=not local), "shared": shared, "local": local}
+    return Guard(app=app, brains=brains, max_body=max_body, **how)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -347,15 +406,22 @@ def serve(
 
 
 class FairLoop(asyncio.SelectorEventLoop):
-    """Takes one connection at a time: a worker that took all that wait would leave none to others.
+    """Takes one connection, then leaves what waits to the other workers for a moment.
 
-    Connections are kept open, so that it would answer alone as long as they last.
+    Connections are kept open, so that a worker that took them all would answer alone as long as
+    they last.
     """
 
     def _accept_connection(
         self, factory: Any, sock: socket, ssl: Any, server: Any, _many: int, *how: Any
     ) -> None:
         super()._accept_connection(factory, sock, ssl, server, 1, *how)  # type: ignore[misc]
+        if self._remove_reader(sock.fileno()):  # type: ignore[attr-defined]
+            self.call_later(_LEAVE_SECONDS, self._accept_again, sock, factory, ssl, server, 1, *how)
+
+    def _accept_again(self, sock: socket, factory: Any, *how: Any) -> None:
+        if sock.fileno() >= 0:  # it is closed when the server ends
+            self._start_serving(factory, sock, *how)  # type: ignore[attr-defined]
 
 
 def _run_workers(

@@ -13,7 +13,6 @@ import multiprocessing
 import os
 import secrets
 import time
-from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 
@@ -54,29 +53,18 @@ class Shared:
         self.full_at = _spawn.RawArray("d", _SLOTS)
         """When the bucket of each place among the tokens is full again."""
 
+    def take(self, place: int, rate: float, now: float) -> float:
+        """Take one request out of a caller's bucket; return the seconds until there is one.
 
-class Buckets:
-    """How many requests each caller may send: so many a second, and some seconds' worth at once.
-
-    Processes that count one caller's requests in the same microsecond may count one too few.
-    """
-
-    def __init__(
-        self, rate: float, shared: Shared, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._each = 1 / rate
-        self._most = max(_BURST_SECONDS, self._each)
-        self._clock = clock
-        self._full_at = shared.full_at
-
-    def take(self, place: int) -> float:
-        """Take one request out of a caller's bucket; return the seconds until there is one."""
-        now, place = self._clock(), place % _SLOTS
-        full_at = max(self._full_at[place], now) + self._each
-        wait = float(full_at - now - self._most)
+        A caller may send ``rate`` requests a second, and some seconds' worth at once. Processes
+        that count one caller's requests in the same microsecond may count one too few.
+        """
+        place %= _SLOTS
+        full_at = max(self.full_at[place], now) + 1 / rate
+        wait = float(full_at - now - max(_BURST_SECONDS, 1 / rate))
         if wait > _ROUNDING:
             return wait
-        self._full_at[place] = full_at
+        self.full_at[place] = full_at
         return 0.0
 
 
@@ -178,14 +166,12 @@ class Tokens:
 
     def _read(self) -> tuple[ServerToken, ...]:
         """Return the tokens there are; none where their file is damaged."""
-        stamp: tuple[int, ...] | None = None
+        stamp: tuple[int, ...] | None
         try:
             info = os.stat(tokens_path())
             stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
-        except FileNotFoundError:
-            stamp = ()
-        except OSError:
-            pass  # reading it will tell
+        except OSError as error:  # reading it will tell
+            stamp = () if isinstance(error, FileNotFoundError) else None
         if stamp is None or stamp != self._stamp:
             try:
                 self._known = read_tokens()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError, LessonsError
@@ -61,7 +61,9 @@ def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def conceal(error: BaseException) -> str:
     """Return what is told instead of an error's text, "" if that is about what was asked."""
-    chain = list(_follow(error))
+    chain = [error]
+    while earlier := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(earlier)
     cause = next((one for one in chain if isinstance(one, LessonsError)), None)
     if isinstance(cause, (InputError, CardNotFound, AmbiguousCard, DuplicateCard)):
         return ""
@@ -72,12 +74,6 @@ def conceal(error: BaseException) -> str:
     if "ValidationError" in names or names <= {"ToolError", "ResourceNotFoundError"}:
         return ""
     return "internal error; the server's log says more"
-
-
-def _follow(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 class SharedServer(LessonsMCPServer):

@@ -14,7 +14,7 @@ from lessons_kb.brain.discovery import Discovery
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import freshen
-from lessons_kb.brain.refresh import Refresh
+from lessons_kb.brain.search_index import Refresh
 from lessons_kb.duplicates.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
     BrainNotFound,
@@ -64,23 +64,13 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                self._trouble = self._freshen(brain)
+                waiting = freshen(brain)[1]
+                self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
         return brain
-
-    def _freshen(self, brain: Brain) -> str:
-        """Return why answers may be old, "" if they are not.
-
-        What another process watches is not scanned here: its last commit is what there is.
-        """
-        if self._watched:
-            waiting = bool(freshen(brain)[1])
-        else:
-            waiting = not all(layer.make_ready() for layer in brain.layers)
-        return BUILDING if waiting else _find_trouble(brain.layers)
 
     def open(self, directory: str | None = None) -> Brain:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
@@ -91,6 +81,8 @@ class ServedBrain:
             raise BrainNotFound(f"{self.root} is not a folder any more")
         if time.monotonic() >= self._look_at:
             self._layers = self._workspace.find().layers
+            for layer in self._layers:
+                layer.kept = not self._watched
             self._look_at = time.monotonic() + LOOK_SECONDS
         return self._layers
 

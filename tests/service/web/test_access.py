@@ -9,9 +9,9 @@ import stat
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.service.mcp.http import listen
+from lessons_kb.service.mcp.server import listen
 from lessons_kb.service.web.application import Address
-from lessons_kb.service.web.authentication import Buckets, Shared
+from lessons_kb.service.web.authentication import Shared
 from lessons_kb.store.settings import (
     add_token,
     find_token,
@@ -188,14 +188,18 @@ def test_each_token_has_a_bucket_of_requests(connect, tokens):
 
 def test_a_bucket_fills_with_time():
     now = 0.0
-    buckets = Buckets(2.0, Shared(), clock=lambda: now)
-    assert [buckets.take(1) for _ in range(10)] == [0.0] * 10
-    assert buckets.take(1) == 0.5
-    assert buckets.take(2) == 0.0
+    shared = Shared()
+
+    def take(place):
+        return shared.take(place, 2.0, now)
+
+    assert [take(1) for _ in range(10)] == [0.0] * 10
+    assert take(1) == 0.5
+    assert take(2) == 0.0
     now = 0.5
-    assert [buckets.take(1), buckets.take(1)] == [0.0, 0.5]
+    assert [take(1), take(1)] == [0.0, 0.5]
     now = 1_000.0
-    assert [bool(buckets.take(1)) for _ in range(11)] == [False] * 10 + [True]
+    assert [bool(take(1)) for _ in range(11)] == [False] * 10 + [True]
 
 
 def test_a_body_is_read_no_further_than_allowed(connect):

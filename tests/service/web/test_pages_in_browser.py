@@ -13,7 +13,7 @@ import threading
 import pytest
 import uvicorn
 
-from lessons_kb.service.mcp.http import listen
+from lessons_kb.service.mcp.server import listen
 from lessons_kb.service.web.application import build_app
 from tests.browser import IN_BROWSER, find_faults, open_chromium
 from tests.kit import git

@@ -9,6 +9,8 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain import search_index
+from lessons_kb.service.web.authentication import Shared
 from lessons_kb.store.user_state import user_settings_path
 from tests.service.web.conftest import PROMPT, ask, be
 
@@ -148,6 +150,21 @@ def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots):
     assert "write_row(1)" in told
     assert "(lessons/ledger.md)" in told
     assert os.path.dirname(roots["shop"]) not in told
+
+
+def test_a_brain_that_another_process_indexes_is_not_scanned(connect, monkeypatch):
+    """Of 10,000 cards a scan takes ten times as long as the rest of the answer."""
+    scanned = []
+    scan = search_index.scan_brain
+    client = connect(shared=Shared())
+    monkeypatch.setattr(
+        search_index, "scan_brain", lambda *a, **k: scanned.append(a) or scan(*a, **k)
+    )
+    for session in ("s1", "s2"):
+        event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
+        assert "Reject every" in post(client, session_id=session, **event)
+    assert "Reject every" in ask(client, "preflight", prompt=PROMPT).text
+    assert scanned == []
 
 
 def test_the_sessions_of_two_tokens_are_two(connect, tokens):

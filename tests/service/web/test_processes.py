@@ -1,5 +1,6 @@
 """A real server: tenants kept apart at every address, stopped and killed at any moment, fuzzed."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -10,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -18,6 +20,7 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from lessons_kb import Brain
+from lessons_kb.service.web.application import FairLoop
 from lessons_kb.store.settings import add_token, remove_token
 from tests.service.web.conftest import field, log_in, wait_until
 
@@ -350,6 +353,39 @@ def test_a_rate_is_counted_and_figures_are_summed_over_all_workers(several, toke
         told = client.get("/metrics").text
     assert 'lessons_requests_total{route="search",status="200"} 2.0' in told
     assert 'lessons_request_seconds_count{route="search"} 2.0' in told
+
+
+def test_connections_are_spread_over_workers():
+    """As many loops accept from one socket: none takes most of what comes at once."""
+    taken = [0, 0]
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        listening.setblocking(False)
+
+        async def work(number, ended):
+            class Counting(asyncio.Protocol):
+                def connection_made(self, transport):
+                    taken[number] += 1
+                    transport.close()
+
+            server = await asyncio.get_running_loop().create_server(Counting, sock=listening.dup())
+            async with server:
+                await asyncio.to_thread(ended.wait)
+
+        ended = threading.Event()
+        with ThreadPoolExecutor(2) as threads, contextlib.ExitStack() as stack:
+
+            def run(number):
+                with asyncio.Runner(loop_factory=FairLoop) as runner:
+                    runner.run(work(number, ended))
+
+            stack.callback(ended.set)
+            done = [threads.submit(run, number) for number in range(2)]
+            for _ in range(32):
+                stack.enter_context(socket.create_connection(listening.getsockname()))
+            wait_until(lambda: sum(taken) == 32)
+            ended.set()
+            assert [one.result() for one in done] == [None, None]
+    assert min(taken) >= 8
 
 
 def test_no_request_makes_the_server_fail(start, tokens):

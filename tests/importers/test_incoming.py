@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.importers.markdown_blocks import (
+from lessons_kb.importers.incoming import (
     MAX_TITLE,
     checklist,
     section,
