@@ -150,6 +150,8 @@ class Query:
     tags: tuple[str, ...] = ()
     kinds: tuple[str, ...] = KINDS
     limit: int = 10
+    inactive: bool = False
+    """Whether ignored and archived cards are found, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -602,8 +602,8 @@ def test_a_lesson_that_came_too_late_is_given_again(workspace, monkeypatch):
 
 IMPATIENT = """
 import sys
-from lessons_kb.service.mcp import http
-http.REQUEST_SECONDS = 1.0
+from lessons_kb.service.mcp import server
+server.REQUEST_SECONDS = 1.0
 from lessons_kb.cli.main import main
 main()
 """

@@ -25,16 +25,13 @@ _WRAPPED = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
 def read(payload: Payload, _name: str, event: HookEvent) -> None:
     """Read the newest prompt, or the answer, from the record that the payload names."""
     event.repeats = True
-    kind, source = _ROWS[event.what]
+    wanted = _ROWS[event.what]
     path, row = "" if event.posted else text_of(payload, "transcriptPath"), dict[str, Any]()
     data, _start = read_tail(path, 0, limit=_MAX_BYTES) if path else (b"", 0)
     for line in data.splitlines():  # the last of this kind
         with contextlib.suppress(ValueError, RecursionError):  # cut, or not written to its end yet
-            found = json.loads(line) if kind.encode() in line else None
-            if isinstance(found, dict) and (found.get("type"), found.get("source")) == (
-                kind,
-                source,
-            ):
+            found = json.loads(line) if wanted[0].encode() in line else None
+            if isinstance(found, dict) and (found.get("type"), found.get("source")) == wanted:
                 row = found
     text = text_of(row, "content")
     wrapped = _WRAPPED.search(text)

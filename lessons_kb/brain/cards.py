@@ -51,7 +51,14 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.importers.incoming import SECTIONS
-from lessons_kb.learn.draft_text import Sketch, fill, find_lacks, format_patterns
+from lessons_kb.learn.draft_text import (
+    MISSING,
+    Sketch,
+    fill,
+    find_lacks,
+    format_patterns,
+    names_mistake,
+)
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
 from lessons_kb.store import files as disk
@@ -333,8 +340,6 @@ class Cards:
             raise InputError(f"not a card: {document.findings[0].message}")
         if "title" not in document.key_lines and card.title == "new":
             raise InputError("the card has no title; add `title: …`, naming the mistake")
-        if whole and (missing := find_lacks(document)):
-            raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
         with hold_new(self._brain.layers[0].root):
             self._brain.refresh()
             if on_duplicate != "new" and (
@@ -348,6 +353,8 @@ class Cards:
                     "or write a second card with --on-duplicate new",
                     existing=existing,
                 )
+            if whole and (missing := find_lacks(document)):
+                raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
             dated = text if card.created else edit_header(text, {"created": day_or_today()})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
@@ -827,12 +834,15 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
     """Give a card a title and the file name that goes with it; its folder stays.
 
     Links of the brain's files follow, and so does what the journal and the drafts know of the
-    card. Raises DuplicateCard where another card has the title, CardNotFound, EditRefused.
+    card. Raises DuplicateCard where another card has the title, InputError for one that names no
+    mistake, CardNotFound, EditRefused.
     """
     cards = Cards(brain)
     layer, card = cards.find(name, notes=False)
     wanted = one_line(redact(title))
     stem, new = slug(wanted), card.id
+    if not names_mistake(wanted):
+        raise InputError(f"{wanted!r} names no mistake; give {MISSING['title']}")
     folder, suffix = posixpath.dirname(card.id), posixpath.splitext(card.id)[1]
     with hold_new(layer.root):
         for other in layer.read(lambda one: one.catalogue.paths_titled(normal_title(wanted))):

@@ -17,6 +17,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import find_usable
 from lessons_kb.cards.parse import kind_of
 from lessons_kb.detect.matcher import (
+    EXTRA,
     MAX_CHARS,
     Change,
     Match,
@@ -30,9 +31,11 @@ from lessons_kb.errors import GitError, StorageError
 from lessons_kb.guards.command_files import find_run
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
 from lessons_kb.process.git import Repository, decode, list_files, read_history
+from lessons_kb.process.programs import install_command
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.user_state import git_top, state_dir, write_private
+from lessons_kb.text.sanitize import counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -324,17 +327,23 @@ def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
     return sorted(found, key=lambda one: (one[1].path, one[1].line, one[0].id))
 
 
-def count_unused(brain: Layers) -> tuple[int, int]:
-    """Return how many patterns are beyond what is looked for, and how many need ast-grep."""
+def tell_unused(brain: Layers) -> Iterator[str]:
+    """Yield a line on each kind of pattern that is not looked for."""
     matchers = [
         (layer.state.detectors, layer.read(lambda one: one.matcher()))
         for layer in brain.layers
         if layer.state is not None and layer.state.detectors
     ]
-    beyond = sum(count - len(matcher.rules) for count, matcher in matchers)
+    if beyond := sum(count - len(matcher.rules) for count, matcher in matchers):
+        yield f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some"
     kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
-    syntax = kinds.count("ast")
-    return beyond, 0 if not syntax or is_available() else syntax
+    if (syntax := kinds.count("ast")) and not is_available():
+        yield f"{counted(syntax, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`"
+    known = [layer.read(lambda at: at.catalogue.findings()) for layer in brain.layers]
+    if bad := sum(finding.rule == "bad-pattern" for some in known for finding in some):
+        yield f"{counted(bad, 'pattern')} cannot be used; `lessons lint` says why"
+    elif not matchers:
+        yield "no card has patterns; add `detect:` to a card, see docs/detect.md"
 
 
 GLANCE_SECONDS = 3.0

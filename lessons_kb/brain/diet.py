@@ -147,7 +147,7 @@ def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:
         lines = {rule.line for rule in file.rules if rule.kind == WHEN}
         for lesson, rules in build_cards(file, lines, seen):
             paths = file.globs or tuple(_find_paths(diet, lesson))
-            text = card_text(replace(lesson, paths=paths), created=day_or_today())
+            text = card_text(replace(lesson, paths=paths), created=day_or_today(), folders={})
             card = parse_card(text, path="lessons/new.md", folders={}).card
             words = " ".join(text.split())
             if card and card.kind != NOTE and all(rule.words in words for rule in rules):
@@ -324,6 +324,13 @@ class Diets:
         for name in files:
             _write(os.path.join(diet.root, name), texts[name].encode())
         return made
+
+    def titles(self) -> list[str]:
+        """Return the titles of the cards that earlier diets made and that are there."""
+        names = [name for name in list_folder(self._folder) if name.endswith(".json")]
+        records = [json.loads(_read(os.path.join(self._folder, name))) for name in names]
+        known = {card.id: card.title for card in Cards(self._brain).all()}
+        return [known[card] for one in records for card in one["cards"] if card in known]
 
     def undo(self) -> tuple[list[str], list[str]]:
         """Give the files of the last diet their bytes back and move its cards to the trash.

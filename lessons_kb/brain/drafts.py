@@ -46,6 +46,7 @@ from lessons_kb.learn.draft_text import (
     split_files,
 )
 from lessons_kb.learn.failure_signs import CHANGES
+from lessons_kb.learn.mining import Candidate
 from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
@@ -234,21 +235,15 @@ class Drafts:
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
 
-    def add_mined(
-        self, key: str, sketch: Sketch, *, seen: int, at: float, place: int, commits: Sequence[str]
-    ) -> Draft | None:
-        """Write a draft of what was found in the past; None when its key is known already.
-
-        ``key`` is the same for the same find, whatever became of its draft. ``commits`` are the
-        hashes of those that showed it.
-        """
-        name = _name(MINED, key)
+    def add_mined(self, found: Candidate, sketch: Sketch, *, place: int) -> Draft | None:
+        """Write a draft of what was found in the past, once, whatever became of it; else None."""
+        name = _name(MINED, found.id)
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
-            text = _compose(sketch, at)
-            shown: DraftFacts = {"seen": seen, "place": place, "ids": [*commits]}
-            self._folder.write(name, text, _facts(MINED, key, text, at) | shown)
+            text, commits = _compose(sketch, found.at), [one.id for one in found.commits]
+            shown: DraftFacts = {"seen": found.occurrences, "place": place, "ids": commits}
+            self._folder.write(name, text, _facts(MINED, found.id, text, found.at) | shown)
         return self.get(name)
 
     def learnt_from(self) -> dict[str, str]:

@@ -6,8 +6,9 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 
 from lessons_kb.brain.cards import (
     MAX_EXAMPLES,
@@ -38,7 +39,7 @@ from lessons_kb.importers.incoming import (
 )
 from lessons_kb.importers.jsonl import read_lines
 from lessons_kb.importers.review_findings import read_review
-from lessons_kb.importers.rules_file import read_notes
+from lessons_kb.importers.rules_file import holds_lessons, read_notes
 from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.model import NOTE, Card
 from lessons_kb.store import card_files
@@ -51,6 +52,7 @@ from lessons_kb.text.redact import redact
 GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules"),
 )
+PROSE = "prose"
 NAMES = {
     GALANGAL: "a database of mistakes",
     REVIEW: "a review",
@@ -95,7 +97,10 @@ def find_files(path: str) -> list[str]:
 
 
 def guess_source(path: str) -> str:
-    """Return one of SOURCES; raises StorageError for a file that cannot be read."""
+    """Return one of SOURCES, PROSE for a text without a lesson.
+
+    Raises StorageError for a file that cannot be read, InputError for a digest of our own.
+    """
     head = import_files.read_head(path, _HEAD)
     if head.startswith(_SQLITE):
         return GALANGAL
@@ -104,8 +109,14 @@ def guess_source(path: str) -> str:
         return JSONL
     if path.endswith(_RULE_FILES):
         return RULES
-    found = read_review(head.decode("utf-8", "replace").replace("\r\n", "\n"), name=path)
-    return REVIEW if found.lessons or found.passed_over else MEMORY
+    text = head.decode("utf-8", "replace").replace("\r\n", "\n")
+    if re.match(r"# Lessons\n\n\d+ cards?\.\n", text):
+        raise InputError(f"{path} is a digest for people; import what `lessons export jsonl` wrote")
+    found = read_review(text, name=path)
+    if found.lessons or found.passed_over:
+        return REVIEW
+    is_told = any(fnmatch(f"/{path}", f"*/{name}") for name in _RULES)
+    return MEMORY if is_told or holds_lessons(text, name=path) else PROSE
 
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"
@@ -169,17 +180,12 @@ class Exchange:
         reading = read_lessons(source, path)
         if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
-        lessons = [
-            replace(
-                one,
-                project=project or one.project,
-                topics=tuple(dict.fromkeys((*one.topics, *topics))),
-            )
-            if not one.text
-            else one
-            for one in reading.lessons
-        ]
-        shelf = _Shelf(self._brain, near)
+        lessons = [*reading.lessons]
+        for place, one in enumerate(lessons):
+            if not one.text:
+                every = tuple(dict.fromkeys((*one.topics, *topics)))
+                lessons[place] = replace(one, project=project or one.project, topics=every)
+        shelf = _Shelf(self._brain, near, lessons)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
             ImportStep(action=SKIP, title=one.title, where=one.where, reason=one.reason)
@@ -203,7 +209,7 @@ class Exchange:
         date = day_or_today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
-            shelf = _Shelf(self._brain, plan.near)
+            shelf = _Shelf(self._brain, plan.near, plan.lessons)
             written: dict[str, str] = {}
             done = []
             for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
@@ -248,7 +254,8 @@ class Exchange:
                 yield again or card, shown
 
     def _create(self, lesson: Incoming, date: str) -> str:
-        text = card_text(lesson, created=date)
+        folders = self._brain.layers[0].settings.folders
+        text = card_text(lesson, created=date, folders=folders)
         if lesson.text:
             if is_safe_id(lesson.id):
                 with contextlib.suppress(DuplicateCard, InputError):
@@ -284,16 +291,17 @@ class Exchange:
 class _Shelf:
     """The cards that are there, and those that a plan would add."""
 
-    def __init__(self, brain: Layers, near: str) -> None:
+    def __init__(self, brain: Layers, near: str, lessons: Iterable[Incoming | None]) -> None:
         self._near = near
-        cards = Cards(brain).all()
-        self._known = Duplicates(cards)
+        self._exported = {(one.id, one.title) for one in lessons if one and one.text}
+        """Id and title of the cards of an export: that no two of them are one was decided there."""
         self._added: dict[tuple[str, ...], list[Card]] = {}
         """By the terms of their titles: what its source keeps apart is not ours to join."""
         self._origins: dict[tuple[str, str], str] = {}
         """(System, digest) → id of the card that came from there."""
         self.homes: dict[str, Layer] = {}
-        for layer in brain.layers:
+        cards = Cards(brain).all()
+        for layer in brain.layers[:1] if self._exported else brain.layers:
             limit = layer.settings.index.max_file_bytes
             for one in layer.read(lambda one: one.catalogue.all_cards()):
                 self.homes.setdefault(one.id, layer)
@@ -303,7 +311,8 @@ class _Shelf:
                     for origin in read_origins(text):
                         self._origins.setdefault(origin_key(origin), one.id)
         self._folders = brain.layers[0].settings.folders
-        self._ids = {card.id: card for card in cards}
+        self._ids = {card.id: card for card in reversed(cards) if card.id in self.homes}
+        self._known = Duplicates(self._ids.values())
         self._taken = set(self._ids)
 
     def judge(self, lesson: Incoming) -> ImportStep:
@@ -327,35 +336,37 @@ class _Shelf:
             return replace(step, action=SKIP, reason="already here")
         if known:
             return replace(step, action=SKIP, card=known, reason="twice in the source")
-        if (alike := self._find_near_duplicate(card)) is not None:
+        if (alike := self._find_near_duplicate(card, lesson)) is not None:
             action, how = BUMP, ""
             if alike.level == NEAR:
                 action, how = self._near, "" if self._near == BUMP else _NEAR_HINT
             if action == BUMP:
                 self._origins[origin] = alike.card.id
             return replace(step, action=action, card=alike.card.id, reason=f"{alike.reason}{how}")
+        if not is_safe_id(lesson.id) or card.id in self._taken:
+            names = numbered_names(f"{lesson.kind}s/{slug(redact(lesson.title))}")
+            card = replace(card, id=next(name for name in names if name not in self._taken))
         self._added.setdefault(tuple(analyze(card.title)), []).append(card)
         self._taken.add(card.id)
         self._origins[origin] = card.id
         return replace(step, card=card.id)
 
-    def _find_near_duplicate(self, card: Card) -> NearDuplicate | None:
+    def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
         """Return the card that is there in other words and decides, None where none does."""
-        said = "\n".join((card.why, *card.checklist))
-        for one in self._known.find(card.title, text=said):
+        said, exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
+        for one in self._known.find(card.title, text=said, limit=len(self._ids)):
+            if exported and (one.card.id, one.card.title) in self._exported:
+                continue
             if one.level == SAME or (one.level == NEAR and self._near != "new"):
                 return one
-        added = self._added.get(tuple(analyze(card.title)), ())
+        added = () if exported else self._added.get(tuple(analyze(card.title)), ())
         same = (compare(card.title, other) for other in added)
         return next((one for one in same if one and one.level == SAME), None)
 
     def _parse(self, lesson: Incoming) -> Card:
-        """Return the card that a lesson would become, with the id that it would get."""
-        path = lesson.id
-        if not is_safe_id(path) or path in self._taken:
-            names = numbered_names(f"{lesson.kind}s/{slug(redact(lesson.title))}")
-            path = next(name for name in names if name not in self._taken)
-        text = card_text(lesson, created=_ANY_DATE)
+        """Return the card that a lesson would become."""
+        path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
+        text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
         if document.card is None or document.card.kind == NOTE:
             why = document.findings[0].message if document.findings else "would be a note"
@@ -415,13 +426,17 @@ _KEYS = (
 _DEFAULTS = {"severity": "medium", "source": "curated", "status": "active"}
 
 
-def card_text(lesson: Incoming, *, created: str) -> str:
+def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> str:
     """Return the file of a card: as it was exported, else made from what is known of it.
 
-    Secrets are taken out. ``created`` is the date for a lesson that has none.
+    Secrets are taken out. ``created`` is the date for a lesson that has none. One that only a
+    folder made a lesson, which is not among ``folders`` here, says itself what it is.
     """
     if lesson.text:
-        return redact_card(lesson.text)
+        text = redact_card(lesson.text)
+        found = parse_card(text, path=lesson.id, folders=folders).card
+        is_note = found is not None and found.kind == NOTE
+        return edit_header(text, {"type": lesson.kind}) if is_note else text
     header: dict[str, Change] = {
         "type": lesson.kind,
         "title": lesson.title,

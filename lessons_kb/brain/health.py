@@ -186,11 +186,15 @@ def check_files(layer: Layer) -> Iterator[Health]:
     state = layer.state
     seen = scan_brain(layer.root, layer.settings, state.ignored if state else ())
     known = layer.read(lambda one: one.catalogue.findings())
-    findings = [finding for finding in (*seen.findings, *known) if finding.level == "error"]
+    findings = [
+        finding
+        for finding in (*seen.findings, *known)
+        if finding.level == "error" or finding.rule == "bad-pattern"
+    ]
     findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
     for finding in findings:
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
-        yield Health("error", "file", f"{where}: {finding.message}", finding.fix)
+        yield Health(finding.level, "file", f"{where}: {finding.message}", finding.fix)
     if not findings:
         yield Health("ok", "files", "all files are readable")
 

@@ -189,12 +189,12 @@ class Layers:
         given = [hit for layer, hit in found if not is_withheld(layer, hit.card, whose)]
         return given[: max(limit, 0)]
 
-    def find_lessons(self, text: str, *, limit: int = HIT_LIMIT) -> list[tuple[Layer, Hit]]:
-        """Return the lessons for a text, best first, with the brain that holds each.
+    def find_lessons(self, query: Query) -> list[tuple[Layer, Hit]]:
+        """Return the lessons for a query, best first, with the brain that holds each.
 
         The last commit is searched as it is; those the gate holds back are included.
         """
-        return self._find(self._complete(Query(text=text, limit=limit)))[0][:limit]
+        return self._find(self._complete(query))[0][: query.limit]
 
     def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
         """Return the cards that guard a file by their ``paths``, with the brain of each.

@@ -247,12 +247,12 @@ Progress = Callable[[str, int, int], None]
 class MiningResult:
     """What was found, and in how much."""
 
-    candidates: list[Candidate]
+    candidates: list[Candidate] = field(default_factory=list)
     sessions: int
     commits: int
     comments: int = 0
     """Comments of reviewers that name a mistake."""
-    read: int
+    read: int = 0
     """Of sessions and commits, those that were new or had changed."""
     trouble: list[str] = field(default_factory=list)
 
@@ -307,14 +307,8 @@ def mine(
         for one in read_comments(read_source(path), name=path)
     ]
     sources, commits, trouble = _survey(brain.directory, everywhere=everywhere, since=since)
-    found = MiningResult(
-        candidates=[],
-        sessions=len(sources),
-        commits=len(commits),
-        comments=len(reviewed),
-        read=0,
-        trouble=trouble,
-    )
+    found = MiningResult(sessions=len(sources), commits=len(commits), trouble=trouble)
+    found.comments = len(reviewed)
     home = "" if everywhere else brain.directory
     with contextlib.closing(Mined(brain.layers[0].root)) as mined:
         phrases = tuple(brain.layers[0].settings.triggers.patterns)
@@ -361,14 +355,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
             propose=partial(propose_pattern, brain.directory),
             ran=ran,
         )
-        draft = Drafts(brain).add_mined(
-            candidate.id,
-            sketch,
-            seen=candidate.occurrences,
-            at=candidate.at,
-            place=place,
-            commits=[one.id for one in candidate.commits],
-        )
+        draft = Drafts(brain).add_mined(candidate, sketch, place=place)
         made += [draft] if draft is not None else []
     return made
 

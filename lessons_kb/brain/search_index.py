@@ -89,14 +89,12 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     try:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
-        return CatalogueEntry(
-            path=path, digest="", card=None, terms={}, findings=(report_unreadable(path, error),)
-        )
+        return CatalogueEntry(path=path, findings=(report_unreadable(path, error),))
     card, bad = document.card, check_globs(document)
     findings = (*document.findings, *bad)
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if card is None:
-        return CatalogueEntry(path=path, digest=digest, card=None, terms={}, findings=findings)
+        return CatalogueEntry(path=path, digest=digest, findings=findings)
     terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
     return CatalogueEntry(
         path=path,

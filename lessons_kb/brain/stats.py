@@ -33,7 +33,7 @@ from lessons_kb.learn.lesson_effect import (
     group_by_card,
     weigh,
 )
-from lessons_kb.learn.statistics import Difference, Pooled, pool
+from lessons_kb.learn.statistics import Pooled, RiskDifference, pool
 from lessons_kb.model import FACTS, FAILED, NOTE, WITHHELD, Card, Occasion
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
 from lessons_kb.text.times import read_date
@@ -167,7 +167,7 @@ class _Counted:
             self.occasions = group_by_card(ledger)
 
     @cached_property
-    def differences(self) -> Mapping[str, Difference]:
+    def differences(self) -> Mapping[str, RiskDifference]:
         """Card → how often its mistake was left with it and without, where both are known."""
         found = {card: compare(occasions) for card, occasions in self.occasions.items()}
         return {card: two for card, two in found.items() if two.known}

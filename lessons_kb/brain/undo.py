@@ -119,8 +119,7 @@ class Undoing:
 
     def accept(self, name: str, *, on_duplicate: str = "fail") -> Card:
         """Make a draft a card; see ``Drafts.accept``."""
-        drafts = Drafts(self._brain)
-        draft, reopen = self._reopener(drafts.get(name))
+        drafts, draft, reopen = self._open_draft(name)
         card = drafts.accept(draft.id, on_duplicate=on_duplicate)
         layer = self._brain.layers[0]
         made = _read(layer, card.id)
@@ -136,8 +135,7 @@ class Undoing:
 
     def merge(self, name: str, card_name: str) -> Card:
         """Count a draft on a card; see ``Drafts.merge``."""
-        drafts = Drafts(self._brain)
-        draft, reopen = self._reopener(drafts.get(name))
+        drafts, draft, reopen = self._open_draft(name)
         layer, card = self._brain.cards.find(card_name, notes=False)
         at, what = time.time(), f"merging of {draft.id} into {card.id}"
         with self._changing(what, layer, card.id, at=at, then=reopen):
@@ -145,8 +143,7 @@ class Undoing:
 
     def discard(self, name: str) -> Draft:
         """Remove a draft; see ``Drafts.discard``."""
-        drafts = Drafts(self._brain)
-        draft, reopen = self._reopener(drafts.get(name))
+        drafts, draft, reopen = self._open_draft(name)
         drafts.discard(draft.id)
         self._keep(f"discarding of {draft.id}", reopen)
         return draft
@@ -221,7 +218,10 @@ class Undoing:
 
         self._keep(what, *filter(None, (back, then)), at=(layer, path), remark=remark)
 
-    def _reopener(self, draft: Draft) -> tuple[Draft, Callable[[], None]]:
+    def _open_draft(self, name: str) -> tuple[Drafts, Draft, _Back]:
+        """Return the drafts, one of them, and what makes it a draft again."""
+        drafts = Drafts(self._brain)
+        draft = drafts.get(name)
         facts = self._folder.facts_of(draft.id)
         if facts is None:
             raise CardNotFound(f"draft {draft.id!r} no longer exists; it was reviewed elsewhere")
@@ -232,7 +232,7 @@ class Undoing:
                     raise EditRefused(f"{draft.id} is already a draft again")
                 self._folder.write(draft.id, draft.text, facts)
 
-        return draft, reopen
+        return drafts, draft, reopen
 
 
 def _find(layer: Layer, path: str) -> bytes | None:

@@ -19,9 +19,10 @@ from lessons_kb.brain.injected import (
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
-from lessons_kb.model import NOTE, WITHHELD, Card, Preflight
+from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection
+from lessons_kb.text.sanitize import shell_word
 
 _SOON_SECONDS = 3
 """A hook has answered by then: what was given later was not given for the prompt."""
@@ -112,8 +113,17 @@ def explain_prompt(
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
     noted = map(_read_verdict, outcome(block))
-    told = tuple(replace(one, title=titles[one.id]) for one in noted)
-    return Why(source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=told)
+    told = [replace(one, title=titles[one.id]) for one in noted]
+    query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
+    for layer, hit in brain.find_lessons(query):
+        name, confidence = shown_name(hit), hit.confidence
+        if hit.card.status != "active" and confidence >= layer.settings.gate.offer_confidence:
+            reason = f"{hit.card.status}; `lessons restore {shell_word(name)}` makes it active"
+            verdict = Verdict(id=name, given=False, reason=reason, confidence=confidence)
+            told.insert(len(block.lessons) + len(block.offered), verdict)
+    return Why(
+        source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=tuple(told)
+    )
 
 
 def find_why(brain: Layers, session: str | None = None) -> Why | None:

@@ -193,7 +193,7 @@ def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Findin
             if is_last:
                 what = f"more than {MAX_PATTERNS} patterns; remove the least specific"
                 raise InputError(what)  # noqa: TRY301
-            patterns.append(_read_pattern(value.holds, value.text or ""))
+            patterns.append(_read_pattern(value.holds or _read_plain(value)))
         except InputError as error:
             why, _, fix = str(error).partition("; ")
             ignored = "; from here on they are" if is_last else ", so this pattern is"
@@ -216,17 +216,24 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
             return tuple(map(str, value))
         return value if isinstance(value, str) else None
 
-    pattern = _read_pattern(tuple((str(name), read(value)) for name, value in data.items()), "")
+    pattern = _read_pattern(tuple((str(name), read(value)) for name, value in data.items()))
     if "\n" in "".join((pattern.text, pattern.unless, *(text for _, text in pattern.relations))):
         raise InputError(f"{pattern.kind} has a line break; write the pattern in one line")
     return pattern
 
 
-def _read_pattern(mapping: NestedMapping | None, text: str) -> Pattern:
-    if mapping is None:
-        if canonical(text.partition(":")[0]) in PATTERNS:
-            raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
+def _read_plain(value: Value) -> NestedMapping:
+    """Return what a plain text means: a regular expression, or what it begins with says."""
+    kind, _, rest = (value.text or "").partition(":")
+    is_named = canonical(kind) in PATTERNS
+    if not value.text:
         raise InputError(f"not a pattern; {_EXAMPLE}")
+    if is_named and value.style in "pm":
+        raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
+    return ((kind, rest.strip()),) if is_named else (("regex", value.text),)
+
+
+def _read_pattern(mapping: NestedMapping) -> Pattern:
     values = {canonical(name): value for name, value in mapping}
     known = (*PATTERNS, *_OPTIONS)
     if unknown := [name for name in values if name not in known]:
@@ -453,22 +460,19 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def build_schema() -> dict[str, Any]:
     """Return the schema: what it refuses, `lessons lint` warns of; unknown keys are allowed."""
-    forms = read_json("header_forms.json")
+    forms, properties = read_json("header_forms.json"), dict[str, dict[str, Any]]()
+    for name, key in KEYS.items():
+        known = forms.get(key.form, {}) if key.meaning else {}
+        names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
+        other = f"Read as `{names[0]}`." if names else "Text to search."
+        if key.meaning and key.form == "choice":
+            known = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
+            if key.foreign:  # other systems write their own values, which are nobody's mistake
+                known = {"anyOf": [known, {"type": "string"}]}
+        properties[name] = {"description": key.meaning or other, **known}
     return {
         "$schema": _DIALECT,
         "title": "Header of a lesson card",
         "type": ["object", "null"],
-        "properties": {name: _describe(name, key, forms) for name, key in KEYS.items()},
+        "properties": properties,
     }
-
-
-def _describe(name: str, key: CardKey, forms: Mapping[str, Any]) -> dict[str, Any]:
-    if not key.meaning:
-        names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
-        return {"description": f"Read as `{names[0]}`." if names else "Text to search."}
-    if key.form != "choice":
-        return {"description": key.meaning, **forms[key.form]}
-    known: dict[str, Any] = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
-    if key.foreign:  # other systems write their own values, which are nobody's mistake
-        known = {"anyOf": [known, {"type": "string"}]}
-    return {"description": key.meaning, **known}

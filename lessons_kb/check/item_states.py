@@ -256,15 +256,12 @@ def check_items(
     verdicts: dict[int, _Verdict] = {}
     for line in detected:  # of a card's items, the nearest in words
         terms = frozenset(analyze(line.quote))
-        nearest = max(
-            (
-                number
-                for number, item in enumerate(sought)
-                if item.card.id == line.card and not is_about_tests(item.text)
-            ),
-            key=lambda number: share(sought[number].terms, terms),
-            default=-1,
-        )
+        shares = {
+            number: share(item.terms, terms)
+            for number, item in enumerate(sought)
+            if item.card.id == line.card and not is_about_tests(item.text)
+        }
+        nearest = max(shares, key=shares.__getitem__, default=-1)
         verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
         verdicts.setdefault(nearest, verdict)
     items = []

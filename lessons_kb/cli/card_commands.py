@@ -57,28 +57,18 @@ def archive(
         if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
             chosen.append(name)
     done = {card.id for card in brain.cards.set_status("archived", *chosen)}
+    states = ["archived" if one.card.id in done else "kept" for one in found]
     if options().json:
-        print_json(
-            [
-                {
-                    **pick(one.card, "id", "source"),
-                    **pick(one, "days", "harm"),
-                    "done": "archived" if one.card.id in done else "kept",
-                }
-                for one in found
-            ]
-        )
+        facts = [{**pick(one.card, "id", "source"), **pick(one, "days", "harm")} for one in found]
+        print_json([{**one, "done": state} for one, state in zip(facts, states, strict=True)])
     elif not found:
         say("no stale cards")
     else:
-        rows = [
-            (
-                *(one.card.id, one.card.source, str(one.days)),
-                "archived" if one.card.id in done else "",
-                f"harms: {one.harm}" if one.harm else one.card.title,
-            )
-            for one in found
-        ]
+        rows = []
+        for one, state in zip(found, states, strict=True):
+            title = f"harms: {one.harm}" if one.harm else one.card.title
+            name, source, days = one.card.id, one.card.source, str(one.days)
+            rows.append((name, source, days, state if state == "archived" else "", title))
         print_table(("id", "source", "days", "done", "title"), rows, right="days")
         if not dry_run and len(done) < len(found):
             say(
@@ -94,7 +84,7 @@ def bump(ids: Ids, task: str | None = None) -> None:
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
 
-    --task  The task in which it happened again.
+    --task  What was to be done when it happened again; kept as one of the card's `examples`.
     """
     cards = open_brain().bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")

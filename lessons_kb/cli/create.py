@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -17,6 +17,7 @@ from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.learn.draft_text import MISSING
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern, as_data
 from lessons_kb.process.programs import find_editor, open_editor
+from lessons_kb.render import finding_line
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 STDIN = "-"
@@ -36,31 +37,18 @@ _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""
 
 
-def _read_options(
-    kind: str,
-    tags: str,
-    project: str | None,
-    stage: str | None,
-    severity: str | None,
-    paths: str,
-    why: str,
-    do: Sequence[str] | None,
-    symptom: Sequence[str] | None,
-    detect: Sequence[str] | None,
-) -> dict[str, Any]:
-    """Return what these options say, as ``Cards.create`` takes it."""
-    items = "\n".join(f"- [ ] {clean_line(one)}" for one in do or () if one.strip())
-    sections = {"Root Cause": why.strip(), "Prevention Checklist": items}
+def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the options of `add` or `create` say, as ``Cards.create`` takes it."""
+    items = "\n".join(f"- [ ] {clean_line(one)}" for one in given["do"] or () if one.strip())
+    sections = {"Root Cause": given["why"].strip(), "Prevention Checklist": items}
     return {
-        "kind": kind,
-        "topics": split_list(tags),
-        "project": project,
-        "stage": stage,
-        "severity": severity,
-        "paths": split_list(paths),
+        **{name: given[name] for name in ("project", "stage", "severity")},
+        "kind": given["type_"],
+        "topics": split_list(given["tags"]),
+        "paths": split_list(given["paths"]),
         "sections": {name: text for name, text in sections.items() if text},
-        "symptoms": tuple(one for one in symptom or () if one.strip()),
-        "detect": tuple(map(_parse_pattern, detect or ())),
+        "symptoms": tuple(one for one in given["symptom"] or () if one.strip()),
+        "detect": tuple(map(_parse_pattern, given["detect"] or ())),
     }
 
 
@@ -76,31 +64,25 @@ def _parse_pattern(text: str) -> Pattern:
 def _write_card(
     brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any], *, whole: bool
 ) -> Card:
-    """Write a card, from standard input where the title is ``-``; ask about a duplicate."""
-    interactive = is_interactive()
-    if on_duplicate == "ask" and not interactive:
+    """Write a card, from standard input where the title is ``-``."""
+    if on_duplicate == "ask" and not is_interactive():
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
-    rule = on_duplicate or ("ask" if interactive else "fail")
-    text = _read_card(details) if title == STDIN else ""
+    rule = "fail" if on_duplicate in (None, "ask") else on_duplicate
+    if title == STDIN:
+        return brain.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
+    return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
-    def write(rule: str) -> Card:
-        if text:
-            return brain.cards.add_text(text, whole=whole, on_duplicate=rule)
-        return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
-    try:
-        return write("fail" if rule == "ask" else rule)
-    except DuplicateCard as error:
-        if rule != "ask":
-            raise
-        say(str(error).partition(";")[0])
-        question = "[b]ump it, write a [n]ew card, or [s]top?"
-        answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
-        if answer == "b":
-            return brain.bump(error.existing)[0]
-        if answer == "n":
-            return write("new")
-        raise typer.Abort from None
+def _ask_duplicate(brain: Brain, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
+    """Ask about a duplicate where that is possible: count it, or None for a second card."""
+    if on_duplicate not in (None, "ask") or not is_interactive():
+        raise error
+    say(str(error).partition(";")[0])
+    question = "[b]ump it, write a [n]ew card, or [s]top?"
+    answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
+    if answer not in ("b", "n"):
+        raise typer.Abort
+    return brain.bump(error.existing)[0] if answer == "b" else None
 
 
 def _read_card(details: Mapping[str, Any]) -> str:
@@ -117,7 +99,7 @@ def _read_card(details: Mapping[str, Any]) -> str:
     return text
 
 
-def _say_missing(error: Incomplete, title: str) -> None:
+def _say_missing(error: Incomplete, title: str, on_duplicate: str | None) -> None:
     """Say what a card lacks, each with the option that adds it."""
     say("nothing was written; the card still needs:")
     for line in error.missing:
@@ -126,6 +108,7 @@ def _say_missing(error: Incomplete, title: str) -> None:
     if title != STDIN:
         chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
         command = f"lessons {chosen}create {shell_word(title)}"
+        command += f" --on-duplicate {on_duplicate}" if on_duplicate else ""
         say(f"or run `{command}`, and fill in the card that it writes")
 
 
@@ -143,7 +126,11 @@ def edit_file(path: str) -> None:
 
 
 def _say_unfinished(brain: Brain, name: str, *, heading: str = "") -> None:
-    """Say what a card still needs, nothing where it is complete."""
+    """Say what is wrong with a card and what it still needs, nothing where it is complete."""
+    document = brain.cards.read(name)[1]
+    for finding in document.findings if document.card else ():
+        if finding.level != "info":
+            say(finding_line(finding))
     if missing := brain.cards.find_lacks(name):
         card = brain.cards.get(name)
         state = "still the template, so it is not injected" if card.template else "not complete"
@@ -202,30 +189,35 @@ def add(
     --stage           Workflow stage, such as DEV.
     --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
-    brain, do, symptom = open_brain(), list(do or ()), list(symptom or ())
+    given = dict(locals())
+    brain = open_brain()
     while True:
-        given = (type_, tags, project, stage, severity, paths, why, do, symptom, detect)
         try:
-            card = _write_card(brain, title, on_duplicate, _read_options(*given), whole=True)
+            card = _write_card(brain, title, on_duplicate, _read_options(given), whole=True)
             break
+        except DuplicateCard as error:
+            if existing := _ask_duplicate(brain, error, on_duplicate):
+                card = existing
+                break
+            on_duplicate = "new"
         except Incomplete as error:
             wanted = {_ADDING.get(line) for line in error.missing}
             if options().json:
                 print_json({"card": None, "missing": list(error.missing)})
             elif title == STDIN or not is_interactive() or not wanted <= {"--why", *_MANY}:
-                _say_missing(error, title)
+                _say_missing(error, title, on_duplicate)
             else:
                 for line in error.missing:
                     say(line)
                 answers = [_ask("--why")] if "--why" in wanted else []
-                why = "".join(answers) or why
-                for option, known in zip(_MANY, (do, symptom), strict=True):
+                given["why"] = "".join(answers) or given["why"]
+                for option in _MANY:
                     while option in wanted and (one := _ask(option)):
-                        known.append(one)
                         answers.append(one)
+                        given[option[2:]] = [*(given[option[2:]] or ()), one]
                 if any(answers):
                     continue
-                _say_missing(error, title)
+                _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, _name_card(card))
 
@@ -271,8 +263,7 @@ def create(
     --from-session [ID]      Start from what went wrong in a session; default: the latest.
     --edit/--no-edit         Open the card in an editor (on a terminal).
     """
-    details = _read_options(type_, tags, project, stage, severity, paths, why, do, symptom, detect)
-    brain = open_brain()
+    details, brain = _read_options(locals()), open_brain()
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
@@ -283,7 +274,11 @@ def create(
     if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
-    card = _write_card(brain, title, on_duplicate, details, whole=False)
+    try:
+        card = _write_card(brain, title, on_duplicate, details, whole=False)
+    except DuplicateCard as error:
+        known = _ask_duplicate(brain, error, on_duplicate)
+        card = known or _write_card(brain, title, "new", details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = brain.cards.read(card.id)[0]

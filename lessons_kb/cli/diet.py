@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 from collections.abc import Mapping, Sequence
@@ -30,10 +31,11 @@ from lessons_kb.cli.output import (
     pick,
     print_json,
     print_table,
+    print_wrapped,
     say,
 )
 from lessons_kb.cli.review import open_ask, print_prompts
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, visible
@@ -117,9 +119,9 @@ def _print_remarks(found: Diet) -> None:
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
     for kind, (name, one), (there, other) in find_pairs(found):
         what = f"{there}:{other.line} {verbs[kind]} {name}:{one.line}"
-        print(clean_line(f"{what}: {_shorten(other)}"))
+        print_wrapped(clean_line(f"{what}: {_shorten(other)}"))
     for file, rule, name in find_gone(found):
-        print(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
+        print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
 
 
 def _print_sum(
@@ -130,15 +132,19 @@ def _print_sum(
     for file in found.files:
         before, after = estimate_tokens(file.text), estimate_tokens(texts[file.name])
         where = f" (only for {', '.join(file.globs)})" if file.globs else ""
-        print(clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}"))
+        told = clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}")
+        print_wrapped(told)
     whole = [file for file in found.files if not file.globs]
     before = sum(estimate_tokens(file.text) for file in whole)
     after = sum(estimate_tokens(texts[file.name]) for file in whole)
     share = f" ({after / before - 1:.0%})" if before > after else ""
-    titles = estimate_tokens("\n".join(card.title for card in cards))
-    print(
+    titles = [card.title for card in cards]
+    with contextlib.suppress(LessonsError):  # without a brain there was no diet
+        titles += Diets(open_brain()).titles()
+    listed = "\n".join(titles)
+    print_wrapped(
         f"every session: {before:,} tokens today, {after:,} afterwards{share}, "
-        f"and up to {titles:,} for the titles of {counted(len(cards), 'card')}"
+        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}"
     )
     if cards:
         say("next: `lessons diet --apply` shows the diff and asks")
@@ -176,11 +182,11 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
         for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
             print(visible(line))
     for card in cards:
-        print(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
+        print_wrapped(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
         read = parse_card(card.text, path="lessons/new.md", folders={}).card
         for key in ("paths", "symptoms", "topics"):
             if values := getattr(read, key, ()):
-                print(f"  {key}: {clean_line('; '.join(values))}")
+                print_wrapped(f"  {key}: {clean_line('; '.join(values))}")
     if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = Diets(brain).apply(found, cards, texts)

@@ -73,6 +73,6 @@ def _print_lines(lines: Sequence[Health]) -> None:
         remedy = f"→ {clean_line(line.fix)}" if line.fix else ""
         if sys.stdout.isatty():
             for piece in filter(None, (text, f"  {remedy}" if remedy else "")):
-                print_wrapped(piece, hang=2)
+                print_wrapped(piece)
         else:
             print(" ".join(filter(None, (text, remedy))))

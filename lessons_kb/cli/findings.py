@@ -18,12 +18,12 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.detection import (
     Months,
-    count_unused,
     detect_diff,
     detect_files,
     detect_history,
     list_tree,
     tell_line,
+    tell_unused,
 )
 from lessons_kb.brain.post_check import read_change, read_diff_evidence
 from lessons_kb.cards.check_card import ADVICE
@@ -53,7 +53,6 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
-from lessons_kb.detect.matcher import EXTRA
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     CONTRADICTED,
@@ -65,7 +64,6 @@ from lessons_kb.model import (
     Finding,
     as_data,
 )
-from lessons_kb.process.programs import install_command
 from lessons_kb.store.files import relative, write_export
 from lessons_kb.text.sanitize import clean_line, counted, visible, visible_json
 from lessons_kb.version import __version__
@@ -85,7 +83,10 @@ def _print_found(
         print_json(data)
     elif form == "sarif":
         print(format_sarif([*annotations], version=__version__))
-    elif text := "\n".join(lines) if form == "text" else format_github(annotations):
+    elif form == "text":
+        for line in lines:
+            print_wrapped(line, hang=4)
+    elif text := format_github(annotations):
         print(text)
 
 
@@ -155,7 +156,7 @@ def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "er
             print_bold(clean_line(path))
             for one in own:
                 told = render.finding_line(one).removeprefix(clean_line(path)).lstrip(":")
-                print_wrapped(f"  {told.strip()}", hang=2)
+                print_wrapped(f"  {told.strip()}")
     else:
         lines = map(render.finding_line, findings)
         _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
@@ -226,11 +227,13 @@ def check(
         known = tuple(item for item in result.items if item.state != OPEN)
         if left := len(result.items) - len(known):
             say(f"the diff tells nothing of {counted(left, 'item')}; --fail-on open lists them")
+            if not known and form == "text" and not options().json:
+                return
         result = replace(result, items=known)
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
-        [render.check_text(result, brain.layers[0].settings.language)],
+        render.check_text(result, brain.layers[0].settings.language).splitlines(),
         (_annotate_item(brain, item) for item in result.unaddressed),
     )
     if any(item.state in failing for item in result.items):
@@ -285,13 +288,8 @@ def detect(
         raise InputError("--history is printed as text or json; choose one of them")
     brain = open_brain()
     brain.refresh()
-    beyond, without = count_unused(brain)
-    if beyond:
-        say(f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some")
-    if without:
-        say(f"{counted(without, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`")
-    if not any(layer.state and layer.state.detectors for layer in brain.layers):
-        say("no card has patterns; add `detect:` to a card, see docs/detect.md")
+    for line in tell_unused(brain):
+        say(line)
     if history:
         _print_history(brain, detect_history(brain), form)
         return

@@ -11,6 +11,7 @@ from lessons_kb.brain.exchange import (
     FORMATS,
     NAMES,
     ON_NEAR,
+    PROSE,
     Exchange,
     ImportStep,
     find_files,
@@ -22,7 +23,7 @@ from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.store.files import write_export
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, shell_word
 
 
 def import_cards(
@@ -79,13 +80,22 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
         return [(words[0], path) for path in words[1:]]
     files = [path for word in words for path in find_files(word)]
     found = [(guess_source(path), path) for path in files]
+    if prose := [clean_line(path) for source, path in found if source == PROSE]:
+        how = f"`lessons import memory {shell_word(prose[0])}` takes its sections all the same"
+        told = f"no lesson in {', '.join(prose)}: neither rules nor a heading such as Lessons"
+        if len(prose) == len(found):
+            raise InputError(f"{told}; {how}")
+        say(told)
+    found = [(source, path) for source, path in found if source != PROSE]
     for source, path in found:
         say(f"{clean_line(path)}: {NAMES[source]} ({source})")
     return found
 
 
 def export(form: str, output: str | None = None) -> None:
-    """Print every card; jsonl is what `import jsonl` reads.
+    """Print every card; `import` reads json and jsonl.
+
+    Your own brain is left out beside others, unless --brain names it.
 
     Example: lessons export jsonl -o lessons.jsonl
 
@@ -93,7 +103,7 @@ def export(form: str, output: str | None = None) -> None:
     --output, -o FILE  File to write; default: stdout.
     """
     check_choice("FORMAT", form, FORMATS)
-    brain = open_brain()
+    brain = open_brain(own=False)
     lines = Exchange(brain).export(form)
     if output is None:
         for line in lines:

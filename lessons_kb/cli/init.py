@@ -51,10 +51,9 @@ def init(folder: str | None = None, user: bool = False) -> None:
     trusted = is_trusted(root)
     if options().json:
         print_json({"brain": root, "made": made, "trusted": trusted})
-    elif made:
-        print_wrapped(f"{visible(root)}: created {', '.join(made)}", hang=2)
     else:
-        print_wrapped(f"{visible(root)} is already a brain; nothing changed", hang=2)
+        told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
+        print_wrapped(f"{visible(root)}{told}")
     if not trusted:
         cards = counted(count_cards(root), "card")
         say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
@@ -71,8 +70,8 @@ def init(folder: str | None = None, user: bool = False) -> None:
     first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
     say(f"next: {first}`lessons setup` connects your agents")
     say(
-        f"`[effect] withhold = 0.1` in {visible(user_settings_path())}, off by default, keeps each "
-        "lesson from a tenth of your sessions, so that `lessons stats` can say what it prevents"
+        "to measure what lessons prevent, later: `[effect] withhold = 0.1` in "
+        f"{visible(user_settings_path())}"
     )
 
 

@@ -121,7 +121,7 @@ def _set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
         print_json([dict(zip(names, as_data(one), strict=True)) for one in done])
     else:
         for one, changes, notes in done:
-            _print_changes(one, changes, notes, dry_run=dry_run)
+            _print_changes(one, changes, notes, dry_run=dry_run, undo=how["undo"])
     if refused or not done:
         raise InputError("; ".join(refused) or "no agent found on this machine; name one")
 
@@ -143,7 +143,7 @@ def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileCha
 
 
 def _print_changes(
-    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool
+    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool, undo: bool
 ) -> None:
     for change in changes if dry_run else ():
         if change.diff:
@@ -151,10 +151,11 @@ def _print_changes(
     for change in changes:
         would = "would be " if dry_run and change.diff else ""
         kept = f" (backup: {change.backup})" if change.backup else ""
-        done = f"{would}{WORDS[change.action]}{kept}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"), hang=2)
+        word = "nothing of ours in it" if undo and change.action == "unchanged" else ""
+        done = f"{would}{word or WORDS[change.action]}{kept}"
+        print_wrapped(visible(f"{name}: {change.path}: {done}"))
     for note in notes:
-        print_wrapped(f"  → {note}", hang=2)
+        print_wrapped(f"  → {note}")
 
 
 _TABLE = ("server",)
@@ -344,7 +345,8 @@ def setup(yes: bool = False, undo: bool = False) -> None:
         print("\n".join(_tell(plan, refused, undo=undo)))
     changes = [one for _name, files, _notes in plan for one in files if one.diff]
     if not (changes or refused or (not undo and not count_cards(user_brain()))):
-        print_answer([], "Nothing to change.")
+        gone = take_first_lesson() if undo else ""
+        print_answer([], f"Removed {_short(gone)}." if gone else "Nothing to change.")
         return
     if not yes and not confirm("Disconnect them?" if undo else "Connect them?"):
         raise InputError("nothing was changed; agree to it, or add --yes")
@@ -389,7 +391,7 @@ def _tell_next(done: Sequence[Done], first: str) -> None:
     names = [name for name, files, _notes in done if any(one.action != "foreign" for one in files)]
     print(f"Connected: {', '.join(names)}.")
     for name in names:
-        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}", hang=2)
+        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
     if not has_sdk():
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"
         print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")

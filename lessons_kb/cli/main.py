@@ -61,7 +61,14 @@ class _Commands(TyperGroup):
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         told = declare_options(function)
         alone.command(cmd_name, help=told, hidden=cmd_name in _HIDDEN)(function)
-        return typer.main.get_command(alone)
+        command: Any = typer.main.get_command(alone)
+        for one in command.params:  # a type of Python says nothing to a user
+            if one.param_type_name == "argument":
+                one.display_type_rich = lambda **_: ""
+            elif not one.is_flag:
+                one.metavar = one.metavar or one.name.rstrip("_").upper()
+                one.show_default = one.show_default and one.default not in (0, "")
+        return command
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
         width = max(len(name) for name in COMMANDS if name not in _HIDDEN)
@@ -167,7 +174,8 @@ def _run(arguments: list[str]) -> int:
         return 130
     except _UsageError as error:
         command = error.ctx.command_path if error.ctx else "lessons"
-        return _fail(f"{error.format_message().rstrip('.')}; see `{command} --help`")
+        told = error.format_message().rstrip(".").replace("Input should be", "it must be")
+        return _fail(f"{told}; see `{command} --help`")
     except (BrokenPipeError, SystemExit) as stop:  # typer makes the second of the first
         if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
             raise

@@ -44,16 +44,18 @@ def mine(
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
-    Drafts wait for `lessons review`. Example: lessons mine --draft 10 --with claude
+    Read the list, write drafts of its best, and accept them in `lessons review`.
 
-    --all-projects   Read the sessions of all projects; draft into your user brain.
-    --draft N        Write drafts of the first N.
+    Example: lessons mine --draft 10 --with claude
+
+    --all-projects   Read the sessions of all projects; drafts go to your user brain.
+    --draft N        Write drafts of the first N of the list.
     --since DATE     Leave out what is older, as 2026-01-31.
-    --reviews FILE   Review comments as JSON, exported from GitHub or GitLab; repeatable.
-    --limit N        Candidates to show.
-    --with [AGENT]   Have an agent complete them: claude, codex, gemini, opencode, copilot, each
-                     with options, or a command that reads a prompt on stdin.
-    --show-prompt    Print what would be sent, send nothing.
+    --reviews FILE   Read review comments, too: JSON exported from GitHub or GitLab; repeatable.
+    --limit N        Length of the list.
+    --with [AGENT]   With --draft: have claude, codex, gemini, opencode or copilot complete the
+                     drafts, or a command that reads a prompt on stdin.
+    --show-prompt    Print what the agent would be sent; send nothing.
     --yes, -y        Do not ask before it is sent.
     """
     if not all_projects:
@@ -117,10 +119,10 @@ def _print_found(found: MiningResult, limit: int) -> None:
     print("  #  SEEN  LAST        WHAT AND WHY")
     for number, one in enumerate(found.candidates[:limit], 1):
         when = dt.datetime.fromtimestamp(one.at).date().isoformat() if one.at else ""
-        place = f" · {one.paths[0]}" if one.paths else ""
+        what = " · ".join((*one.paths[:1], "; ".join(one.reasons)))
         lines = (
             f"{number:>3} {one.occurrences:>4}×  {when:<10}  {clean_line(one.title)}",
-            f"{'':10}{clean_line('; '.join(one.reasons) + place)}",
+            f"{'':10}{clean_line(what)}",
         )
         print("\n".join(cut_cells(line, width) if width else line for line in lines))
     shown = min(limit, len(found.candidates))

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
@@ -62,11 +62,12 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def open_brain() -> Brain:
+def open_brain(*, own: bool = True) -> Brain:
     """Open the brains named by ``--brain``, else those that hold here.
 
-    Brains that were found but are not trusted are left out, with one line on stderr. They are
-    closed when the command has ended; then what lies in them unread is named.
+    Brains that were found but are not trusted are left out, with one line on stderr; so is the
+    ``own`` one of the user beside others where it is false, for others will read what is written.
+    They are closed when the command has ended; then what lies in them unread is named.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -84,6 +85,12 @@ def open_brain() -> Brain:
             hint := tell_unclaimed(here)
         ):
             say(hint)
+        *others, last = brain.layers
+        if others and not own and last.root == os.path.realpath(user_brain()):
+            if count_cards(last.root):
+                say(f"your own brain is left out; `--brain {shell_word(last.root)}` names it")
+            last.close()
+            brain.layers = tuple(others)
     at_end.callback(_close, brain, untrusted)
     return brain
 

@@ -169,13 +169,14 @@ _NARROWEST = 40
 """Columns that nothing is folded below."""
 
 
-def print_wrapped(line: str, *, hang: int = 0) -> None:
+def print_wrapped(line: str, *, hang: int = 2) -> None:
     """Print a line, on a terminal folded to its width; when piped it stays one line.
 
     Further pieces are indented as the first one is, and by ``hang`` more.
     """
     width = terminal_width()
-    pieces = [line] if width is None else wrap(line, max(width, _NARROWEST), hang=hang)
+    fits = width is None or _cells(line) <= width
+    pieces = [line] if fits else wrap(line, max(width or 0, _NARROWEST), hang=hang)
     print("\n".join(pieces))
 
 
@@ -243,8 +244,9 @@ def print_answer(data: Any, *lines: str) -> None:
     """Print an answer: as JSON where that is asked for, else as lines."""
     if options().json:
         print_json(data)
-    elif lines:
-        print("\n".join(lines))
+    else:
+        for line in "\n".join(lines).splitlines():
+            print_wrapped(line)
 
 
 def print_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:

@@ -65,7 +65,8 @@ _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
 _COLUMNS = (
     "addressed: items of the checklist that answers addressed, of those checked; without, with: "
-    "sessions in which the mistake was left, of those without and with the lesson"
+    "sessions in which the mistake was left, of those without and with the lesson; blank or not "
+    "shown: no such session yet (`[effect] withhold` makes those without)"
 )
 _HISTORY = {
     INJECTED: "injected",
@@ -143,16 +144,12 @@ def _print_overview(overview: Overview) -> None:
     if found := top(overview, ROWS):
         _print_title("Most injected", gap=not is_drawn)
         columns = ("id", "injected", "addressed", "without", "with", "verdict")
-        table = [
-            (
-                one.name,
-                str(one.injections),
-                f"{one.addressed}/{one.checked}" if one.checked else "",
-                *(f"{rate.times}/{rate.of}" if rate.of else "" for rate in (one.untold, one.told)),
-                one.verdict,
-            )
-            for one in found
-        ]
+        table = []
+        for one in found:
+            rates = ((rate.times, rate.of) for rate in (one.untold, one.told))
+            pairs = ((one.addressed, one.checked), *rates)
+            parts = [f"{part}/{whole}" if whole else "" for part, whole in pairs]
+            table.append((one.name, str(one.injections), *parts, one.verdict))
         print_table(columns, table, right=" ".join(columns[1:5]))
         print_wrapped(_COLUMNS)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
@@ -306,7 +303,8 @@ def report(
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
-    The page needs no network and no scripts. If it lies in the brain or above it, its links to
+    The page needs no network and no scripts. Your own brain is left out beside others, unless
+    --brain names it. If the page lies in the brain or above it, its links to
     cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
@@ -317,7 +315,7 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brain, chosen = open_brain(), output is not None
+    brain, chosen = open_brain(own=False), output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brain.layers[0].cache), FILE)
         if os.path.islink(output):  # whoever made it chose what is overwritten
@@ -473,9 +471,9 @@ def _print_faults(faults: Sequence[Fault], engine: str) -> None:
             line = fault.line
             query = shorten(clean_line(fault.query), _MAX_QUERY)
             print()
-            print_wrapped(f"line {line}{engine}: {query}", hang=2)
+            print_wrapped(f"line {line}{engine}: {query}")
         place = "" if fault.rank is None else f", rank {fault.rank}"
         mark = "✗" if fault.kind == MISS else "+"
-        print_wrapped(f"  {mark} {_KINDS[fault.kind]}: {clean_line(fault.card)}{place}", hang=2)
+        print_wrapped(f"  {mark} {_KINDS[fault.kind]}: {clean_line(fault.card)}{place}")
         reason = clean_line(fault.reason).removeprefix("suppressed: ")
-        print_wrapped(f"    {reason}", hang=2)
+        print_wrapped(f"    {reason}")

@@ -21,7 +21,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
-from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set, match_globs
+from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
 
 MAX_PATTERNS = 20
 """Of one card."""
@@ -352,7 +352,7 @@ class Rule:
     card: str
     """Whatever tells the card from others."""
     pattern: Pattern
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``pattern.files`` compiled."""
 
 

@@ -77,7 +77,7 @@ _SELF = ("self", "this", "cls")
 
 
 @dataclass(kw_only=True, slots=True)
-class Candidate:
+class PatternCandidate:
     """A pattern that finds what each fix put right, and what the project says of it."""
 
     pattern: Pattern
@@ -158,7 +158,7 @@ def propose(fixes: Sequence[Sequence[Change]], files: Files, history: History) -
     return Proposal(pattern=_with_examples(best.pattern, changes), said=best.said)
 
 
-def _explain(candidates: Sequence[Candidate]) -> str:
+def _explain(candidates: Sequence[PatternCandidate]) -> str:
     """Return why none of some candidates is proposed, by the one that comes nearest."""
     best = min(candidates, key=lambda one: (one.elsewhere, -one.right))
     if best.elsewhere:
@@ -171,7 +171,7 @@ def _explain(candidates: Sequence[Candidate]) -> str:
 
 
 def _look(
-    candidates: Sequence[Candidate], fixed: Sequence[Change], files: Files, history: History
+    candidates: Sequence[PatternCandidate], fixed: Sequence[Change], files: Files, history: History
 ) -> None:
     """Count what a project says of candidates; one that finds much is looked for no further."""
     before, after = (
@@ -252,13 +252,10 @@ def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
         options = sorted({w for w in words if w[:1] == "-" and all(w in one for one in alike)})
         if len(alike) < len(split) or len(heads) + len(options) < _FEW_WORDS or len(options) > 3:  # noqa: PLR2004
             continue
-        orders = (
-            "".join(rf".*\s{re.escape(one)}\b" for one in order) for order in permutations(options)
-        )
+        quoted = [rf".*\s{re.escape(one)}\b" for one in options]
+        orders = "|".join(map("".join, permutations(quoted)))
         text = r"\b" + r"\s+".join(map(re.escape, heads)) + r"\b"
-        pattern = Pattern(
-            kind="command", text=text + (f"(?:{'|'.join(orders)})" if options else "")
-        )
+        pattern = Pattern(kind="command", text=f"{text}(?:{orders})" if options else text)
         matcher = _matcher([(0, pattern)])
         harmless = sum(bool(matcher.find_in_commands([one])) for one in ran)
         if check_pattern(pattern) or 2 * harmless >= len(split):
@@ -267,7 +264,7 @@ def propose_command(failed: Sequence[str], ran: Iterable[str]) -> Proposal:
     return Proposal()
 
 
-def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
+def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[PatternCandidate]:
     """Return the patterns that find what each fix put right and nothing that it left.
 
     What covers more places comes first, then the smallest code.
@@ -280,7 +277,7 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
     for pattern, writer in islice(_write_all(seeds), _MAX_WRITTEN):
         if _is_sound(pattern):
             written.setdefault(pattern, writer)
-    found: list[Candidate] = []
+    found: list[PatternCandidate] = []
     counts = [_count(written, fix) for fix in fixes]
     for place, (pattern, writer) in enumerate(written.items()):
         is_plain = len(fixes) > 1 or not _PLAIN.sub("", pattern.text)
@@ -293,10 +290,8 @@ def find_candidates(fixes: Sequence[Sequence[Change]]) -> list[Candidate]:
         if wide or writer.is_foreign:
             places = [one[place] for one, _after in counts]
             paths = ({path for path, _line in some} for some in places)
-            one = Candidate(
-                pattern=pattern, wide=wide, sites=sum(map(len, places)), files=sum(map(len, paths))
-            )
-            found.append(one)
+            sites, files = sum(map(len, places)), sum(map(len, paths))
+            found.append(PatternCandidate(pattern=pattern, wide=wide, sites=sites, files=files))
     return sorted(found, key=lambda one: -one.sites)[:_MAX_CANDIDATES]
 
 
@@ -505,13 +500,13 @@ def _find_additions(
 
 def _find_constant(leaf: Any, call: Any) -> str:
     """Return an argument of a call that reads the same in other code, "" of any other."""
-    parent = leaf.parent()
-    while parent is not None and parent.kind() not in _SYNTAX["arguments"]:
-        leaf, parent = parent, parent.parent()
-    if parent is None or parent.parent() != call:
-        return ""
-    is_list = leaf.kind() in _SYNTAX["lists"]
-    return "[$$$]" if is_list else leaf.text() if leaf.kind() in _CONSTANT else ""
+    for parent in leaf.ancestors():
+        if parent.kind() in _SYNTAX["arguments"]:
+            is_own, is_list = parent.parent() == call, leaf.kind() in _SYNTAX["lists"]
+            given = "[$$$]" if is_list else leaf.text() if leaf.kind() in _CONSTANT else ""
+            return given if is_own else ""
+        leaf = parent
+    return ""
 
 
 def _call_around(first: _Leaf, last: _Leaf) -> Any:
@@ -622,12 +617,8 @@ class _Writer:
             text = f"def $A($$$){' -> $B' if first.node.field('return_type') else ''}: $$$"
         if not (self._kept or first.relations or first.is_short):
             return None
-        return Pattern(
-            kind="ast",
-            text=_FOLDS.sub(" ", text),
-            language=first.language,
-            relations=first.relations,
-        )
+        text, near = _FOLDS.sub(" ", text), first.relations
+        return Pattern(kind="ast", text=text, language=first.language, relations=near)
 
     def _write(self, nodes: Sequence[Any]) -> str:
         kinds, node = {node.kind() for node in nodes}, nodes[0]

@@ -388,7 +388,6 @@ class Watch:
 
 RUNNING, COMPLETED, FAILED = "running", "completed", "failed"
 CANCELLED, STALLED = "cancelled", "stalled"
-FINAL_STATES = (COMPLETED, FAILED, CANCELLED, STALLED)
 
 
 class StallGuard:
@@ -405,7 +404,7 @@ class StallGuard:
         self._patience = patience
         self._heard = now
         self.state = RUNNING
-        """``running``, or how it ended: one of FINAL_STATES."""
+        """``running``, or how it ended: ``completed``, ``failed``, ``cancelled``, ``stalled``."""
 
     @property
     def deadline(self) -> float | None:

@@ -138,13 +138,12 @@ def parse_call(
                 return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
 
             touched = [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
+    ignored = _ARGUMENTS["commentary"] if does in _EXPLAINED else ()
     first = replace(
         call,
         kind=does if call.kind == "tool" else call.kind,
         targets=_place(targets, call.scope, cwd),
-        arguments=digest_arguments(
-            arguments, ignore=_ARGUMENTS["commentary"] if does in _EXPLAINED else ()
-        ),
+        arguments=digest_arguments(arguments, ignore=ignored),
         text=call.text or command,
     )
     if call.outcome not in DONE or first.kind not in CALLS:
@@ -156,8 +155,7 @@ def parse_call(
 
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
     """Return where a command runs that an agent calls from ``cwd``."""
-    folders = (arguments.get(key) for key in _ARGUMENTS["folders"])
-    folder = next((value for value in folders if isinstance(value, str) and value), "")
+    folder = _first(arguments, "folders")
     return join_path(cwd, folder) if folder else cwd
 
 

@@ -95,10 +95,17 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
     """
     lessons: list[Incoming] = []
     unknown: dict[str, str] = {}
+    lines = iter(lines)
     for number, line in lines:
         if not line.strip():
             continue
         where = f"{name}:{number}"
+        if line.strip() == "{" and not lessons:  # one document, as `export json` writes it
+            whole = _object("\n".join((line, *(more for _number, more in lines))), where)
+            form: dict[str, Any] = {"format": whole.get("format")}
+            known = cards if isinstance(cards := whole.get("cards"), list) else [whole]
+            some = [{**form, **_object(json.dumps(one), where)} for one in known]
+            return read_lines(enumerate(map(json.dumps, some), 1), name=name)
         data = _object(line, where)
         if data.get("format") == FORMAT and isinstance(data.get("text"), str):
             lessons.append(_exported(data, where))

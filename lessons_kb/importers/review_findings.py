@@ -54,14 +54,10 @@ def read_review(text: str, *, name: str) -> Imported:
             found.append(PassedOver(title=title, where=where, reason=_STATELESS))
         elif is_deferral and block.kind != ROW:
             found += _written_deferral(block, below, where, base)
-    lessons = [one for one in found if isinstance(one, Incoming)]
-    passed_over = [one for one in found if isinstance(one, PassedOver)]
-    reason = "no words to build a title from"
-    nameless = [one.where for one in lessons if not one.title]
-    passed_over += [PassedOver(title="", where=where, reason=reason) for where in nameless]
-    lessons = [lesson for lesson in lessons if lesson.title]
+    lessons = tuple(one for one in found if isinstance(one, Incoming))
+    passed_over = tuple(one for one in found if isinstance(one, PassedOver))
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
-    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
+    return Imported(lessons=lessons, passed_over=passed_over, notes=notes)
 
 
 _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}"

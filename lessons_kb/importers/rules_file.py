@@ -34,7 +34,7 @@ ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
 """Stands at the end of a file whose rules went into cards."""
 
-_DATA = "rules_files.txt"
+_DATA, _OF_LESSONS = "rules_files.txt", "a file of lessons"
 _LESSONS = re.compile(
     "|".join(rf"\b(?:{w})\b" if w.isascii() else w for w in read_patterns(_DATA)["lessons"]),
     re.IGNORECASE,
@@ -42,6 +42,7 @@ _LESSONS = re.compile(
 _GENERAL, _LAYOUT, _NEUTRAL, _CONDITION, _ANY_TASK, _UNIVERSAL, _BUILD, NEGATIVE = compile_patterns(
     _DATA, "general", "layout", "neutral", "condition", "any task", "universal", "build", "negative"
 )
+_DEMAND = re.compile(read_patterns(_DATA)["universal"][0], re.IGNORECASE)
 _PROGRAMS = read_words(_DATA)["programs"]
 _LABELS = read_mapping(_DATA)["labels"]
 _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
@@ -60,10 +61,12 @@ _MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\
 _DESCRIPTION = re.compile(r"description:\s*[\"']?(.+?)[\"'.]?\s*")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
+_NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
 _BULLET = re.compile(r"\s*[-*+]\s")
 _MARK = re.compile(r"\A[-*+\d.)\s]*(?:\[[ xX]\] )?(?:[A-Z][\w /&-]{0,30}: )?")
 _THRESHOLD = 0.5
 _MAX_TITLE = 80
+_FEWEST_WORDS = 3
 _MAX_SYMPTOMS = 8
 _MAX_REASON = 50
 _TOPIC_WORDS = 3
@@ -189,7 +192,7 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
         )
         kind, reason = _classify(rule, [one for one in found if one not in often], globs)
         if is_of_lessons:
-            kind, reason = WHEN, "a file of lessons"
+            kind, reason = WHEN, _OF_LESSONS
         rules.append(replace(rule, kind=kind, reason=reason))
     imports = (one for node in nodes for one in _IMPORT.findall(_CODE.sub("", node.text)))
     return RulesFile(
@@ -299,6 +302,24 @@ def _is_command(span: str) -> bool:
     return span.split(" ", maxsplit=1)[0] in _PROGRAMS
 
 
+def holds_lessons(text: str, *, name: str) -> bool:
+    """Tell whether notes hold a lesson or a rule, and are not prose alone.
+
+    An item of a list is one if it forbids or demands something or says when it holds; all are
+    below a heading for lessons, in a file of lessons, and in one whose header says what it is for.
+    """
+    file, header = read_rules(text, name=name), split_header(text).header
+    if file.globs or any(map(_MEMORY_TYPE.fullmatch, header.lines if header else ())):
+        return True
+    for rule in file.rules:
+        said = _MARK.sub("", unmarked(rule.text)) if _ITEM.match(rule.text) else ""
+        speaks = NEGATIVE.search(said) or _CONDITION.match(said) or _DEMAND.match(said)
+        near = rule.headings[-1:] or (rule.title,)
+        if speaks or any(map(_LESSONS.search, near)) or rule.reason == _OF_LESSONS:
+            return True
+    return False
+
+
 def read_notes(text: str, *, name: str) -> Imported:
     """Return the cards of a file of notes, and what of it becomes none; it stays as it is.
 
@@ -317,16 +338,13 @@ def read_notes(text: str, *, name: str) -> Imported:
         made = build_cards(file, {rule.line for rule in file.rules}, set())
         return Imported(lessons=tuple(replace(one, title=shorten(title)) for one, _ in made))
     lines = {rule.line for rule in file.rules if rule.kind == WHEN}
-    return Imported(
-        lessons=tuple(lesson for lesson, _rules in build_cards(file, lines, set())),
-        passed_over=tuple(
-            PassedOver(
-                title=_title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
-            )
-            for rule in file.rules
-            if rule.kind == ALWAYS
-        ),
-    )
+    always = [
+        PassedOver(title=_title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
+        for one in file.rules
+        if one.kind == ALWAYS
+    ]
+    lessons = tuple(lesson for lesson, _rules in build_cards(file, lines, set()))
+    return Imported(lessons=lessons, passed_over=tuple(always))
 
 
 def build_cards(
@@ -353,6 +371,11 @@ def build_cards(
             above = "".join(first.headings[:-1][-1:])
             is_bare = len(near.split()) == 1 or _NEUTRAL.search(near)
             title = shorten(f"{above}: {near}" if above and is_bare else near, _MAX_TITLE)
+            if len(title.split()) < _FEWEST_WORDS:  # a topic, which names no mistake
+                prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
+                naming = [rule for rule in prose if NEGATIVE.search(rule.text)]
+                more = "".join(f": {_title_of(rule)}" for rule in (*naming, *prose)[:1])
+                title = shorten(f"{near}{more}", _MAX_TITLE)
         said: dict[str, list[str]] = {}
         lead = ""
         for rule in rules:
@@ -381,9 +404,8 @@ def build_cards(
 
 def _key_of(rule: AgentRule) -> tuple[object, ...]:
     """Return what the rules of one card have in common."""
-    is_lesson = any(map(_LESSONS.search, rule.headings[-1:] or (rule.title,))) and _ITEM.match(
-        rule.text
-    )
+    near = rule.headings[-1] if rule.headings else rule.title
+    is_lesson = _LESSONS.search(near) and _ITEM.match(rule.text)
     return (rule.headings, rule.line if is_lesson else 0)
 
 

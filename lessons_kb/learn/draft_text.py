@@ -59,7 +59,6 @@ _PROPOSAL = """\
 _DIFF = re.compile(r"(?ms)^(`{3,})diff\n(.*?)\n\1$")
 _PLACE = re.compile(r"^(?:cd \S+\s*(?:&&|;)\s*)+")
 _ABSOLUTE = re.compile(r"(?<![\w.:/\\~-])(?:~|[A-Za-z]:)?(?:[/\\][\w.@+-]+){2,}[/\\]([\w.@+-]+)")
-_AT_HUNK = r"(?m)^(?=@@ )"
 _CHANGED = "What was changed:"
 _MAX_QUOTE = 500
 _MAX_HINT = 100
@@ -94,25 +93,19 @@ def sketch_trigger(
     ``propose`` finds how the mistake looks in code.
     """
     files, failure = trigger.files or _names(diff), trigger.failure
-    is_fixed = trigger.kind == RED_GREEN
+    is_fixed, output = trigger.kind == RED_GREEN, failure.output if failure else ""
     facts = [_asked(trigger.request), _headline(trigger)]
     if failure is not None and trigger.kind != REJECTION:
         facts += _failed(failure, ", and later passed" if is_fixed else "")
     what = trigger.quote or trigger.cause.text or trigger.cause.tool or trigger.kind
     if is_fixed:
-        failing = find_failing(failure.output if failure else "")
+        failing = find_failing(output)
         what = f"{failing[0] if failing else trigger.cause.text} failed"
     how = "The change that made it pass:" if is_fixed else _CHANGED
-    change = diff or "\n".join(trigger.changes)
+    change, facts = diff or "\n".join(trigger.changes), [*facts, _changed(files)]
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=_write_sections(
-            [*facts, _changed(files)],
-            how,
-            change,
-            propose,
-            output=failure.output if failure else "",
-        ),
+        sections=_write_sections(facts, how, change, propose, output=output),
         paths=_guarded(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
@@ -208,14 +201,9 @@ def sketch_candidate(
         said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
         facts.append(f"The fix explains itself:\n\n{said}")
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
-    sections = _write_sections(
-        dict.fromkeys(facts),
-        "What fixed it:",
-        change,
-        propose,
-        output=excerpt,
-        command=propose_command([o.command for o in candidate.sightings if o.command], ran),
-    )
+    failed = propose_command([o.command for o in candidate.sightings if o.command], ran)
+    told, how = dict.fromkeys(facts), "What fixed it:"
+    sections = _write_sections(told, how, change, propose, output=excerpt, command=failed)
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
@@ -381,20 +369,20 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
         match = re.match(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", hunk)
         return match is not None and 0 <= line - int(match[1]) < max(int(match[2] or 1), 1)
 
-    for part in split_files(diff):
-        if path in names_of(part):
-            head, *hunks = re.split(_AT_HUNK, part)
-            near = [hunk for hunk in hunks if not line or holds(hunk)]
-            return (head + "".join(near)).rstrip("\n") if near or not line else ""
-    return ""
+    part = next((one for one in split_files(diff) if path in names_of(one)), "")
+    return (_keep_hunks(part, holds) if line else part).rstrip("\n")
 
 
 def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
     """Return a file's part of a diff with the hunks that hold one of these runs of words."""
-    head, *hunks = re.split(_AT_HUNK, part)
     runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
-    kept = [hunk for hunk in hunks if any(run.search(hunk) for run in runs)]
-    return "".join((head, *kept)) if kept else ""
+    return _keep_hunks(part, lambda hunk: any(run.search(hunk) for run in runs))
+
+
+def _keep_hunks(part: str, is_kept: Callable[[str], bool]) -> str:
+    head, *hunks = re.split(r"(?m)^(?=@@ )", part)
+    kept = "".join(filter(is_kept, hunks))
+    return head + kept if kept else ""
 
 
 def split_files(diff: str) -> list[str]:
@@ -526,7 +514,7 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     symptoms = [one.casefold() for one in card.symptoms if not _is_open(one)]
     told = {" ".join(re.findall(r"\w+", symptom)) for symptom in symptoms}
     lacks = {
-        "title": _is_open(title) or _NO_MISTAKE.match(title) or _words(title) < _MIN_TITLE,
+        "title": not names_mistake(title),
         "cause": _is_open(cause) or vague or is_vague(cause.strip()) or _words(cause) < _MIN_CAUSE,
         "items": not any(
             not (_is_open(item.text) or is_vague(item.text)) and _words(item.text) >= _MIN_ITEM
@@ -536,6 +524,11 @@ def find_lacks(document: Document) -> tuple[str, ...]:
         "symptom": len(told) == 1,
     }
     return tuple(MISSING[part] for part, lacking in lacks.items() if lacking)
+
+
+def names_mistake(title: str) -> bool:
+    """Return whether a title may name a mistake: a placeholder and a topic do not."""
+    return not (_is_open(title) or _NO_MISTAKE.match(title)) and _words(title) >= _MIN_TITLE
 
 
 def _is_open(text: str) -> bool:

@@ -11,7 +11,7 @@ from itertools import dropwhile, pairwise
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.text.error_signature import shows
 from lessons_kb.text.patterns import search_any
-from lessons_kb.text.sanitize import clean, clean_line
+from lessons_kb.text.sanitize import clean, clean_line, shorten
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.shell import LONGEST, split_commands
 
@@ -24,8 +24,7 @@ RUNS = ("test", "command")
 
 def one_line(text: str, limit: int) -> str:
     """Return a text as one line of at most ``limit`` characters."""
-    line = clean_line(text[: 4 * limit])
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return shorten(clean_line(text[: 4 * limit]), limit)
 
 
 @cache

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lessons_kb.learn.statistics import Difference, Pooled, wilson
+from lessons_kb.learn.statistics import Pooled, RiskDifference, wilson
 from lessons_kb.model import (
     FACTS,
     FAILED,
@@ -202,17 +202,13 @@ def group_by_card(occasions: Iterable[Occasion]) -> Mapping[str, list[Occasion]]
     return found
 
 
-def compare(occasions: Sequence[Occasion]) -> Difference:
+def compare(occasions: Sequence[Occasion]) -> RiskDifference:
     """Return how often a card's mistake was left with it and where it was withheld."""
     known = [one for one in occasions if one.outcome in KNOWN_OUTCOMES]
     told = [one for one in known if one.told != WITHHELD]
     control = [one for one in known if one.told == WITHHELD]
-    return Difference(
-        made=sum(one.outcome in FAILED for one in told),
-        of=len(told),
-        made_without=sum(one.outcome in FAILED for one in control),
-        of_without=len(control),
-    )
+    made, without = (sum(one.outcome in FAILED for one in some) for some in (told, control))
+    return RiskDifference(made=made, of=len(told), made_without=without, of_without=len(control))
 
 
 def weigh(
@@ -266,7 +262,9 @@ def weigh(
     return replace(effect, verdict=verdict, proposal=proposal, reason=what or why, needed=needed)
 
 
-def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int) -> tuple[str, str]:
+def _judge(
+    effect: Effect, two: RiskDifference, facts: Sequence[str], compared: int
+) -> tuple[str, str]:
     """Return the verdict and why, without a full stop."""
     if effect.harmful >= MIN_HARMFUL and effect.harmful > 2 * effect.helpful:
         return "harms", f"marked harmful {effect.harmful}×, helpful {effect.helpful}×"
@@ -275,7 +273,7 @@ def _judge(effect: Effect, two: Difference, facts: Sequence[str], compared: int)
     if not two.of:
         seen = f"no session with it has shown whether its {' or '.join(facts)} comes back"
         return "no facts yet", seen if facts else _FACTLESS
-    change = f"the mistake was left in {two.made} of {two.of} sessions with it"
+    change = f"the mistake was left in {two.made} of {counted(two.of, 'session')} with it"
     if not two.known:
         return "too early", f"{change}; there is no session without it to compare with"
     change += f", in {two.made_without} of {two.of_without} when it was withheld"

@@ -402,8 +402,8 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
     first = group[0]
     reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
     if first.causes:
-        reasons.append(f"{counted(first.cause_count, 'comment')} with a cause")
-    reasons += [f"{first.test_lines} lines of tests"] if first.test_lines else []
+        reasons.append(f"{counted(first.cause_count, 'comment')} with a reason")
+    reasons += [f"{first.test_lines:,} lines of tests"] if first.test_lines else []
     return _rank(
         fixes[first.id] - SURE_COMMIT,
         0,

@@ -121,7 +121,7 @@ def _newcombe(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class RiskDifference:
     """How often a mistake was made in sessions with a lesson, and in others without it."""
 
     made: int = 0
@@ -208,13 +208,13 @@ class Pooled:
     between: float = 0.0
     """Variance between the lessons, beyond that of few sessions."""
 
-    def shrink(self, one: Difference) -> float:
+    def shrink(self, one: RiskDifference) -> float:
         """Return what is to be expected of a lesson: its own difference, drawn to the mean."""
         own = self.between + one.variance if one.known else 0.0
         return self.value + (one.value - self.value) * (self.between / own if own else 0.0)
 
 
-def pool(differences: Iterable[Difference]) -> Pooled:
+def pool(differences: Iterable[RiskDifference]) -> Pooled:
     """Return what lessons prevent together (partial pooling).
 
     Lessons weigh by their sessions (Mantel and Haenszel), whatever came of those; the interval is

@@ -643,13 +643,9 @@ class SessionReader:
         for signature, line in found.items():
             error = self._errors.get(signature)
             if error is None:
-                error = self._errors[signature] = _Error(
-                    line=line,
-                    excerpt=error_excerpt(text, limit=_EXCERPT),
-                    command=command,
-                    first=self._calls,
-                    began=at,
-                )
+                excerpt, now = error_excerpt(text, limit=_EXCERPT), self._calls
+                error = _Error(line=line, excerpt=excerpt, command=command, first=now, began=at)
+                self._errors[signature] = error
             elif self._last_edit > error.last:
                 error.changed = True
             error.seen += 1

@@ -144,9 +144,7 @@ def compute_recall(
     ranked: Sequence[str], relevant: Collection[str], depth: int = RECALL_DEPTH
 ) -> float:
     """Return the share of the relevant documents that stand in the first ``depth`` places."""
-    if not relevant:
-        return 0.0
-    return len(set(ranked[:depth]) & set(relevant)) / len(relevant)
+    return len(set(ranked[:depth]) & set(relevant)) / max(len(relevant), 1)
 
 
 def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
@@ -156,10 +154,7 @@ def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = H
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
     """Return 1 / place of the first relevant document, 0 if there is none."""
-    for place, found in enumerate(ranked, 1):
-        if found in relevant:
-            return 1 / place
-    return 0.0
+    return next((1 / place for place, found in enumerate(ranked, 1) if found in relevant), 0.0)
 
 
 def mean(values: Collection[float]) -> float:

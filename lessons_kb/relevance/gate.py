@@ -21,7 +21,7 @@ from itertools import pairwise
 from math import exp, expm1, log, log1p
 
 from lessons_kb.config import Gate
-from lessons_kb.model import Hit
+from lessons_kb.model import Card, Hit
 from lessons_kb.relevance.background_prompts import (
     PASSAGE,
     SPREAD,
@@ -51,6 +51,9 @@ _EARLIER = 0.5
 NEAR = 0.02
 """Confidence at the prompt from which a card is remembered for the turn."""
 _SUREST = 0.9999
+_LEAST_SAID = 0.3
+"""Part of the information of a card's title that a change says, or it is about something else.
+Set on seven repositories, where readers call two thirds of such lessons worth it, else half."""
 
 
 def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
@@ -76,6 +79,13 @@ def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.
     if told < _LEAST_NAMES or confidence <= 0:
         return False
     return _log_odds(confidence) + told >= (_FIRST if first else _FURTHER)
+
+
+def is_named(card: Card, terms: Collection[str]) -> bool:
+    """Tell whether a text says what a card's title does; of other languages nothing is known."""
+    texts = (card.title, card.why, *card.symptoms, *card.checklist)
+    said = sum(nats for term, nats in _weigh_title(card.title).items() if term in terms)
+    return said >= _LEAST_SAID or not is_known_language(texts)
 
 
 def _earlier(at_prompt: float) -> float:
@@ -210,14 +220,9 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
             reason = "nearly one of its examples"
         if unlike:
             reason = "nearly one of its `not-for` prompts"
+        reason = reason if passed else f"suppressed: {reason}"
         judged.append(
-            replace(
-                hit,
-                matched=matched,
-                confidence=confidence,
-                passed=passed,
-                reason=reason if passed else f"suppressed: {reason}",
-            )
+            replace(hit, matched=matched, confidence=confidence, passed=passed, reason=reason)
         )
     return judged
 

@@ -44,13 +44,10 @@ QUERY = "query"
 DOCUMENT = "document"
 
 _TOKENIZER = "tokenizer.json"
-_FILES = (
-    "model.onnx",
-    "onnx/model.onnx",
-    "model_quantized.onnx",
-    "onnx/model_quantized.onnx",
-    "model_optimized.onnx",
-    "onnx/model_optimized.onnx",
+_FILES = tuple(
+    f"{folder}model{form}.onnx"
+    for form in ("", "_quantized", "_optimized")
+    for folder in ("", "onnx/")
 )
 """Names under which exports keep the encoder, the first that exists is taken."""
 _MAX_TOKENS = 256
@@ -372,9 +369,8 @@ _FLOOR = 0.02
 
 def compute_most(terms: Mapping[str, float], frequencies: Mapping[str, int], size: int) -> float:
     """Return the BM25 score of a card that answers the query in full, again and again."""
-    return (K1 + 1) * sum(
-        weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items()
-    )
+    weighed = (weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items())
+    return (K1 + 1) * sum(weighed)
 
 
 def widen(

@@ -118,6 +118,19 @@ def tell_busy(directory: str) -> IndexBusy:
     )
 
 
+def tell_refused(directory: str, why: object) -> StorageError:
+    """Return the error of who is refused by the disk."""
+    fix = "free space or make it writable"
+    return StorageError(f"cannot use the index in {directory}: {why}; {fix}")
+
+
+def tell_broken(directory: str, error: BaseException) -> IndexBroken:
+    """Return the error of who finds a directory unusable."""
+    why = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+    fix = "rebuild it with `lessons index`"
+    return IndexBroken(f"the index in {directory} cannot be used ({why}); {fix}")
+
+
 def plain_term(term: str) -> str:
     """Return the term without white space, "" if it is nothing else."""
     return "_".join(term.split())

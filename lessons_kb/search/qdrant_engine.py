@@ -39,6 +39,7 @@ from lessons_kb.search.engine_protocol import (
     plain_term,
     read_terms,
     sum_up,
+    tell_refused,
 )
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 
@@ -140,10 +141,7 @@ def translating(location: str) -> Iterator[None]:
             f"{location} does not answer ({why}); check the address and that it runs"
         ) from None
     except OSError as error:
-        raise StorageError(
-            f"cannot use the index in {location}: {error.strerror or error}; "
-            "free space or make it writable"
-        ) from None
+        raise tell_refused(location, error.strerror or error) from None
     except Exception as error:  # whatever a damaged folder makes of the library
         if "already accessed" in str(error):
             raise IndexBusy(
@@ -373,12 +371,8 @@ class QdrantEngine(Engine):
         """Write the head; IndexBusy where it is not ``over`` that one."""
         same = None
         if over is not None:
-            same = qdrant.Filter(
-                must=[
-                    qdrant.FieldCondition(key=key, match=qdrant.MatchValue(value=over[key]))
-                    for key in ("run", "pending")
-                ]
-            )
+            known = ((key, qdrant.MatchValue(value=over[key])) for key in ("run", "pending"))
+            same = qdrant.Filter(must=[qdrant.FieldCondition(key=k, match=v) for k, v in known])
         point = qdrant.PointStruct(id=_HEAD, vector={}, payload=head)
         self._client.upsert(self._beside, [point], wait=True, update_filter=same)
         self.reload()
@@ -387,13 +381,10 @@ class QdrantEngine(Engine):
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the payload, or these keys of it, of every card."""
-        offset: Any = None
+        offset, keys = None, True if payload is None else payload
         while True:
             points, offset = self._client.scroll(
-                self._cards,
-                limit=_REQUEST_POINTS,
-                offset=offset,
-                with_payload=True if payload is None else payload,
+                self._cards, limit=_REQUEST_POINTS, offset=offset, with_payload=keys
             )
             yield from ((_number_of(point.id), point.payload or {}) for point in points)
             if offset is None:

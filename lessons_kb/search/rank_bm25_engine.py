@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager
 
 from rank_bm25 import BM25Okapi
 
-from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     K1,
@@ -28,7 +27,9 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
+    tell_broken,
     tell_busy,
+    tell_refused,
 )
 
 _FILE = "documents.sqlite"
@@ -168,11 +169,5 @@ class RankBM25Engine(Engine):
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise tell_busy(self._directory) from None
             if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-                raise StorageError(
-                    f"cannot use the index in {self._directory}: {error}; "
-                    "free space or make it writable"
-                ) from None
-            raise IndexBroken(
-                f"the index in {self._directory} cannot be used ({error}); "
-                "rebuild it with `lessons index`"
-            ) from None
+                raise tell_refused(self._directory, error) from None
+            raise tell_broken(self._directory, error) from None

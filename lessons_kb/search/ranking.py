@@ -33,17 +33,11 @@ def rank(
     names tags, without one of them. Equal scores are ordered by occurrences, then by the later
     ``last_seen``, then by id.
     """
-    severities = {"low": ranking.severity_low, "high": ranking.severity_high}
-    evidences = {
-        "evidenced": ranking.evidenced,
-        "anecdotal": ranking.anecdotal,
-        "disputed": ranking.disputed,
-    }
     project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
     tags = set(map(str.casefold, query.tags))
     scored = []
     for card, bm25 in candidates:
-        if card.status != "active" or card.kind not in query.kinds:
+        if card.kind not in query.kinds or not (query.inactive or card.status == "active"):
             continue
         if card.project is not None and card.project.casefold() != project:
             continue
@@ -56,9 +50,9 @@ def rank(
         same_stage = ranking.same_stage if stage and card.stages else 1.0
         factors = (
             1 + ranking.occurrence * doublings,
-            severities.get(card.severity, ranking.severity_medium),
+            getattr(ranking, f"severity_{card.severity}", ranking.severity_medium),
             ranking.auto if card.source == "auto" else ranking.curated,
-            evidences.get(card.evidence or "", 1.0),
+            getattr(ranking, card.evidence or "", 1.0),
             same_project * same_stage,
             ranking.path_match if card.id in path_matches else 1.0,
         )

@@ -14,7 +14,7 @@ from typing import Any
 import tantivy
 from tantivy import Query
 
-from lessons_kb.errors import IndexBroken, StorageError
+from lessons_kb.errors import StorageError
 from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
@@ -26,7 +26,9 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
+    tell_broken,
     tell_busy,
+    tell_refused,
 )
 
 _KEY = "key"
@@ -190,7 +192,7 @@ class TantivyEngine(Engine):
             stored = sum(sizes)
             deleted = sum((one["deletes"] or {}).get("num_deleted_docs", 0) for one in segments)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._broken(error) from None
+            raise tell_broken(self._directory, error) from None
         in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2
         return in_pieces or bool(deleted > _COMPACT_ABOVE * stored)
 
@@ -208,7 +210,7 @@ class TantivyEngine(Engine):
         except FileNotFoundError:
             return  # another process has just merged these segments into one
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise self._broken(error) from None
+            raise tell_broken(self._directory, error) from None
 
     def _read_stamp(self, *, whole: bool) -> str:
         meta = self._read_meta()
@@ -275,10 +277,7 @@ class TantivyEngine(Engine):
         try:
             yield
         except OSError as error:
-            raise StorageError(
-                f"cannot use the index in {self._directory}: {error.strerror or error}; "
-                "free space or make it writable"
-            ) from None
+            raise tell_refused(self._directory, error.strerror or error) from None
         except BaseException as error:
             is_panic = type(error).__name__ == "PanicException"  # what one in Rust is raised as
             if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
@@ -292,14 +291,7 @@ class TantivyEngine(Engine):
                     f"cannot write the index in {self._directory}: {os.strerror(number)}; "
                     f"{_REFUSALS[number]}"
                 ) from None
-            raise self._broken(error) from None
-
-    def _broken(self, error: BaseException) -> IndexBroken:
-        first_line = next(iter(str(error).splitlines()), type(error).__name__)[:200]
-        return IndexBroken(
-            f"the index in {self._directory} cannot be used ({first_line}); "
-            "rebuild it with `lessons index`"
-        )
+            raise tell_broken(self._directory, error) from None
 
 
 def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:

@@ -55,7 +55,7 @@ from lessons_kb.errors import ConfigError, LessonsError
 from lessons_kb.process.programs import start_detached
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.session.dispatch import HANDLERS
-from lessons_kb.store.files import read_regular
+from lessons_kb.store.files import read_json
 from lessons_kb.store.user_state import log_trouble, state_home, write_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import counted
@@ -380,12 +380,10 @@ _SPARING = {"MALLOC_ARENA_MAX": "2"}
 
 def read_record() -> Mapping[str, Any]:
     """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
-    with contextlib.suppress(OSError, ValueError, RecursionError, LessonsError):
-        found = json.loads(read_regular(_path(), limit=10_000, name=RECORD_NAME))
-        kinds = {"failures": int, "error": str, "tried": int | float}
-        if isinstance(found, dict) and all(
-            isinstance(found[n], kinds[n]) for n in {*found} & {*kinds}
-        ):
+    kinds = {"failures": int, "error": str, "tried": int | float}
+    with contextlib.suppress(LessonsError):  # there is no home
+        found = read_json(_path(), limit=10_000)
+        if all(isinstance(value, kinds.get(name, object)) for name, value in found.items()):
             return found
     return {}
 

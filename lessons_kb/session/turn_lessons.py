@@ -27,9 +27,9 @@ from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
-from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight
+from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
-from lessons_kb.relevance.gate import is_due, is_sure
+from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.scan import SUFFIXES
@@ -68,22 +68,32 @@ def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
-def find_for_change(hook: Hook, brain: Layers, changes: Iterable[Change]) -> list[Found]:
+def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> list[Found]:
     """Return the lessons that some changes bring, best first, those with something to do.
 
     A change shares words with many a lesson of its repository: what tells is that it has names of
-    the code that one lesson has, and few others.
+    the code that one lesson has, and few others; and that it says what the title says, or takes
+    out such a name, unless the prompt spoke of the lesson.
     """
     text = describe(brain, changes)
-    names = find_names(text)
+    names, terms = find_names(text), frozenset(analyze(text))
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
         card, first = hit.card, place == 0
         if card.checklist != (card.title,) or card.why:
-            nats = _weigh_names(layer, names & find_names(_read(layer, card)))
-            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt):
+            own = names & find_names(_read(layer, card))
+            nats = _weigh_names(layer, own)
+            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt) and (
+                at_prompt >= NEAR or is_named(card, terms) or own & _find_gone(changes)
+            ):
                 found.append((layer, card))
     return found
+
+
+def _find_gone(changes: Sequence[Change]) -> set[str]:
+    """Return the names of the code that some changes take out."""
+    before = find_names("\n".join(one.before for one in changes)[:_MAX_TEXT])
+    return before - find_names("\n".join(one.after for one in changes))
 
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:
@@ -101,7 +111,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     if not all(layer.make_ready() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
-    for layer, hit in brain.find_lessons(text, limit=_LOOKED_AT + len(state.cards)):
+    for layer, hit in brain.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
             yield layer, hit, near.get(shown_name(hit), 0.0)
 

@@ -22,7 +22,6 @@ from lessons_kb.store.files import (
     read_regular,
     read_settled,
     rename_new,
-    storage_error,
     sync_folder,
     write_temp,
 )
@@ -47,10 +46,8 @@ def read_bytes(root: str, path: str, *, limit: int) -> bytes:
     No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
     StorageError, or InputError for a path that leaves the brain by its form.
     """
-    try:
+    with disk.storage_errors(path, brain=root):
         return disk.read_inside(root, path, limit=limit)
-    except OSError as error:
-        raise disk.storage_error(error, path, brain=root) from None
 
 
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
@@ -320,13 +317,8 @@ class DraftFolder:
         """
         self.note(name, {**facts, "settled": now})
         temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())
-        try:
+        with disk.storage_errors(self.path(name)), contextlib.suppress(FileNotFoundError):
             os.rename(self.path(name), temp)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise storage_error(error, self.path(name)) from None
-        else:
             why = f"its draft was {facts.get('state', 'reviewed')}"
             self._put_aside(name, temp, over, why=why)
         for old in set(self._list(_FACTS)) - set(self.ids()):

@@ -12,17 +12,17 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, StorageError
 from lessons_kb.model import Card, Finding, Pattern, as_data
-from lessons_kb.store.database import connect, one_transaction
+from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
-from lessons_kb.text.patterns import get_hints, match_globs
+from lessons_kb.text.patterns import Globs, get_hints, match_globs
 
-FORMAT = 16
+FORMAT = 17
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -55,7 +55,7 @@ class Detector:
     """One pattern of a card as the catalogue keeps it."""
 
     pattern: Pattern
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``pattern.files`` compiled."""
     size: int
     """What it costs to look for, in instructions of RE2."""
@@ -77,15 +77,15 @@ class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
     path: str
-    digest: str
+    digest: str = ""
     """Of the content: a file whose times changed but not its bytes is not indexed anew."""
-    card: Card | None
+    card: Card | None = None
     title_key: str = ""
-    globs: tuple[tuple[str, bool], ...] = ()
+    globs: Globs = ()
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
-    terms: dict[str, tuple[str, ...]]
+    terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Field → its terms in order, for the engine; the catalogue does not keep them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
@@ -103,7 +103,7 @@ class State:
     manifest: str
     settings: dict[str, Any]
     """``Settings.as_dict()`` of ``lessons.toml``."""
-    ignored: tuple[tuple[str, bool], ...] = ()
+    ignored: Globs = ()
     """``.lessonsignore`` compiled."""
     silent: tuple[str, ...] = ()
     """Folders left out because they are not trusted themselves."""
@@ -130,7 +130,7 @@ class Catalogue:
 
         Raises StorageError when the file cannot be made.
         """
-        for suffix in _SIDES:
+        for suffix in SIDES:
             with contextlib.suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
                     cls.remove(path)  # a FIFO would keep us waiting
@@ -149,7 +149,7 @@ class Catalogue:
     def remove(path: str) -> None:
         """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
         with storage_errors(path):
-            for suffix in _SIDES:
+            for suffix in SIDES:
                 remove_any(path + suffix)
 
     def close(self) -> None:
@@ -327,7 +327,6 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_SIDES = ("", "-wal", "-shm", "-journal")
 _OF_FILES = ("docs", "titles", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""

@@ -29,7 +29,7 @@ from lessons_kb.text.sanitize import shell_word
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 
-_SIDES = ("-wal", "-shm", "-journal", "")
+SIDES = ("-wal", "-shm", "-journal", "")
 """What SQLite keeps beside the file, and the file: in the order in which they are moved."""
 _DAMAGED = ".damaged-"
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -329,7 +329,7 @@ def move_aside(path: str) -> str:
         kept = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
         with storage_errors(path):
             # The log first: beside a fresh file it would be taken for that file's own.
-            for side in _SIDES:
+            for side in SIDES:
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(path + side, kept + side)
     return kept
@@ -339,7 +339,7 @@ def find_set_aside(path: str) -> list[str]:
     """Return the damaged predecessors of a file that were kept, oldest first."""
     folder, name = os.path.split(path)
     kept = (n for n in list_folder(folder) if n.startswith(name + _DAMAGED))
-    return [os.path.join(folder, n) for n in kept if not n.endswith(_SIDES[:-1])]
+    return [os.path.join(folder, n) for n in kept if not n.endswith(SIDES[:-1])]
 
 
 def _is_damaged(path: str) -> bool:

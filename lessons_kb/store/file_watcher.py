@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
@@ -43,6 +44,7 @@ def is_watched(path: str) -> bool:
     return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
 
 
+@dataclass
 class FolderWatch:
     """Call ``on_change`` with the changed files of a brain, from ``run`` until ``stop``.
 
@@ -57,25 +59,18 @@ class FolderWatch:
     that another folder has taken the brain's place is noticed at the next one.
     """
 
-    def __init__(
-        self,
-        root: str,
-        on_change: Callable[[set[str]], None],
-        *,
-        debounce: float = 0.2,
-        poll: float = 1.0,
-        tick: float = 1.0,
-        on_sign: Callable[[set[str]], None] = lambda _paths: None,
-        on_idle: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.root = os.path.realpath(root)
-        self.stopped = False
-        self._on_change = on_change
-        self._debounce = debounce
-        self._poll = poll
-        self._tick = tick
-        self._on_sign = on_sign
-        self._on_idle = on_idle
+    root: str
+    on_change: Callable[[set[str]], None]
+    _: KW_ONLY
+    debounce: float = 0.2
+    poll: float = 1.0
+    tick: float = 1.0
+    on_sign: Callable[[set[str]], None] = lambda _paths: None
+    on_idle: Callable[[], None] = lambda: None
+    stopped: bool = False
+
+    def __post_init__(self) -> None:
+        self.root = os.path.realpath(self.root)
         self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
         """None says that the watch is to stop."""
@@ -120,7 +115,7 @@ class FolderWatch:
         class Collector(kinds.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
                 if concerned := watch._find_concerned(event):
-                    watch._on_sign(concerned)
+                    watch.on_sign(concerned)
                 watch._events.put(event)
 
         # Not opening and closing: reading the cards would keep us busy with ourselves.
@@ -150,9 +145,9 @@ class FolderWatch:
 
     def _follow(self, observer: BaseObserver | None, folder: tuple[int, int]) -> None:
         """Hand on changes until stopped or a new start is due."""
-        self._on_change({RESCAN})
+        self.on_change({RESCAN})
         while not self.stopped and (observer is None or not self._exhausted):
-            batch = self._next_batch(self._tick if observer is not None else self._poll)
+            batch = self._next_batch(self.tick if observer is not None else self.poll)
             # An emitter ends when its folder is gone, though another has its place and number.
             emitters = observer.emitters if observer is not None else ()
             if self._identify() != folder or not all(one.is_alive() for one in emitters):
@@ -161,9 +156,9 @@ class FolderWatch:
             if observer is None or len(batch) > _MANY:
                 changed = {RESCAN}
             if changed and not self.stopped:
-                self._on_change(changed)
+                self.on_change(changed)
             elif not batch and not self.stopped:
-                self._on_idle()
+                self.on_idle()
             grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
             self._exhausted = self._exhausted or (grown and _is_exhausted(self.root))
 
@@ -179,7 +174,7 @@ class FolderWatch:
             if event is None:  # stopped
                 return []
             if not batch:
-                patience = self._debounce
+                patience = self.debounce
                 until = time.monotonic() + _LONGEST_WAIT * patience
             batch.append(event)
         return batch

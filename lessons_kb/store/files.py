@@ -194,7 +194,7 @@ def read_json(path: str, *, limit: int) -> dict[str, Any]:
     """Return the object in a JSON file of ours, {} where none can be read."""
     try:
         data = json.loads(read_regular(path, limit=limit, name=path))
-    except (OSError, StorageError, ValueError):
+    except (OSError, StorageError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}
 

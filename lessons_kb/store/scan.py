@@ -8,7 +8,7 @@ import re
 import stat
 import time
 import zlib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -39,7 +39,7 @@ from lessons_kb.store.user_state import (
     write_mark,
     write_record_of,
 )
-from lessons_kb.text.patterns import match_globs
+from lessons_kb.text.patterns import Globs, match_globs
 from lessons_kb.text.sanitize import counted
 
 _CACHE_PREFIX = "cache-"
@@ -144,7 +144,20 @@ def trust(root: str, *, made: bool = False) -> None:
     config = _config_text(real)
     if config == _UNREADABLE:
         raise ConfigError(f"{CONFIG_NAME}: not a readable file of {MAX_CONFIG_BYTES:,} bytes")
-    key, record = _introduce(real)
+    known = read_record(real)
+    found, record = identify(real), known or _new_record(real)
+    key = found.key
+    if known is None and real != os.path.realpath(user_brain()):
+        if can_be_marked(found.place):
+            key, token = new_mark()
+            write_mark(found.place, key, token)
+            # What was observed while the brain was only named is its own; what belongs to a brain
+            # that was trusted at this path before stays with the record of that one.
+            if read_record_of(brain_key(real)) is None:
+                rename_state(brain_key(real), key)
+            record |= {"token": token, "place": found.place}
+        else:
+            key, record["place"] = brain_key(real), BY_PATH
     made = made or record.get("made") is True
     record = {**record, "root": real, "trusted": True, "made": made, "config": config}
     record.pop("told", None)
@@ -191,23 +204,6 @@ def cache_dir(root: str) -> str:
     fallback = os.path.join(cache_home(), f"{brain_key(real)}-{FORMAT}")
     make_private(fallback)
     return fallback
-
-
-def _introduce(real: str) -> tuple[str, dict[str, Any]]:
-    """Return key and record of a brain that is to be trusted, marked if it can be."""
-    known = read_record(real)
-    found, record = identify(real), known or _new_record(real)
-    if known is not None or real == os.path.realpath(user_brain()):
-        return found.key, record
-    if not can_be_marked(found.place):
-        return brain_key(real), {**record, "place": BY_PATH}
-    key, token = new_mark()
-    write_mark(found.place, key, token)
-    # What was observed while the brain was only named is its own; what belongs to a brain that
-    # was trusted at this path before stays with the record of that one.
-    if read_record_of(brain_key(real)) is None:
-        rename_state(brain_key(real), key)
-    return key, {**record, "token": token, "place": found.place}
 
 
 def _new_record(real: str) -> dict[str, Any]:
@@ -299,11 +295,7 @@ class Scan:
 
 
 def scan_brain(
-    root: str,
-    settings: Settings,
-    ignored: Iterable[tuple[str, bool]],
-    *,
-    last: State | Scan | None = None,
+    root: str, settings: Settings, ignored: Globs, *, last: State | Scan | None = None
 ) -> Scan:
     """List the ``*.md`` and ``*.markdown`` files below ``root``, as its settings say.
 
@@ -315,7 +307,7 @@ def scan_brain(
     The scan stops at brains and git work trees inside this one that are not trusted themselves,
     and at further work trees of this one.
     """
-    walk = _Walk(root, settings, tuple(ignored))
+    walk = _Walk(root, settings, ignored)
     walk.run()
     walk.find_links()
     lines, findings, max_files = walk.lines, walk.findings, settings.index.max_files
@@ -399,9 +391,7 @@ def find_signature(root: str, path: str) -> str | None:
 class _Walk:
     """One walk over a tree."""
 
-    def __init__(
-        self, root: str, settings: Settings, ignored: tuple[tuple[str, bool], ...]
-    ) -> None:
+    def __init__(self, root: str, settings: Settings, ignored: Globs) -> None:
         self.root = root
         self.ignored = ignored
         self.max_file_bytes = settings.index.max_file_bytes

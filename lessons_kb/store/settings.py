@@ -25,7 +25,6 @@ from lessons_kb.store.files import (
     read_regular,
     replace_whole,
     shown,
-    storage_error,
     storage_errors,
     write_unsynced,
 )
@@ -41,7 +40,7 @@ from lessons_kb.store.user_state import (
     user_settings_path,
     write_private,
 )
-from lessons_kb.text.patterns import check_pattern, check_sum, compile_globs
+from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
 
@@ -75,7 +74,7 @@ def find_named(root: str, brain: str) -> str:
     return found if below and os.path.isdir(found) else ""
 
 
-def read_ignored(root: str) -> tuple[tuple[str, bool], ...]:
+def read_ignored(root: str) -> Globs:
     """Return the compiled globs of ``.lessonsignore``; ConfigError when one is malformed."""
     try:
         return compile_globs(_read(root, IGNORE_NAME).splitlines())
@@ -261,14 +260,11 @@ def read_settings_file(path: str) -> bytes | None:
 
     Links are followed. Raises StorageError for what cannot be read or is no regular file.
     """
-    try:
+    with storage_errors(path), contextlib.suppress(FileNotFoundError):
         return read_regular(path, limit=MAX_BYTES, name=path)
-    except FileNotFoundError:
-        if os.path.islink(path):
-            raise StorageError(f"{shown(path)}: a broken link; fix or remove it") from None
-        return None
-    except OSError as error:
-        raise storage_error(error, path) from None
+    if os.path.islink(path):
+        raise StorageError(f"{shown(path)}: a broken link; fix or remove it")
+    return None
 
 
 def check_writable(path: str) -> None:
@@ -277,13 +273,9 @@ def check_writable(path: str) -> None:
     A file whose owner has taken its write permission away counts as one that must stay.
     """
     full = os.path.realpath(path)
-    try:
+    with storage_errors(path), contextlib.suppress(FileNotFoundError):
         if not os.stat(full).st_mode & stat.S_IWUSR:
             raise StorageError(f"{shown(path)}: read-only; run `chmod u+w {shell_word(path)}`")
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise storage_error(error, path) from None
     folder = os.path.dirname(full)
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -393,12 +385,8 @@ def remember_change(path: str, record: dict[str, Any], original: bytes | None) -
 def forget_change(path: str) -> None:
     """Forget what ``remember_change`` kept; backups stay."""
     for name in (_RECORD, _ORIGINAL):
-        try:
+        with storage_errors(path), contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(_folder(path), name))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise storage_error(error, path) from None
 
 
 def _folder(path: str) -> str:

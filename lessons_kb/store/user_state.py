@@ -347,13 +347,9 @@ def write_mark(place: str, key: str, token: str) -> None:
 
 def rename_state(old: str, new: str) -> None:
     """Give a state folder, if there is one, the name of another key. Raises StorageError."""
-    brains = os.path.join(state_home(), _BRAINS)
-    try:
-        os.rename(os.path.join(brains, old), os.path.join(brains, new))
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise storage_error(error, os.path.join(brains, old)) from None
+    before, after = (os.path.join(state_home(), _BRAINS, key) for key in (old, new))
+    with storage_errors(before), contextlib.suppress(FileNotFoundError):
+        os.rename(before, after)
 
 
 def write_record_of(key: str, record: dict[str, Any]) -> None:

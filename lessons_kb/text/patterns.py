@@ -134,7 +134,11 @@ _BELOW = "ps_d"
 """Name of pathspec's group that is set where a path lies below what the glob names."""
 
 
-def compile_globs(patterns: Iterable[str]) -> tuple[tuple[str, bool], ...]:
+Globs = tuple[tuple[str, bool], ...]
+"""(Regex source, include?) of each of some gitignore globs, in order."""
+
+
+def compile_globs(patterns: Iterable[str]) -> Globs:
     """Return (regex source, include?) for each gitignore glob, in order.
 
     Blank lines and comments give nothing. Beyond gitignore, ``{ts,tsx}`` stands for both and a

@@ -133,8 +133,9 @@ def find_tasks(
             dropped.append(Dropped(commit=facts.id, subject=subject, reason=reason))
             if not tasks and len(dropped) == _FIRST and all(_AT_FIX in d.reason for d in dropped):
                 raise InputError(
-                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; have "
-                    "--setup install what they need, or give --check"
+                    f"the tests of the first {_FIRST} fixes do not even pass at the fix; try "
+                    f"`{check}` by hand, have --setup install what it needs, or give another "
+                    "--check"
                 )
         else:
             tasks.append(task)

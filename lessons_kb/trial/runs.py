@@ -291,9 +291,8 @@ def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Eve
         return replace(result, note=f"the check did not end within {CHECK_SECONDS:.0f} seconds")
     if code in _NOT_STARTED:
         return replace(result, note=f"the check cannot run: {last_line(printed)}")
-    return replace(
-        result, outcome=WRONG if code else RIGHT, note=last_line(printed) if code else ""
-    )
+    outcome, note = (WRONG, last_line(printed)) if code else (RIGHT, "")
+    return replace(result, outcome=outcome, note=note)
 
 
 _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commit.gpgSign=false")

@@ -578,10 +578,8 @@ class ManageApp(App[None]):
     def _draw_status(self) -> None:
         """Draw what was said last, and how much of the list is shown."""
         board, shown = self.board, len(self.listing.rows)
-        count = (
-            f"by {board.order}" if board.tab == CARDS else f"{self.listing.cursor + 1} of {shown}"
-        )
-        count = count if shown else ""
+        place = f"{self.listing.cursor + 1} of {shown}" if shown else ""
+        count = f"by {board.order}" if shown and board.tab == CARDS else place
         if shown < (rows := len(board.rows[board.tab])):
             count = f"{shown} of {rows}"
         room = max(self._room - len(count) - 1, 1)

@@ -98,7 +98,8 @@ def cells(row: Row, today: dt.date) -> tuple[str, ...]:
     if card is None:
         return ("✗", "", BROKEN, "", "", row.title)
     mark = "!" if row.troubles else ""
-    shown = row.title if row.status == "active" else f"[{row.status}] {row.title}"
+    state = "template" if row.status == "active" and card.template else row.status
+    shown = row.title if state == "active" else f"[{state}] {row.title}"
     effect = _SHORT.get(row.effect, row.effect)
     return (mark, f"{card.occurrences}×", card.severity, age(_last(row), today), effect, shown)
 

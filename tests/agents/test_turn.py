@@ -89,6 +89,45 @@ def test_an_error_about_something_else_brings_nothing(claude, fail):
     assert "ACTIVE LESSONS" not in fail("ModuleNotFoundError: No module named 'requests'\n")
 
 
+GUIDE = """\
+---
+type: lesson
+title: Nightly exports stop halfway when two hosts disagree about midnight
+---
+
+## Root Cause
+
+A worker that stops in the middle of its export leaves the lease, and nobody else can take it.
+
+## Prevention Checklist
+
+- Call `releaseLease` and `dropHeartbeat` in the end, whatever has happened
+- Let `leaseManager` forget a worker that `pingWorker` does not find
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "given"),
+    [
+        ("    pass\n", "leaseManager.pingWorker(dropHeartbeat, releaseLease)\n", False),
+        (
+            "    pass\n",
+            "leaseManager.pingWorker(dropHeartbeat, releaseLease)  # exports stop at midnight\n",
+            True,
+        ),
+        ("leaseManager.pingWorker(dropHeartbeat, releaseLease)\n", "return None\n", True),
+    ],
+)
+def test_a_change_that_shares_names_says_the_title_or_takes_them_out(
+    claude, project, old, new, given
+):
+    (project / "lessons/lease.md").write_text(GUIDE)
+    with Brain.open(project) as brain:
+        brain.refresh()
+    claude.prompt(UNRELATED)
+    assert ("lessons/lease.md" in claude.edit("app/view.py", 1, new=new, old=old).context) == given
+
+
 def test_what_the_prompt_nearly_drew_needs_less(claude, change):
     """Its words and names alone are not enough; the prompt was nearly about the same."""
     claude.prompt(UNRELATED)

@@ -199,10 +199,11 @@ def test_a_card_bumped_since_its_export_is_left_alone(exchange, telegram, tmp_pa
     assert actions(exchange.plan("jsonl", str(path))) == ["skip"]
 
 
-def test_text_that_is_no_card_is_skipped(exchange, tmp_path):
-    path = export_of(tmp_path, id="notes/a.md", title="A", text="Just a note")
-    (step,) = exchange.plan("jsonl", path).steps
-    assert (step.action, step.reason) == ("skip", "not a valid card: would be a note")
+def test_a_card_that_a_folder_made_one_says_itself_what_it_is(exchange, tmp_path, root):
+    path = export_of(tmp_path, id="notes/a.md", title="A", kind="playbook", text="Just a note")
+    (step,) = exchange.carry_out(exchange.plan("jsonl", path))
+    assert (step.action, step.card) == ("create", "notes/a.md")
+    assert (root / "notes/a.md").read_text() == "---\ntype: playbook\n---\nJust a note"
 
 
 def test_what_is_unknown_is_named(exchange, memory):
@@ -223,6 +224,7 @@ def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
     assert len(list((root / "lessons").iterdir())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "../evil.md", "/tmp/evil.md", ".git/hooks/a.md", "a/.hidden/b.md", "x\\..\\y.md",
     "lessons/CON.md", "aux/x.md", "-rf.md", "lessons /a.md", "lessons./a.md",

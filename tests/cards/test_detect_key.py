@@ -36,6 +36,7 @@ def test_each_form_of_pattern_is_read():
 
 @pytest.mark.parametrize(("written", "texts"), [
     ("", []), ("~", []), ("[]", []), ("''", []), ("\n  regex: os.system", ["os.system"]),
+    ("os.system", ["os.system"]), ("[os.system, b]", ["os.system", "b"]), ("'ast: call($A)'", ["call($A)"]),
 ])  # fmt: skip
 def test_a_key_may_be_empty_or_one_pattern(written, texts):
     document = parse(f"type: lesson\ndetect: {written}")
@@ -55,8 +56,8 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 
 
 @pytest.mark.parametrize(("written", "why", "fix"), [
-    ("detect: x", "not a pattern", LIST),
-    ("detect: [a]", "not a pattern", LIST),
+    ("detect: [~]", "not a pattern", LIST),
+    ("detect: [[a]]", "not a pattern", LIST),
     ("detect:\n- files: x", "none of regex, ast, command and error in one pattern", LIST),
     ("detect:\n- regex: x\n  ast: foo", "regex and ast in one pattern", LIST),
     ("detect:\n- regexp: x", "unknown key regexp", "did you mean regex?"),

@@ -69,7 +69,7 @@ def test_it_accepts_what_the_reader_takes_without_a_word(header):
 @pytest.mark.parametrize("header", [
     "severity: urgent", "gate: always", "occurrences: many", "occurrences: 0",
     "last-seen: yesterday", "title: [a]", "symptoms: {a: b}", "detect: [{regex: a, ast: b}]",
-    "detect: [{regexp: a}]", "detect: [shell]", "detect: [{command: a, colour: b}]",
+    "detect: [{regexp: a}]", "detect: [[shell]]", "detect: [{command: a, colour: b}]",
 ])  # fmt: skip
 def test_it_refuses_what_the_reader_warns_of(header):
     assert findings(header)

@@ -1,6 +1,8 @@
 """Capture in one line: `add`, `create` with the same options, `edit`."""
 
 import json
+import re
+import shlex
 import sys
 
 import pytest
@@ -207,3 +209,34 @@ def test_an_editor_that_changes_nothing_leaves_no_card(terminal, brain):
     assert "no card was written" in seen
     assert "deployed-on-a-friday.md" not in seen
     assert not (brain / "lessons" / "deployed-on-a-friday.md").exists()
+
+
+def test_edit_says_what_is_wrong_with_a_value(answer, brain, monkeypatch, tmp_path):
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\n"
+        "path.write_text(path.read_text().replace('severity: high', 'severity: hihg'))\n"
+    )
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    seen = answer("edit", "telegram-allowlist", typed="")
+    assert "severity is 'hihg', so its default is used → write one of low, medium, high" in seen
+
+
+def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, brain):
+    title = "Telegram remote execution must require an allowlist"
+    done = lessons("add", title)
+    assert "lessons/telegram-allowlist.md already has this title" in done.err
+    assert "still needs" not in done.err
+    assert "telegram-allowlist.md (seen" in answer("add", title, typed="b\n")
+    asked = answer("add", title, typed="n\n\n\n\n")
+    assert asked.count("[b]ump it") == 1
+    (advised,) = re.findall("or run `lessons ([^`]+)`", asked)
+    assert lessons(*shlex.split(advised), "--no-edit").code == 0
+
+
+@pytest.mark.parametrize("command", ["create", "add"])
+def test_a_title_in_another_number_is_named(lessons, brain, command):
+    assert lessons("create", "The clock change doubled the job").code == 0
+    done = lessons(command, "The clocks change doubled the job")
+    assert done.code == 2
+    assert "clock-change-doubled-the-job.md has a title with the same words" in done.err

@@ -254,3 +254,13 @@ def test_what_somebody_tries_on_the_command_line_is_no_evidence(lessons, brain):
     lessons("check", "The handler rejects every chat id that is not on the allowlist.")
     found = json.loads(lessons("stats", "telegram", "--json").out)
     assert (found["injections"], found["addressed"], found["checked"]) == (0, 0, 0)
+
+
+def test_a_diff_that_tells_nothing_is_one_line(lessons, brain):
+    commit(brain)
+    (brain / "page.py").write_text("theme = 'dusk'\n")
+    git(brain, "add", "-A")
+    done = lessons("check", "--diff", "--card", "telegram")
+    assert (done.code, done.out) == (0, "")
+    assert "the diff tells nothing of" in done.err
+    assert "? open: " in lessons("check", "--diff", "--card", "telegram", "--fail-on", "open").out

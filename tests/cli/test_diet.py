@@ -35,6 +35,7 @@ def test_nothing_is_moved_without_a_yes_and_undo_brings_it_back(lessons, rules, 
     assert "-- Amounts in `src/pay.ts` are integers" in refused.out
     assert "1 card written" in lessons("diet", "--apply", "--yes").err
     assert "Amounts" not in rules.read_text()
+    assert "and up to 11 for the titles of 1 card\n" in lessons("diet").out
     undone = lessons("diet", "--undo")
     assert undone.err == "lessons: AGENTS.md restored; 1 card moved to the trash\n"
     assert rules.read_text() == RULES
@@ -52,6 +53,7 @@ def test_it_needs_no_brain_to_look(lessons, tmp_path, monkeypatch):
     assert "no CLAUDE.md, AGENTS.md or other rules file here" in lessons("diet").err
 
 
+@pytest.mark.slow
 def test_an_agent_adds_what_holds_to_the_cards_and_the_rules_stay(lessons, rules, brain, writer):
     said = {
         "symptoms": ["convert a payment to cents before it is sent", "make it work"],

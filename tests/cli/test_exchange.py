@@ -2,9 +2,13 @@
 
 import contextlib
 import json
+import pathlib
 import sqlite3
 
 import pytest
+
+from lessons_kb.store.user_state import user_brain
+from tests.kit import write
 
 NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"
 
@@ -135,3 +139,77 @@ def test_nothing_is_written_when_a_later_file_cannot_be_read(lessons, brain, tmp
     bad.write_text('{"titel": "b"}\n')
     assert lessons("import", "jsonl", good, bad, "--yes").code == 2
     assert not list(brain.glob("lessons/zebra-*.md"))
+
+
+TWICE = "---\ntitle: The order was charged twice\n---\n\n## Fix\n\n- Send a key {}\n"
+
+
+@pytest.fixture
+def project(lessons, tmp_path, monkeypatch):
+    """Make a project with cards that look alike, and a brain of the user's own beside it."""
+    lessons("init", "--user")
+    own = user_brain()
+    write(pathlib.Path(own), "lessons/habit.md", "---\ntitle: I push to main by habit\n---\n")
+    write(pathlib.Path(own), "lessons/charged.md", TWICE.format("of my own"))
+    root = tmp_path / "project"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    lessons("init")
+    settings = root / "lessons.toml"
+    mapped = '[folders]\n"notes/gotchas" = "lesson"\n'
+    settings.write_text(settings.read_text().replace("[folders]\n", mapped))
+    for name in ("lessons/charged.md", "lessons/charged-2.md", "playbooks/charged.md"):
+        write(root, name, TWICE.format(name))
+    write(root, "notes/gotchas/one.md", "---\ntitle: Gotcha one\n---\n\n## Fix\n\n- Look\n")
+    write(root, "lessons/no title.md", "A card without a header\n")
+    return root
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_what_is_exported_is_imported_card_by_card(lessons, project, form, tmp_path, monkeypatch):
+    lines = tmp_path / f"out.{form}"
+    assert lessons("export", form, "-o", lines).code == 0
+    assert "habit" not in lines.read_text()
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    lessons("init")
+    assert "5 created, 0 bumped, 0 skipped" in lessons("import", lines, "--yes").err
+    for path in project.glob("*s/**/*.md"):
+        text = (other / path.relative_to(project)).read_text()
+        assert text.replace("type: lesson\n", "") == path.read_text()
+    assert "0 created, 0 bumped, 5 skipped" in lessons("import", lines, "--yes").err
+    (other / "lessons/charged.md").unlink()
+    assert "1 created, 0 bumped, 4 skipped" in lessons("import", lines, "--yes").err
+
+
+def test_the_users_own_brain_is_not_handed_on_with_a_project(lessons, project, tmp_path):
+    told = f"lessons: your own brain is left out; `--brain {user_brain()}` names it\n"
+    digest, page = lessons("export", "markdown"), lessons("report", "-o", "-")
+    for said in (digest, page):
+        assert told in said.err
+        assert "Gotcha one" in said.out or said is page
+        assert "habit" not in said.out
+    both = ("--brain", project, "--brain", user_brain())
+    assert "by habit" in lessons(*both, "export", "markdown").out
+    assert "by habit" in lessons("--brain", user_brain(), "export", "markdown").out
+
+
+def test_prose_without_a_lesson_is_refused(lessons, brain, tmp_path):
+    prose = tmp_path / "README.md"
+    prose.write_text("# Shop\n\nSells shoes.\n\n## Install\n\nRun it.\n\n- fast\n- small\n")
+    done = lessons("import", prose)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == (
+        f"lessons: no lesson in {prose}: neither rules nor a heading such as Lessons; "
+        f"`lessons import memory {prose}` takes its sections all the same\n"
+    )
+    assert "Install" in lessons("import", "memory", prose).out
+    prose.write_text(prose.read_text() + "- Never sell sandals in winter\n")
+    assert lessons("import", prose).code == 0
+    digest = tmp_path / "digest.md"
+    lessons("export", "markdown", "-o", digest)
+    assert (
+        "is a digest for people; import what `lessons export jsonl` wrote"
+        in lessons("import", digest).err
+    )

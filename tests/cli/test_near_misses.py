@@ -16,7 +16,7 @@ def test_why_offers_on_a_terminal(answer, lessons, brain):
     before = symptoms(lessons)
     assert "Add this prompt as a symptom of the card?" in answer("why", PROMPT, typed="n\n")
     assert symptoms(lessons) == before
-    assert f"{CARD} is found by" in answer("why", PROMPT, typed="y\n")
+    assert f"{CARD}: + symptoms: “" in answer("why", PROMPT, typed="y\n")
     assert symptoms(lessons) == [*before, PROMPT]
     assert CARD in lessons("preflight", PROMPT).out
     assert "symptom" not in answer("why", PROMPT, typed="")
@@ -38,6 +38,7 @@ def test_the_last_prompt_can_be_added(lessons, brain):
     assert PROMPT in symptoms(lessons)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "prompt",
     [

@@ -75,3 +75,9 @@ def test_a_title_that_markdown_would_change_stands_in_the_header(lessons, brain)
     done = lessons("rename", "rota", title)
     shown = json.loads(lessons("show", done.out.split(" → ")[1].strip(), "--json").out)
     assert shown["title"] == title
+
+
+def test_a_title_that_names_a_topic_is_refused(lessons, brain):
+    done = lessons("rename", "telegram", "Telegram")
+    assert (done.code, "'Telegram' names no mistake; give a title" in done.err) == (2, True)
+    assert (brain / OLD).exists()

@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from lessons_kb.cli.install import ASK
-
 
 @pytest.fixture
 def machine(home):
@@ -31,6 +29,15 @@ def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machi
     assert lessons("setup", "--undo", "--yes").code == 0
     assert kept(machine) == before
     assert "Nothing to change." in lessons("setup", "--undo").out
+
+
+def test_undo_takes_the_first_lesson_of_agents_that_were_uninstalled(lessons, machine):
+    before = kept(machine)
+    lessons("setup", "--yes")
+    lessons("uninstall", "--all")
+    assert "nothing of ours in it" in lessons("uninstall", "cursor").out
+    assert "Removed " in lessons("setup", "--undo").out
+    assert kept(machine) == before
 
 
 def test_install_all_connects_those_found_and_uninstall_all_restores_them(lessons, machine):
@@ -61,8 +68,8 @@ def test_the_prompt_that_it_ends_with_draws_the_first_lesson(
     lessons, machine, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(machine)
-    assert ASK in lessons("setup", "--yes").out
-    assert "The first lesson has arrived" in lessons("preflight", ASK).out
+    _told, _found, ask = lessons("setup", "--yes").out.partition("paste this:\n\n")
+    assert "The first lesson has arrived" in lessons("preflight", ask.splitlines()[0].strip()).out
     assert "first lesson" not in lessons("preflight", "Fix the failing test of the parser").out
 
 

@@ -71,3 +71,13 @@ def test_long_lines_are_folded_with_their_indent(width):
 
     assert all(cell_len(piece) <= width for piece in pieces[:-1])
     assert pieces[-1].endswith("x" * 100)
+
+
+@pytest.mark.parametrize(("command", "state"), [("archive", "archived"), ("ignore", "ignored")])
+def test_a_card_that_is_put_away_is_named(lessons, brain, command, state):
+    lessons(command, "telegram-allowlist")
+    told = lessons("why", PROMPT).out.partition("Suppressed:\n")[2].splitlines()
+    assert told[0].startswith("  ✗ lessons/telegram-allowlist.md, confidence ")
+    back = "`lessons restore lessons/telegram-allowlist.md` makes it active"
+    assert told[1] == f"    {state}; {back}"
+    assert state not in lessons("why", "Write a poem about bears").out

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from lessons_kb.learn.statistics import Comparison, Difference, Pooled, compare, pool, wilson
+from lessons_kb.learn.statistics import Comparison, Pooled, RiskDifference, compare, pool, wilson
 
 
 def test_counts_are_those_of_the_pairs():
@@ -67,7 +67,7 @@ def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
     chance = random.Random(7)
     held = 0
     for _ in range(2_000):
-        low, high = Difference(
+        low, high = RiskDifference(
             made=draw(chance, of, share), of=of,
             made_without=draw(chance, without, share_without), of_without=without,
         ).interval  # fmt: skip
@@ -87,7 +87,7 @@ def test_thirty_lessons_with_three_sessions_each_say_something_together(lessons,
             of, without = (chance.randint(min(n, 2), n) for n in most)
             made = draw(chance, of, chance.choice(shares))
             control = draw(chance, without, 0.5)
-            found.append(Difference(made=made, of=of, made_without=control, of_without=without))
+            found.append(RiskDifference(made=made, of=of, made_without=control, of_without=without))
         pooled = pool(found)
         held += pooled.low <= truth <= pooled.high
         told += pooled.low > 0
@@ -96,19 +96,21 @@ def test_thirty_lessons_with_three_sessions_each_say_something_together(lessons,
 
 
 def test_values_known_in_closed_form():
-    one = Difference(made=1, of=10, made_without=6, of_without=10)
+    one = RiskDifference(made=1, of=10, made_without=6, of_without=10)
     assert one.value == pytest.approx(0.5)
     assert one.interval == pytest.approx((0.0816, 0.7459), abs=1e-4)
     assert one.prevents == pytest.approx(0.98813, abs=1e-5)
-    assert Difference(of=1, of_without=1).prevents == pytest.approx(0.5)
-    assert (Difference(of=9).interval, Difference(of=9).value) == ((-1, 1), 0)
-    assert pool([]) == pool([Difference(of=9)]) == Pooled()
+    assert RiskDifference(of=1, of_without=1).prevents == pytest.approx(0.5)
+    assert (RiskDifference(of=9).interval, RiskDifference(of=9).value) == ((-1, 1), 0)
+    assert pool([]) == pool([RiskDifference(of=9)]) == Pooled()
     assert (pool([one]).low, pool([one]).high) == one.interval
 
 
 def test_a_difference_is_drawn_to_the_mean_the_more_the_fewer_sessions_it_has():
-    few = Difference(made=0, of=2, made_without=2, of_without=2)
-    many = [Difference(made=m, of=40, made_without=20, of_without=40) for m in (2, 10, 18, 20, 4)]
+    few = RiskDifference(made=0, of=2, made_without=2, of_without=2)
+    many = [
+        RiskDifference(made=m, of=40, made_without=20, of_without=40) for m in (2, 10, 18, 20, 4)
+    ]
     pooled = pool([few, *many])
     assert pooled.value < pooled.shrink(few) < few.value
     drawn = abs(pooled.shrink(many[0]) - many[0].value)
@@ -116,11 +118,11 @@ def test_a_difference_is_drawn_to_the_mean_the_more_the_fewer_sessions_it_has():
 
 
 def test_as_many_sessions_as_are_needed_tell():
-    seen = Difference(made=3, of=27, made_without=2, of_without=5)
+    seen = RiskDifference(made=3, of=27, made_without=2, of_without=5)
     chance, told, more = random.Random(2), 0, seen.needed / 32
     of, without = round(27 * more), round(5 * more)
     for _ in range(300):
-        drawn = Difference(
+        drawn = RiskDifference(
             made=draw(chance, of, 3 / 27), of=of,
             made_without=draw(chance, without, 2 / 5), of_without=without,
         )  # fmt: skip

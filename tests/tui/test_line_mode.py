@@ -130,3 +130,10 @@ def test_an_empty_brain_is_no_trouble(talk, tmp_path):
     assert refused == 1
     assert "0 cards, 0 drafts" in said
     assert "no cards that hold 'x'" in said
+
+
+def test_a_template_is_marked(talk, root):
+    (root / "lessons" / "new.md").write_text(
+        "---\ntitle: A queue\n---\n\n## Fix\n\n<!-- How? -->\n"
+    )
+    assert "[template] A queue" in talk("list queue")[1]

@@ -296,13 +296,9 @@ class Files:
                     return CardFile(brain=own, layer=own.layers[0], id=card, draft=name)
         # The user's own brain holds everywhere, but a library that is looked at is nobody's
         # project: a brain must be of the file's project, or the editor work there.
-        if brain is None or not (
-            any(is_inside(path, folder) for folder in self.folders)
-            or any(
-                is_inside(path, one.root) or is_inside(one.root, brain.directory)
-                for one in brain.layers
-            )
-        ):
+        roots = [layer.root for layer in brain.layers] if brain else []
+        is_near = any(is_inside(path, place) for place in (*self.folders, *roots))
+        if brain is None or not (is_near or any(is_inside(one, brain.directory) for one in roots)):
             return None
         return SourceFile(brain=brain, path=relative(brain.directory, path))
 

@@ -235,15 +235,11 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     if cursor.key == "paths" or (cursor.parent, cursor.key) == ("detect", "files"):
         # The files and folders one level below the folder that was typed.
         folder = cursor.typed[: cursor.typed.rfind("/") + 1]
-        below = (
-            path[len(folder) :].partition("/")[:2]
-            for path in list_tree(file.brain.directory)
-            if path.startswith(folder)
-        )
-        return [
-            (f"{folder}{name}{slash}", "", kinds.Folder if slash else kinds.File)
-            for name, slash in sorted(set(below), key="".join)
-        ]
+        paths = (path for path in list_tree(file.brain.directory) if path.startswith(folder))
+        below = {path[len(folder) :].partition("/")[:2] for path in paths}
+        icons = {"": kinds.File, "/": kinds.Folder}
+        found = sorted(below, key="".join)
+        return [(f"{folder}{name}{slash}", "", icons[slash]) for name, slash in found]
     if key is None or cursor.parent:
         return []
     if key.choices:

@@ -27,7 +27,7 @@ from lessons_kb import render
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.injected import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
-from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit
+from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.user_state import log_trouble
@@ -384,7 +384,7 @@ class Tools:
 
         No model is offered this, and nothing is noted: the client knows what it injects.
         """
-        found = self._workspace.find(directory).find_lessons(prompt)
+        found = self._workspace.find(directory).find_lessons(Query(text=prompt))
         passed = [hit for _layer, hit in found if hit.passed]
         return Matches(lessons=[_show_match(hit) for hit in passed[:_MOST_MATCHES]])
 

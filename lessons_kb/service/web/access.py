@@ -61,10 +61,10 @@ class Guard:
     brains: Collection[str]
     tokens: Tokens
     shared: Shared
-    rate: float
     max_body: int
     local: bool
-    secure: bool
+    secure: bool = False
+    rate: float = 100.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or say why not."""

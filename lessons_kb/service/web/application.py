@@ -87,13 +87,12 @@ _LEAVE_SECONDS = 0.002
 """Within which another worker can take the next connection: at most 500 a second for each."""
 MAX_WAITING = 128
 """Requests that wait for a thread; more are told to come again."""
-RATE, MAX_BODY = 100.0, 4_000_000
+MAX_BODY = 4_000_000
 _RETRY = {"retry-after": "2"}
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """By which the library that keeps the figures is told, when a worker imports it."""
-
-
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Bounds of the histogram of answering times."""
 
 
 class Busy(TimeoutError):
@@ -297,31 +296,23 @@ def build_app(
     roots: Mapping[str, str],
     *,
     local: bool = True,
-    secure: bool = False,
-    rate: float = RATE,
     max_body: int = MAX_BODY,
     branch: str = BRANCH,
     shared: Shared | None = None,
+    **how: Any,
 ) -> App:
     """Return the ASGI application over brains: name → folder; to name one is to trust it.
 
     ``local`` says that only this machine reaches it; then tokens are asked for only if there are
-    any. ``secure`` says that browsers come by HTTPS. ``rate`` is in requests a second and token,
-    ``max_body`` in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes it one
-    of several, in as many processes; another one keeps their index up to date.
+    any. ``max_body`` is in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes
+    it one of several, in as many processes; another one keeps their index up to date. ``how`` are
+    the other fields of ``Guard``.
     """
     watched, shared = shared is None, shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
-    return Guard(
-        app=Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics),
-        brains=brains,
-        tokens=Tokens(shared, required=not local),
-        shared=shared,
-        rate=rate,
-        max_body=max_body,
-        local=local,
-        secure=secure,
-    )
+    app = Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics)
+    how |= {"tokens": Tokens(shared, required=not local), "shared": shared, "local": local}
+    return Guard(app=app, brains=brains, max_body=max_body, **how)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
