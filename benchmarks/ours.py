@@ -85,11 +85,7 @@ def own_brain(folder: Path) -> Path:
 
     An index of an earlier run is removed: its state is gone, so nothing would read it.
     """
-    from lessons_kb.store.scan import (
-        cache_dir,
-        read_record,
-        trust,
-    )
+    from lessons_kb.store.trust import cache_dir, read_record, trust
 
     if read_record(str(folder)) is None:
         shutil.rmtree(folder / ".lessons", ignore_errors=True)

@@ -19,7 +19,7 @@ from lessons_kb.cards.parse import is_note_name
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
 from lessons_kb.model import NOTE
-from lessons_kb.store import scan as trust
+from lessons_kb.store import trust
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, read_regular

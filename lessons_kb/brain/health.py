@@ -42,7 +42,7 @@ from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.scan import goes_by_path, is_trusted, read_record, scan_brain
+from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.settings import (
     ServerSettings,
     WithholdSettings,
@@ -52,6 +52,7 @@ from lessons_kb.store.settings import (
     read_user_settings,
 )
 from lessons_kb.store.trash import entries
+from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,

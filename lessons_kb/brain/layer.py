@@ -22,7 +22,8 @@ from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
-from lessons_kb.store.scan import cache_dir, count_files, find_signature, scan_brain, tell_beyond
+from lessons_kb.store.scan import count_files, find_signature, scan_brain, tell_beyond
+from lessons_kb.store.trust import cache_dir
 from lessons_kb.store.user_state import state_dir
 from lessons_kb.text.sanitize import counted
 

@@ -25,8 +25,8 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.config import flat_settings
 from lessons_kb.errors import InputError
-from lessons_kb.store.scan import goes_by_path, is_trusted
 from lessons_kb.store.settings import read_settings
+from lessons_kb.store.trust import goes_by_path, is_trusted
 from lessons_kb.store.user_state import user_brain, user_settings_path
 from lessons_kb.text.sanitize import counted, shell_word, visible
 

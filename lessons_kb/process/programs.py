@@ -156,7 +156,7 @@ _INDEX = (
 )
 _DRAFTS = (
     _END.format(900)
-    + "import sys; from lessons_kb.session.drafting import draft_session"
+    + "import sys; from lessons_kb.session.draft_process import draft_session"
     + "; draft_session(*sys.argv[1:])"
 )
 

@@ -8,7 +8,7 @@ from lessons_kb.brain.injected import read_withholding
 from lessons_kb.brain.verdicts import find_withheld_before
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.drafting import count_drafts
+from lessons_kb.session.draft_process import count_drafts
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles

@@ -19,7 +19,7 @@ from lessons_kb.brain.post_check import (
 )
 from lessons_kb.brain.shared_server import read_card
 from lessons_kb.model import CONTRADICTED, DENIED, Card
-from lessons_kb.session.drafting import start_drafting
+from lessons_kb.session.draft_process import start_drafting
 from lessons_kb.session.record_event import find_answer, read_missed, see
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
 from lessons_kb.store.journal import redact_event

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.session.drafting import draft_session
+from lessons_kb.session.draft_process import draft_session
 from tests.kit import Claude, commit, git, read_troubles, state_dir, watched
 
 PROMPT = "Add a telegram command that restarts the service"

@@ -12,7 +12,7 @@ import pytest
 
 from lessons_kb.brain.layer import REFRESHED_FILES
 from lessons_kb.process import programs as detached
-from lessons_kb.store.scan import cache_dir
+from lessons_kb.store.trust import cache_dir
 from lessons_kb.store.user_state import hold_writer
 from tests.kit import trust_brain, write
 

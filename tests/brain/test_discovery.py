@@ -8,7 +8,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.errors import BrainNotFound, Untrusted
-from lessons_kb.store.scan import trust
+from lessons_kb.store.trust import trust
 from lessons_kb.store.user_state import user_brain
 from tests.kit import Claude, make_brain, trust_brain
 

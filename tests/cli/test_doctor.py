@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb import __version__
-from lessons_kb.store.scan import trust
+from lessons_kb.store.trust import trust
 from lessons_kb.store.user_state import state_home
 
 

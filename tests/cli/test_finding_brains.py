@@ -11,7 +11,7 @@ import shlex
 
 import pytest
 
-from lessons_kb.store.scan import trust
+from lessons_kb.store.trust import trust
 from tests.kit import TELEGRAM, answer_event, commit, git
 
 PROMPT = "Add a Telegram command that restarts the service through a shell script"

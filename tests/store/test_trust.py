@@ -8,7 +8,7 @@ import pytest
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store import scan
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.scan import cache_dir, is_trusted, read_record, revoke, trust
+from lessons_kb.store.trust import cache_dir, is_trusted, read_record, revoke, trust
 from tests.kit import git, write
 
 SETTINGS = "lessons.toml"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.scan import cache_dir
+from lessons_kb.store.trust import cache_dir
 from tests.kit import answer_event, make_brain
 
 PROMPT = "Add a telegram command that restarts the service"

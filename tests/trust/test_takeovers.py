@@ -12,7 +12,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import user_state as locate
-from lessons_kb.store.scan import is_trusted, trust
+from lessons_kb.store.trust import is_trusted, trust
 from lessons_kb.store.user_state import brain_key, state_dir
 from tests.kit import Claude, Workspace, answer_event, commit, git, make_brain, trust_brain
 

@@ -7,7 +7,7 @@ import pytest
 from lsprotocol.types import Range
 
 from lessons_kb.service.lsp.documents import Documents, Files, Text, path_of
-from lessons_kb.store import scan as trust
+from lessons_kb.store import trust
 from tests.kit import Workspace
 
 SHELL = """\

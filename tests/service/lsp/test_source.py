@@ -17,7 +17,7 @@ from lessons_kb.service.lsp.language_server import (
     find_lenses,
     hover,
 )
-from lessons_kb.store import scan as trust
+from lessons_kb.store import trust
 
 from .conftest import CODE, SHELL_ID
 
