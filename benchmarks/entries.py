@@ -11,11 +11,15 @@ import tempfile
 import time
 import tomllib
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import clock
 from benchmarks.clock import Command
+from lessons_kb.agents.install.launcher import launcher_path, write_launcher
+from lessons_kb.store.user_state import make_private, state_home
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,14 +69,28 @@ def script(name: str, *arguments: str, must_print: str = "") -> Command:
 
 
 def client(brain: Path, event: Callable[[int], dict[str, Any]], *, must_print: str = "") -> Command:
-    """Return the hook as agents start it, on one event; each run is a session of its own."""
-    return Command(
-        argv=(sys.executable, "-I", "-S", str(ROOT / "lessons_kb/hook_client.py"), "claude-code"),
+    """Return the hook as agents start it, on one event; each run is a session of its own.
+
+    Before a prompt the session has begun, outside the time: its first would bring the titles else.
+    """
+    make_private(state_home())
+    write_launcher()
+    command = Command(
+        argv=(launcher_path(), "claude-code"),
         stdin=partial(_payload, brain, event),
         cwd=str(brain),
         environment={"LESSONS_BRAIN": str(brain), "LESSONS_HOOK_DEADLINE": "20"},
         must_print=must_print,
     )
+
+    def begin(number: int) -> str:
+        payload = json.loads(_payload(brain, event, number))
+        if payload["hook_event_name"] == "UserPromptSubmit":
+            start = json.dumps(payload | start_event()(number))
+            clock.start(replace(command, stdin=lambda _: start, must_print=""))
+        return json.dumps(payload)
+
+    return replace(command, stdin=begin)
 
 
 @contextmanager
@@ -114,6 +132,11 @@ def _payload(project: Path, event: Callable[[int], dict[str, Any]], number: int)
 def prompt_event(prompt: str) -> Callable[[int], dict[str, Any]]:
     """Return the event of a prompt."""
     return lambda _number: {"hook_event_name": "UserPromptSubmit", "prompt": prompt}
+
+
+def start_event() -> Callable[[int], dict[str, Any]]:
+    """Return the event of a session that begins."""
+    return lambda _number: {"hook_event_name": "SessionStart", "source": "startup"}
 
 
 def tool_event() -> Callable[[int], dict[str, Any]]:

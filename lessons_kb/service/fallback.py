@@ -23,7 +23,7 @@ def main() -> None:
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     once = _thread.allocate_lock()
     silence = "" if agent in SILENT else "{}"
-    output, line, event = silence, "", b""
+    output, line, events = silence, "", list[bytes]()
     gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
         for number in (0, 1, 2):  # a file that is opened would get the number of a closed one
@@ -31,7 +31,7 @@ def main() -> None:
                 os.fstat(number)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
-        _thread.start_new_thread(_watch, (once, agent, silence))
+        _thread.start_new_thread(_watch, (once, agent, silence, events))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
         from lessons_kb.agents.capabilities import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
@@ -42,26 +42,27 @@ def main() -> None:
         if os.environ.get(SILENCED) == "0":
             _print(once, silence, "")
             os._exit(0)
-        event = _read_input()
+        events.append(_read_input())
         output, line = answer_event(
-            agent, event, os.environ, cwd=_current_directory(), leave_open=True
+            agent, events[0], os.environ, cwd=_current_directory(), leave_open=True
         )
     except BaseException as error:  # an agent is never held up by our mistakes
         from lessons_kb.service.hook_event import log_failure
 
         log_failure(agent, "input", error)
     _print(once, output, line)
-    if os.environ.get("LESSONS_DAEMON") != "0" and hasattr(os, "fork"):
-        _start_daemon(event)
+    for file in (0, 1, 2):  # the agent has its answer and need not wait for this
+        os.close(file)
+    _start_daemon(events)
     os._exit(0)
 
 
-def _start_daemon(event: bytes) -> None:
+def _start_daemon(events: list[bytes]) -> None:
     """Start the daemon, unless the settings of the nearest brain forbid it to answer."""
-    for file in (0, 1, 2):  # the agent has its answer and need not wait for this
-        os.close(file)
+    if os.environ.get("LESSONS_DAEMON") == "0" or not hasattr(os, "fork"):
+        return
     try:
-        directory = json.loads(event).get("cwd") or _current_directory()
+        directory = json.loads((*events, b"{}")[0]).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
         from lessons_kb.service.daemon import start_daemon
@@ -94,10 +95,16 @@ def _read_input() -> bytes:
     return b"".join(parts)
 
 
-def _watch(once: _thread.LockType, agent: str, silence: str) -> None:
-    """Leave in silence when the time is up, whatever the main thread waits for."""
+def _watch(once: _thread.LockType, agent: str, silence: str, events: list[bytes]) -> None:
+    """Leave in silence when the time is up, whatever the main thread waits for.
+
+    Before that, start the daemon: where the machine is too busy for a fresh process, the next event
+    shall find one that runs.
+    """
     deadline = read_deadline(os.environ.get(DEADLINE_VARIABLE.decode(), ""))
-    time.sleep(deadline)
+    time.sleep(deadline / 2)
+    _thread.start_new_thread(_start_daemon, (events,))  # which may hang
+    time.sleep(deadline / 2)
     if not once.acquire(blocking=False):
         return
     logged = _thread.allocate_lock()

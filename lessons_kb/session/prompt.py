@@ -79,8 +79,9 @@ def answer(hook: Hook) -> Answer:
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )
-    # A subagent whose start no event tells of, or whose first prompt comes with it.
-    titles = find_titles(hook, brain) if event.part and not hook.state.titled else ""
+    # No event told of the start, or too late for an answer; or nobody heard that of this prompt.
+    due = hook.state.titled in ("", event.id if event.again else "")
+    titles = find_titles(hook, brain) if due and can.lasting else ""
     evidence = _tell_evidence(hook) if hook.state.drafts else ""
     prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
@@ -96,7 +97,7 @@ def answer(hook: Hook) -> Answer:
             if hit.confidence >= NEAR
         ]
         _remember_served(state, asking, block)
-        texts = [(BLOCK, block.text), *state.take_titles(titles), (DRAFT, evidence)]
+        texts = [(BLOCK, block.text), *state.take_titles(titles, event.id), (DRAFT, evidence)]
         state.drafts = state.drafts if event.part else []
         context = state.deliver(texts, can)
         state.told = [event.id, context] if event.repeats else []

@@ -119,7 +119,7 @@ def find_answer(hook: Hook) -> str:
     until = time.monotonic() + _ANSWER_SECONDS
     while True:
         data, _start = read_tail(event.transcript, 0, limit=MAX_TAIL_BYTES)
-        answer = read_answer(event.agent, data)
+        answer = read_answer(event.agent, data, event.session)
         if answer is not None and answer.at >= since:  # else that of the turn before
             return answer.text
         if time.monotonic() > until:

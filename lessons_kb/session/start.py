@@ -10,7 +10,7 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
 from lessons_kb.session.draft_process import count_drafts
 from lessons_kb.session.record_event import Missed, skip_record
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import NOTHING, START, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.user_state import is_first, state_home
 from lessons_kb.text.sanitize import clean_line
@@ -34,6 +34,8 @@ def answer(hook: Hook) -> Answer:
         record.note(state)
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles), hook.can)
+        if not event.takes_context:  # the chat has them
+            state.titled = state.titled or START
         if count and not state.offered:
             state.drafted, state.offered = count, True
         lines = withheld + state.tell_drafted(hook.can)

@@ -296,7 +296,7 @@ class Hook:
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 DRAFT = "draft"
-AGAIN, TITLES = "again", "titles"
+AGAIN, TITLES, START = "again", "titles", "start"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
 declined, "again" the lessons of a session that was compacted."""
 OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
@@ -339,8 +339,9 @@ class SessionMemory:
     # Of the session.
     served: list[dict[str, Any]] = field(default_factory=list)
     """The lessons that a server gave in this session, as it told them."""
-    titled: bool = False
-    """The titles of the cards were given, or wait."""
+    titled: str = ""
+    """The prompt that gave the titles of the cards, or START; "" while the model has none. They may
+    wait."""
     whole: bool = False
     """They were those of all cards."""
     shown: list[list[Any]] = field(default_factory=list)
@@ -434,11 +435,11 @@ class SessionMemory:
         self.asked = [pair for pair in self.asked if pair[0] != event.id]
         return replace(event, record={**event.record, "asked": keys})
 
-    def take_titles(self, titles: str) -> list[tuple[str, str]]:
+    def take_titles(self, titles: str, prompt: str = "") -> list[tuple[str, str]]:
         """Return titles as a text to ``deliver``, in the place of those that wait."""
         if not titles:
             return []
-        self.titled, self.whole = True, is_whole(titles)
+        self.titled, self.whole = prompt or START, is_whole(titles)
         self.waiting = [pair for pair in self.waiting if pair[0] != TITLES]
         return [(TITLES, titles)]
 

@@ -336,9 +336,13 @@ def _run(command: object, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class CopilotReader(RecordReader):
-    """Reads the ``events.jsonl`` of a Copilot CLI session."""
+    """Reads the ``events.jsonl`` of a Copilot CLI session, or what it holds of a ``subagent``."""
+
+    subagent = ""
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
+        if (data.get("agentId") or "") != self.subagent:
+            return
         event, kind = mapping(data.get("data")), data.get("type")
         number, text = str(event.get("toolCallId") or ""), texts_of(event.get("content")).strip()
         self._move(data.get("timestamp"))
@@ -439,12 +443,15 @@ def read_tail(
     return list(record.feed(data[:whole])), offset + whole, record.steps
 
 
-def read_answer(agent: str, data: bytes) -> Entry | None:
+def read_answer(agent: str, data: bytes, session: str) -> Entry | None:
     """Return the answer that a record of one of AGENTS ends with, None where it ends otherwise.
 
-    ``data`` is the end of the record; a line that is cut is passed over.
+    ``data`` is the end of the record; a line that is cut is passed over. In Copilot CLI a subagent
+    is a ``session`` in the record of the one that asked it.
     """
     record = open_record(agent)
+    if isinstance(record, CopilotReader) and f'"agentId":"{session}"'.encode() in data:
+        record.subagent = session
     entries = [*record.feed(data), *record.finish()]
     return entries[-1] if entries and entries[-1].kind == ANSWER else None
 

@@ -41,6 +41,7 @@ def made_together(claude, message, *numbers):
 
 
 def test_a_prompt_brings_the_lesson_once(claude, project):
+    claude.say("SessionStart", source="startup")
     assert claude.prompt("nothing to do with it") == {}
     first = claude.prompt(PROMPT)  # said in the middle of the turn: it has the same id
     assert ITEM in first.context

@@ -92,6 +92,7 @@ class TestGemini:
 
     def test_context_put_before_a_prompt_by_hooks_is_no_query(self, happen):
         context = f"<hook_context>{PROMPT}</hook_context>\n\n"
+        happen("SessionStart", source="resume")
         assert happen("BeforeAgent", prompt=context + "rename this variable") == {}
         assert "[ACTIVE LESSONS" in happen("BeforeAgent", prompt=context + PROMPT).context
 

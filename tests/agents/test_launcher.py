@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -116,9 +117,18 @@ def test_so_it_does_where_the_package_alone_is_gone(environment, monkeypatch, tm
     install(ask("claude-code", tmp_path))
     write_script(environment / "bin" / "python", f'exec {REAL} "$@"')
     assert "Lessons are off" not in start("claude-code")
-    (other / "hook_client.py").unlink()
-    other.rmdir()
+    assert list(other.rglob("*.pyc")), "what was compiled is kept: a start shall not pay for it"
+    shutil.rmtree(other)
     assert "Lessons are off" in start("claude-code")
+
+
+def test_a_package_that_is_being_replaced_is_silent(environment, monkeypatch, tmp_path):
+    other = tmp_path / "lessons_kb"
+    other.mkdir()
+    (other / "hook_client.py").write_text("def main(")
+    monkeypatch.setattr("lessons_kb.__file__", str(other / "__init__.py"))
+    install(ask("claude-code", tmp_path))
+    assert call("gemini-cli", {"hook_event_name": "BeforeAgent"}) == "{}\n"
 
 
 def run_hooks(agent, program, project):

@@ -107,7 +107,9 @@ def test_an_edit_that_confirms_an_offer_brings_the_lesson(claude, counts):
 def test_what_nobody_opens_takes_more_and_why_says_so(project, lessons, counts, monkeypatch):
     monkeypatch.chdir(project)
     for number in range(21):
-        said = Claude(project, f"s{number}").prompt(PROMPT)
+        claude = Claude(project, f"s{number}")
+        claude.say("SessionStart", source="resume")
+        said = claude.prompt(PROMPT)
     assert said == {}
     assert counts("offer") == 13
     told = lessons("why", PROMPT).out
@@ -129,6 +131,7 @@ def test_a_card_that_is_still_the_template_is_not_offered(project, claude, lesso
     (project / CARD).unlink()
     lessons("create", "Never drop a field")
     write(project, "lessons.toml", "[gate]\nmin_confidence = 0.99\n")
+    claude.say("SessionStart", source="resume")
     assert claude.prompt(PROMPT) == {}
 
 
@@ -137,11 +140,13 @@ def test_a_card_that_is_seen_to_harm_is_not_offered(project, claude, lessons, mo
     for session in "abc":
         lessons("mark", CARD, "harmful", "--session", session)
     write(project, "lessons.toml", "[effect]\nwithhold_harmful = true\n")
+    claude.say("SessionStart", source="resume")
     assert claude.prompt(PROMPT) == {}
 
 
 def test_a_setting_turns_them_off(project, claude):
     write(project, "lessons.toml", "[hooks]\noffers = false\n")
+    claude.say("SessionStart", source="resume")
     assert claude.prompt(PROMPT) == {}
 
 

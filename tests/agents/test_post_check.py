@@ -1,5 +1,6 @@
 """What a user is told when a turn ends: one line, only where something was changed."""
 
+import json
 import time
 
 import pytest
@@ -180,6 +181,27 @@ def test_a_mistake_that_was_taken_back_is_not(project, turn):
     (project / "bot/main.py").write_text(right)
     line = turn("Done.", write(project, "bot/main.py", wrong), write(project, "bot/main.py", right))
     assert "contradicted" not in line
+
+
+def test_in_copilot_each_session_has_its_own_answer_in_the_record_that_they_share(project, session):
+    main, child = session("copilot-cli"), session("copilot-cli", "s2")
+    main.transcript = child.transcript = project.parent / "events.jsonl"
+
+    def record(text, **whose):
+        told = {"timestamp": main.event("")["timestamp"], "data": {"content": text}, **whose}
+        line = json.dumps({"type": "assistant.message", **told}, separators=(",", ":"))
+        with main.transcript.open("a") as file:
+            file.write(f"{line}\n")
+
+    main.prompt(PROMPT)
+    child.prompt(PROMPT)
+    done = {"result_type": "success", "text_result_for_llm": "Created"}
+    for one in (main, child):
+        one.call("Post", *write(project, "bot/main.py", REJECT), tool_result=done)
+    record("Nothing was left.")
+    record(LEFT, agentId="s2")
+    assert "follow-up" not in str(main.say("Stop"))
+    assert "left the tests for a follow-up" in child.say("Stop")["progress"]
 
 
 def test_in_copilot_the_answer_is_waited_for(project, session, monkeypatch):

@@ -57,6 +57,7 @@ def prompt(claude):
     """Send a prompt: what the model is given, and what the user is shown."""
 
     def prompt(text=PROMPT, session="s1"):
+        claude.say("SessionStart", source="resume", session_id=session)
         said = claude.prompt(text, text, session_id=session, environment=PATIENT)
         return said.context, said.line
 

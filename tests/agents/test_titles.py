@@ -46,6 +46,32 @@ def test_titles_come_with_the_start_of_a_context(agent, source, given, session):
     assert bool(text) is given
 
 
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot-cli"])
+def test_a_start_that_got_no_answer_is_made_good_by_the_first_prompt(agent, session):
+    late = session(agent)
+    assert LINE in context_of(late.prompt("rename the variable", 1))
+    assert context_of(late.prompt("rename the file", 2)) == ""
+
+
+def test_so_is_a_prompt_whose_answer_nobody_heard(claude):
+    claude.prompt("rename the variable", 1)
+    again = {"LESSONS_HOOK_AGAIN": "1"}
+    assert LINE in claude.prompt("rename the variable", 1, environment=again).context
+    assert claude.prompt("rename the file", 2, environment=again) == {}
+
+
+@pytest.mark.parametrize("source", ["resume", "fork"])
+def test_a_chat_that_has_them_gets_none_with_its_next_prompt(source, claude):
+    claude.say("SessionStart", source=source)
+    assert claude.prompt("rename the variable") == {}
+
+
+def test_a_subagent_of_copilot_gets_them_with_what_it_is_asked(session):
+    copilot, child = session("copilot-cli"), session("copilot-cli", "s2")
+    copilot.say("SessionStart", source="new")
+    assert LINE in context_of(child.prompt(PROMPT))
+
+
 def test_opencode_keeps_them_in_the_text_of_the_system(session):
     opencode, child = session("opencode"), session("opencode", "s2")
     assert LINE in opencode.say("SessionStart")["context"]

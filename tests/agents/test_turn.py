@@ -66,6 +66,7 @@ def fail(claude, calls):
 
 
 def test_a_change_brings_the_lesson_that_it_is_about_once(claude, change):
+    claude.say("SessionStart", source="startup")
     assert claude.prompt(UNRELATED).context == ""
     assert SHELL in change(UPLOAD)
     assert change(UPLOAD) == ""

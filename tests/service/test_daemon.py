@@ -51,6 +51,29 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
     assert "daemon: not running" in installation.lessons("daemon", "status")
 
 
+ENDLESS = """\
+import importlib.machinery, sys, time
+class Endless:
+    def find_spec(name, path=None, target=None):
+        found = name == "lessons_kb.session.prompt"
+        return importlib.machinery.ModuleSpec(name, Endless) if found else None
+    def create_module(spec):
+        return None
+    def exec_module(module):
+        time.sleep(600)
+if "lessons_kb.service.fallback" in sys.orig_argv:
+    sys.meta_path.insert(0, Endless)
+"""
+
+
+def test_a_hook_that_has_no_time_to_answer_starts_it_all_the_same(installation):
+    (packages,) = installation.python.parent.parent.glob("lib/*/site-packages")
+    (packages / "endless.py").write_text(ENDLESS)
+    (packages / "endless.pth").write_text("import endless\n")
+    assert installation.prompt("first", LESSONS_HOOK_DEADLINE="12") == ""
+    installation.wait_until(installation.status)
+
+
 def test_every_folder_that_a_user_moves_is_its_folder_too(installation, tmp_path):
     names = hook_client.IDENTITY.decode().split()
     installation.environment |= {name: str(tmp_path / name.lower()) for name in names}
