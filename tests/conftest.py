@@ -91,31 +91,6 @@ def minilm(tmp_path_factory):
     return folder
 
 
-TELEGRAM = """\
----
-type: lesson
-title: Telegram remote execution must require an allowlist
-applies-to: [telegram, security]
-severity: high
-occurrences: 5  # counted by hand
-last-seen: "2026-01-02"
----
-
-## Situation
-
-A command of the Telegram bot ran a shell script, and every member of the group could send it.
-
-## Root Cause
-
-The handler never looked at the sender. More text.
-
-## Prevention Checklist
-
-- Reject every chat id that is not on the allowlist
-- Cover the rejection with a test
-"""
-
-
 @pytest.fixture
 def write(root):
     """Write a file of the brain: ``write(path, text)``; each room has a ``root`` of its own."""
@@ -166,7 +141,7 @@ def health(lessons, monkeypatch):
 
 @pytest.fixture
 def telegram(write):
-    return write("lessons/telegram-allowlist.md", TELEGRAM)
+    return write("lessons/telegram-allowlist.md", kit.TELEGRAM)
 
 
 @pytest.fixture

@@ -4,10 +4,12 @@ import contextlib
 import datetime as dt
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
 
+import lessons_kb
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import make_brain, trust_brain
 from lessons_kb.model import Occasion
@@ -16,6 +18,39 @@ from lessons_kb.store.journal import Journal
 from lessons_kb.store.user_state import read_troubles, state_dir
 
 __all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
+
+
+TELEGRAM = """\
+---
+type: lesson
+title: Telegram remote execution must require an allowlist
+applies-to: [telegram, security]
+severity: high
+occurrences: 5  # counted by hand
+last-seen: "2026-01-02"
+---
+
+## Situation
+
+A command of the Telegram bot ran a shell script, and every member of the group could send it.
+
+## Root Cause
+
+The handler never looked at the sender. More text.
+
+## Prevention Checklist
+
+- Reject every chat id that is not on the allowlist
+- Cover the rejection with a test
+"""
+
+
+def read_lines(name):
+    """Return the lines of a file of the package's data, without comments."""
+    lines = (
+        (pathlib.Path(lessons_kb.__file__).parent / "data" / name).read_text("utf-8").split("\n")
+    )
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def today():

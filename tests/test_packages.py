@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from lessons_kb import __version__
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.model import KINDS
-from lessons_kb.version import __version__
 
 ROOT = Path(__file__).parent.parent
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli")

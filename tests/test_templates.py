@@ -6,11 +6,10 @@ from pathlib import Path
 import frontmatter
 import pytest
 
-from lessons_kb.brain.cards import compose
+from lessons_kb import Brain
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, flat_settings, parse_settings
-from lessons_kb.learn.draft_text import Sketch
 from lessons_kb.model import KINDS
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
@@ -75,9 +74,10 @@ def test_card_template_says_nothing_outside_comments(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_new_card_lacks_only_what_its_author_must_write(kind):
-    sketch = Sketch(kind=kind, title="Orders lost: a queue")
-    text = compose(sketch, created="2026-11-21")
+def test_new_card_lacks_only_what_its_author_must_write(kind, tmp_path):
+    (tmp_path / "lessons.toml").touch()
+    with Brain.open(tmp_path) as brain:
+        text = (tmp_path / brain.create("Orders lost: a queue", kind=kind).id).read_text()
     document = parse_card(text, path=f"{kind}s/new.md", folders=KNOWN_FOLDERS)
     assert document.card
     assert document.card.title == "Orders lost: a queue"

@@ -176,11 +176,6 @@ class Layer(SearchIndex):
             limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
         )
 
-    @property
-    def is_watched(self) -> bool:
-        """Whether a thread of this process, or another process, keeps the index up to date."""
-        return self.kept or self.watcher is not None
-
     def follow(self) -> None:
         """Take over the last commit now, so that the next search need not."""
         self.read(lambda one: one.reader)

@@ -346,7 +346,7 @@ def freshen(brain: Layers) -> tuple[Layers, str]:
         except ConfigError as error:
             bad, waiting = error, f"{layer.alias}: {error}"
             continue
-        if done.stale and not layer.is_watched:
+        if done.stale and not (layer.kept or layer.watcher):
             start_index(layer.root, layer.cache)
         if done.stale and layer.state is None:
             waiting = f"{layer.alias}: {done.stale}"

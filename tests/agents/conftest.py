@@ -9,31 +9,10 @@ import time
 
 import pytest
 
+from tests import kit
 from tests.kit import Claude, answer, make_brain, read_output, write
 
-TELEGRAM = """\
----
-type: lesson
-title: Telegram remote execution must require an allowlist
-applies-to: [telegram, security]
-severity: high
-occurrences: 5
-paths: ["bot/**"]
----
-
-## Situation
-
-A command of the Telegram bot ran a shell script, and every member of the group could send it.
-
-## Root Cause
-
-The handler never looked at the sender. More text.
-
-## Prevention Checklist
-
-- Reject every chat id that is not on the allowlist
-- Cover the rejection with a test
-"""
+TELEGRAM = kit.TELEGRAM.replace('last-seen: "2026-01-02"\n', 'paths: ["bot/**"]\n')
 MIGRATION = """\
 ---
 type: lesson

@@ -14,6 +14,7 @@ TELEGRAM = "Add a Telegram command that runs a shell script on the server"
 ITEM = "Reject every chat id that is not on the allowlist"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "act", "says"),
     [

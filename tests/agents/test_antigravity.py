@@ -1,11 +1,11 @@
 """Antigravity, by its documents and by payloads that others recorded: it was not run here."""
 
 import json
+import pathlib
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.settings_files import build_hooks
+from lessons_kb.agents.install import Entries, Request, install
 
 PROMPT = "Add a telegram command that restarts the service"
 
@@ -87,9 +87,10 @@ def test_a_damaged_record_and_other_events_are_silence(record, event, fire):
     assert fire("antigravity", call, posted_by="bob") == {}, "a path of another machine"
 
 
-def test_its_file_names_events_that_carry_handlers_alone():
+def test_its_file_names_events_that_carry_handlers_alone(project):
     """`{name: {event: [handler]}}`: groups belong to tools, and an unknown key costs the file."""
-    row = AGENTS["antigravity"]
-    hooks = build_hooks("antigravity", "lessons-hook", via="command")
-    assert (row.hooks_key, set(hooks)) == ("lessons", {"PreInvocation", "Stop"})
+    entries = Entries(hook="lessons-hook", server="lessons")
+    changes = install(Request(agent="antigravity", project=str(project), entries=entries))
+    ((key, hooks),) = json.loads(pathlib.Path(changes[0].path).read_text()).items()
+    assert (key, set(hooks)) == ("lessons", {"PreInvocation", "Stop"})
     assert all(set(one) == {"type", "command", "timeout"} for (one,) in hooks.values())

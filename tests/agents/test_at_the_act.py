@@ -250,6 +250,7 @@ def fill(project, number):
         write(project, f"src/part{place}/job.py", "x = 1\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("paths", "files", "given"),
     [

@@ -122,6 +122,7 @@ def test_the_folder_that_git_works_in_is_not_what_it_changes(claude):
 SDK, ATTENDED = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_SESSION_ATTENDED": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("agent", "mode", "environment"), [
     ("claude-code", "default", {"CLAUDE_CODE_SESSION_ATTENDED": "0"}),
     ("claude-code", "default", SDK),

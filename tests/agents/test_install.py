@@ -177,6 +177,7 @@ def test_toml_keeps_its_comments_and_tables(setup, home, line):
     assert path.read_bytes() == text.encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

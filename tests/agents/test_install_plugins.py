@@ -4,7 +4,7 @@ import pathlib
 import re
 
 from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.agents.install.settings_files import build_plugin
+from lessons_kb.agents.install import Entries, Request, install
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"
 
@@ -23,6 +23,8 @@ def test_what_the_plugin_forgets_with_a_turn_is_given_again(project, fire):
     assert ["Reject every chat id" in text for text in texts] == [True, True, False]
 
 
-def test_a_path_is_written_as_a_string_of_the_language():
-    text = build_plugin('C:\\our "tools"\\lessons-hook.exe')
+def test_a_path_is_written_as_a_string_of_the_language(project):
+    entries = Entries(hook='C:\\our "tools"\\lessons-hook.exe', server="lessons")
+    changes = install(Request(agent="opencode", project=str(project), entries=entries))
+    text = next(pathlib.Path(c.path) for c in changes if c.path.endswith(".ts")).read_text("utf-8")
     assert 'const PROGRAM = "C:\\\\our \\"tools\\"\\\\lessons-hook.exe"\n' in text

@@ -60,6 +60,7 @@ def test_in_opencode_a_call_cut_off_is_no_failure(project, session):
     assert outcomes(project) == (["cancelled"], ["interrupt"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "outcome", "drafts"),
     [

@@ -14,7 +14,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store import database
 from tests.kit import Said, read_troubles, state_dir
 
 pytestmark = pytest.mark.slow
@@ -171,7 +170,7 @@ def test_the_doctor_says_it_and_what_comes_after_is_remembered_again(project, as
 
 
 def test_a_process_that_stays_remembers_again(project, stays, monkeypatch):
-    monkeypatch.setattr(database, "_RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("lessons_kb.store.database._RETRY_SECONDS", 0.0)
     journal = pathlib.Path(state_dir(str(project)), "journal.db")
     assert ADVICE in stays("one").context
     with held_by_a_stopped_process(journal):

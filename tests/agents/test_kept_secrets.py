@@ -10,8 +10,8 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.exchange import FORMATS as FORMATS_OF_EXPORT
 from lessons_kb.check.item_states import format_request
+from lessons_kb.errors import InputError
 from lessons_kb.model import Check, Command, Edit, Event, Evidence
 from lessons_kb.service.hook_event import answer_event, log_failure
 from lessons_kb.store.settings import note_failure
@@ -132,7 +132,9 @@ def by_export(texts, project):
         name, body = f"lessons/n{number}.md", "\n\n".join(t for _, t in texts[number : number + 20])
         write(folder, name, f"---\ntitle: Number {number} went wrong\n---\n## Cause\n\n{body}\n")
     brain = Brain.open(str(folder))
-    for form in FORMATS_OF_EXPORT:
+    with pytest.raises(InputError, match="json, jsonl, markdown"):  # there is no other
+        list(brain.exchange.export(""))
+    for form in ("json", "jsonl", "markdown"):
         (project / f"{form}.txt").write_text("\n".join(brain.exchange.export(form)))
 
 

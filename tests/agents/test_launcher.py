@@ -1,6 +1,7 @@
 """What agents' settings call, once the installation behind it is gone."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -9,8 +10,7 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.agents.install.launcher import launcher_path, write_launcher
-from lessons_kb.agents.install.settings_files import build_hooks
+from lessons_kb.store.user_state import state_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")
 
@@ -37,6 +37,15 @@ def environment(tmp_path, monkeypatch):
     return folder
 
 
+def launcher_path():
+    return os.path.join(state_home(), "lessons-hook")
+
+
+def ask(agent, project, hook=""):
+    entries = Entries(hook=hook or launcher_path(), server="lessons")
+    return Request(agent=agent, project=str(project), entries=entries, server=False)
+
+
 def write_script(path, body):
     path.unlink(missing_ok=True)
     path.write_text(f"#!/bin/sh\n{body}\n")
@@ -58,8 +67,8 @@ def start(agent):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_session_says_once_that_the_installation_is_gone(agent, environment):
-    write_launcher()
+def test_a_session_says_once_that_the_installation_is_gone(agent, environment, tmp_path):
+    install(ask("claude-code", tmp_path))
     for path in (environment / "bin").iterdir():
         path.unlink()
     said = start(agent)
@@ -78,8 +87,7 @@ def test_a_session_says_once_that_the_installation_is_gone(agent, environment):
 
 
 def test_it_says_nothing_of_what_was_taken_out(environment, tmp_path):
-    ask = {"agent": "claude-code", "project": str(tmp_path), "server": False}
-    request = Request(entries=Entries(hook=launcher_path(), server="lessons"), **ask)
+    request = ask("claude-code", tmp_path)
     install(request)
     uninstall(request)
     for path in (environment / "bin").iterdir():
@@ -90,8 +98,7 @@ def test_it_says_nothing_of_what_was_taken_out(environment, tmp_path):
 
 
 def test_set_up_again_it_speaks_again(environment, tmp_path):
-    ask = {"agent": "claude-code", "project": str(tmp_path), "server": False}
-    request = Request(entries=Entries(hook=launcher_path(), server="lessons"), **ask)
+    request = ask("claude-code", tmp_path)
     for work in (install, uninstall, install):
         work(request)
     for path in (environment / "bin").iterdir():
@@ -106,7 +113,7 @@ def test_so_it_does_where_the_package_alone_is_gone(environment, monkeypatch, tm
     other.mkdir(parents=True)
     (other / "hook_client.py").write_bytes((package / "hook_client.py").read_bytes())
     monkeypatch.setattr("lessons_kb.__file__", str(other / "__init__.py"))
-    write_launcher()
+    install(ask("claude-code", tmp_path))
     write_script(environment / "bin" / "python", f'exec {REAL} "$@"')
     assert "Lessons are off" not in start("claude-code")
     (other / "hook_client.py").unlink()
@@ -114,9 +121,11 @@ def test_so_it_does_where_the_package_alone_is_gone(environment, monkeypatch, tm
     assert "Lessons are off" in start("claude-code")
 
 
-def run_hooks(agent, program):
+def run_hooks(agent, program, project):
     """Yield each event of an agent and what its hook prints."""
-    for event, (group,) in build_hooks(agent, program, via="command").items():
+    (change, *_more) = install(ask(agent, project, program))
+    hooks = json.loads(pathlib.Path(change.path).read_text())["hooks"]
+    for event, (group,) in hooks.items():
         (handler,) = group.get("hooks", [group])
         words = ["bash", "-c", handler[SHELLS[agent]]]
         done = subprocess.run(words, capture_output=True, text=True, check=True, input="{}")
@@ -125,8 +134,8 @@ def run_hooks(agent, program):
 
 @pytest.mark.parametrize("program", ["/nowhere/of ours/lessons-hook", "lessons-hook-of-nobody"])
 @pytest.mark.parametrize("agent", REFUSING)
-def test_a_program_that_is_gone_refuses_nothing(agent, program):
-    told = [event for event, said in run_hooks(agent, program) if said]
+def test_a_program_that_is_gone_refuses_nothing(agent, program, tmp_path):
+    told = [event for event, said in run_hooks(agent, program, tmp_path) if said]
     assert told == (["SessionStart"] if program[0] == "/" else [])
 
 
@@ -135,5 +144,5 @@ def test_what_the_program_says_arrives_all_the_same(agent, tmp_path):
     program = tmp_path / "with space" / "lessons-hook"
     program.parent.mkdir()
     write_script(program, """echo "{\\"systemMessage\\": \\"said to $1\\"}\"""")
-    for _event, said in run_hooks(agent, str(program)):
+    for _event, said in run_hooks(agent, str(program), tmp_path):
         assert said == {"systemMessage": f"said to {agent}"}

@@ -8,7 +8,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.verdicts import find_why
 from lessons_kb.model import as_data
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import Claude, occasions
@@ -80,6 +79,7 @@ def withhold(share, more=""):
     path.write_text(f"[effect]\nwithhold = {share}\n{more}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("steps", "outcome"), [
     ([], "unknown"),
     ([("edit", GOOD, "    pass")], "avoided"),
@@ -205,6 +205,7 @@ def test_what_weighs_much_is_withheld_only_if_asked_for(claude, card, header, mo
     assert ("shell.md" not in claude.prompt(TASK).context) is kept
 
 
+@pytest.mark.slow
 def test_a_secret_of_the_user_decides_and_a_brain_has_no_say(claude, card, monkeypatch, tmp_path):
     withhold(0.5)
 
@@ -222,23 +223,27 @@ def test_a_secret_of_the_user_decides_and_a_brain_has_no_say(claude, card, monke
         _ = brain.layers[0].settings
 
 
-def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, monkeypatch):
+def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, lessons, monkeypatch):
+    def withheld():
+        return json.loads(lessons("--brain", card, "why", "--session", "s1", "--json").out)[
+            "withheld"
+        ]
+
     withhold(1.0)
     claude.prompt(TASK)
     claude.stop()
-    with Brain.open(card, directory=card) as brain:
-        assert find_why(brain, "s1").withheld == ()
-        assert "shell.md" not in str(Claude(card, "s0").say("SessionStart", source="startup"))
-        later = time.time() + 2 * 3_600
-        monkeypatch.setattr("lessons_kb.brain.verdicts.time.time", lambda: later)
-        line = f"Lessons withheld from your last session, to compare: {CARD}"
-        next_one = Claude(card, "s2")
-        assert line in next_one.say("SessionStart", source="startup").line
-        assert line not in next_one.say("SessionStart", source="startup").context
-        assert line not in Claude(card, "s3").say("SessionStart", source="startup").line
-        assert find_why(brain, "s1").withheld == (CARD,)
-        monkeypatch.setenv("LESSONS_SESSION", "s1")
-        assert find_why(brain, "s1").withheld == ()
+    assert withheld() == []
+    assert "shell.md" not in str(Claude(card, "s0").say("SessionStart", source="startup"))
+    later = time.time() + 2 * 3_600
+    monkeypatch.setattr("lessons_kb.brain.verdicts.time.time", lambda: later)
+    line = f"Lessons withheld from your last session, to compare: {CARD}"
+    next_one = Claude(card, "s2")
+    assert line in next_one.say("SessionStart", source="startup").line
+    assert line not in next_one.say("SessionStart", source="startup").context
+    assert line not in Claude(card, "s3").say("SessionStart", source="startup").line
+    assert withheld() == [CARD]
+    monkeypatch.setenv("LESSONS_SESSION", "s1")
+    assert withheld() == []
 
 
 def test_an_edit_that_keeps_an_old_mistake_makes_none(claude, card):
@@ -272,6 +277,7 @@ def harmful(card):
     return card
 
 
+@pytest.mark.slow
 def test_harm_is_named_everywhere_and_nothing_is_archived_unasked(harmful, lessons, monkeypatch):
     monkeypatch.chdir(harmful)
     why = "the mistake was left in 14 of 20 sessions with it, in 1 of 10 when it was withheld"
@@ -289,6 +295,7 @@ def test_harm_is_named_everywhere_and_nothing_is_archived_unasked(harmful, lesso
     assert "status: archived" not in (harmful / CARD).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["withhold = 1.5", "withhold = true", "keep = 0.1"])
 def test_settings_that_are_wrong_withhold_nothing_and_doctor_says_so(claude, card, lessons, wrong):
     path = pathlib.Path(user_settings_path())
@@ -344,6 +351,7 @@ WAYS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_that_tells_a_lesson_is_silent_where_it_is_withheld(card, way):
     assert "stranger" in WAYS[way](Claude(card, "told")).context

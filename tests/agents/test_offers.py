@@ -145,6 +145,7 @@ def test_a_setting_turns_them_off(project, claude):
     assert claude.prompt(PROMPT) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("agent", "where"),
     [("codex", "{card}"), ("claude-code", ".lessons/cache-"), ("gemini-cli", None)],

@@ -79,6 +79,7 @@ def act(shop, tmp_path):
     return act
 
 
+@pytest.mark.slow
 def test_a_hook_a_commit_hook_and_continuous_integration_say_the_same(
     shop, act, lessons, monkeypatch, claude
 ):
@@ -99,6 +100,7 @@ def test_a_hook_a_commit_hook_and_continuous_integration_say_the_same(
     assert (done.code, done.out) == (1, f"run.py:2:10: {WORDING}\n")
 
 
+@pytest.mark.slow
 def test_the_comment_is_updated_and_not_repeated(shop, act, tmp_path):
     record = tmp_path / "gh.txt"
     assert act(FAIL_ON="never")[0] == 0
@@ -115,6 +117,7 @@ def test_the_comment_is_updated_and_not_repeated(shop, act, tmp_path):
     assert '"ruleId": "lessons/shell.md"' not in (tmp_path / "lessons.sarif").read_text()
 
 
+@pytest.mark.slow
 def test_the_template_for_gitlab_finds_the_same(shop, tmp_path):
     job = yaml.safe_load((ROOT / "templates" / "ci" / "gitlab.yml").read_text())["lessons"]
     variables = {**job["variables"], "CI_MERGE_REQUEST_DIFF_BASE_SHA": "HEAD^"}

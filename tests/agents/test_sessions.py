@@ -10,7 +10,6 @@ import pytest
 
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from lessons_kb.session.state import lend_memory
 from tests.agents.conftest import Session, context_of
 from tests.kit import Said, answer_event, open_journal, read_output
 
@@ -267,8 +266,10 @@ def test_what_waits_when_a_session_starts(agent, source, given, project, fire):
     script = Script(project, agent)
     fire(agent, script.asked("Go on.", 1))
     journal = open_journal(project)
-    with contextlib.closing(journal), lend_memory(journal, "s1") as state:
-        state.waiting.append(["files", "## Files Modified\n- a.py"])
+    with contextlib.closing(journal):
+        state = json.loads(journal.guard_state("s1", "hook"))
+        state["waiting"] = [["files", "## Files Modified\n- a.py"]]
+        journal.keep_guard_state("s1", json.dumps(state), "hook")
     outputs = {"start": fire(agent, script.start(source)), "after": fire(agent, script.edited(1))}
     assert [when for when, output in outputs.items() if "a.py" in context_of(output)] == [given]
 

@@ -5,13 +5,17 @@ import json
 import os
 import pathlib
 import re
+import shutil
 
 import pytest
 
 from lessons_kb.store.user_state import user_brain
+from lessons_kb.text.token_estimate import estimate_tokens
 from tests.agents.conftest import context_of
-from tests.kit import make_brain, open_journal, write
+from tests.kit import Claude, make_brain, open_journal, trust_brain, write
 
+EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "session_titles.txt"
 TITLE = "Telegram remote execution must require an allowlist"
 CARD = "lessons/telegram-allowlist.md"
 LINE = f"\ntelegram-allowlist.md: {TITLE}\n"
@@ -151,6 +155,58 @@ def test_a_selection_says_that_it_is_one_and_where_all_are(many, claude, project
     assert file.read_text().startswith("[LESSON_TITLES]\nThe lessons of earlier work ")
     assert LINE in file.read_text()
     assert file.read_text().count("case-") == 78
+
+
+@pytest.mark.parametrize("most", [100, 300, 900, 9_000])
+def test_the_budget_holds_and_a_cut_list_says_so(many, claude, project, most):
+    write(project, "lessons/long.md", f"---\ntype: lesson\ntitle: {'T' * 999}\n---\n\nText.\n")
+    write(
+        project, "lessons.toml", f"[hooks]\ncatalogue_tokens = {most}\ncatalogue_file_tokens = 0\n"
+    )
+    text = start(claude).context
+    assert estimate_tokens(text) <= most
+    if not text:
+        return
+    first, head, *lines, last = text.splitlines()
+    assert (first, last) == ("[LESSON_TITLES]", "[/LESSON_TITLES]")
+    names = [line for line in lines if not line.endswith("/")]
+    cut = re.match(r"The (\d+) most used of 81 lessons ", head)
+    assert (int(cut[1]) if cut else 81) == len(names)
+
+
+@pytest.mark.slow
+def test_the_most_used_come_first(claude, project):
+    """Given, come back, seen of late; the titles of a folder stand together."""
+    for path in project.glob("lessons/*.md"):
+        path.unlink()
+    seen = {"rare": (1, "2026-05-01"), "given": (1, ""), "again": (5, "2020-01-01")}
+    seen |= {"today": (1, "2026-11-25"), "near": (1, "2026-05-01")}
+    for name, (count, day) in seen.items():
+        keys = f"title: The lesson {name} of them\noccurrences: {count}\n"
+        keys += f'last-seen: "{day}"\n' * bool(day)
+        write(project, f"lessons/{name}.md", f"---\ntype: lesson\n{keys}---\n\nText.\n")
+    for number in range(60):
+        card = f"---\ntype: lesson\ntitle: Filler {number}\nlast-seen: 2019-01-01\n---\n\nText.\n"
+        write(project, f"lessons/z{number}.md", card)
+    write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\n")
+    with contextlib.closing(open_journal(project)) as journal:
+        cards = [(f"lessons/{name}.md", "", 0) for name in ("given",)]
+        for _time in range(9):
+            journal.record_injections("s0", turn=1, at=1, cards=cards)
+    lines = start(claude).context.splitlines()
+    names = [line.partition(".")[0] for line in lines if line.partition(".")[0] in seen]
+    assert names == ["given", "again", "today", "near", "rare"]
+
+
+def test_the_text_is_as_it_was(request, tmp_path):
+    shutil.copytree(EXAMPLE, tmp_path / "brain-example")
+    few = "[hooks]\ncatalogue_tokens = 400\ncatalogue_file_tokens = 0\n"
+    write(tmp_path / "brain-example", "lessons.toml", few)
+    trust_brain(str(tmp_path / "brain-example"))
+    text = start(Claude(tmp_path / "brain-example")).context + "\n"
+    if request.config.getoption("--update"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_the_file_follows_the_cards(many, claude, session, project):

@@ -132,7 +132,7 @@ def test_the_law_can_be_broken(two_brains, monkeypatch):
     """The worker sees what is forbidden: else the test above could not fail."""
     code = WORKER.read_text().replace(
         "    for agent, payload in json.loads(sys.argv[1]):\n",
-        "    with database.Database(sys.argv[2], (), patience=1).transaction():\n"
+        "    with Journal(sys.argv[2]).transaction():\n"
         "        open(os.devnull).close(), time.sleep(0), os.stat('/'), os.listdir('/')\n"
         "        import colorsys, subprocess; subprocess.run(['true'])\n"
         "    for agent, payload in []:\n",

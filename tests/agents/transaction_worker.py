@@ -12,7 +12,7 @@ import sys
 import time
 
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store import database
+from lessons_kb.store.journal import Journal
 
 FORBIDDEN = ("open", "os.", "subprocess.", "socket.", "shutil.", "glob.", "import", "time.sleep")
 SILENT = ("stat", "lstat", "access", "readlink", "fsync", "getcwd")
@@ -45,7 +45,7 @@ class Law:
 
 
 law = Law()
-transaction = database.Database.transaction
+transaction = Journal.transaction
 
 
 @contextlib.contextmanager
@@ -60,7 +60,7 @@ def watched(self):
 
 
 def main():
-    database.Database.transaction = watched
+    Journal.transaction = watched
     for name in SILENT:
         setattr(os, name, law.audited(f"os.{name}", getattr(os, name)))
     time.sleep = law.audited("time.sleep", time.sleep)

@@ -34,6 +34,7 @@ def read_key(folder):
     return cards["cards"], key
 
 
+@pytest.mark.slow
 def test_readers_are_shown_what_the_hook_prints_and_not_the_key(shown):
     folder, _run = shown
     text = (folder / "example" / "prompt-1.md").read_text()

@@ -4,8 +4,6 @@ import pathlib
 
 import pytest
 
-from lessons_kb import Brain
-from lessons_kb.brain.cluster import open_cluster, sync
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
 from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
@@ -37,13 +35,16 @@ def root(tmp_path):
     return folder
 
 
-def push(root, server):
-    with Brain.open(root) as brain:
-        brain.refresh()
-        engine = open_cluster(brain.layers[0], server.url, create=True)
-        sync(brain.layers[0], engine)
-        engine.close()
-    server.requests.clear()
+@pytest.fixture
+def push(lessons):
+    """Send what a brain holds to a server."""
+
+    def push(root, server):
+        done = lessons("--brain", root, "sync", "--to", server.url)
+        assert done.code == 0, done.err
+        server.requests.clear()
+
+    return push
 
 
 def name_server(url, *, seconds=PATIENT, more=""):
@@ -66,7 +67,7 @@ def asked(server):
     return sum(one.endswith("/points/query") for one in server.requests)
 
 
-def test_the_cluster_answers_as_the_local_index_does(root, server):
+def test_the_cluster_answers_as_the_local_index_does(root, server, push):
     push(root, server)
     local = ask(root)
     assert server.requests == []  # the brain alone sends nothing anywhere
@@ -77,7 +78,7 @@ def test_the_cluster_answers_as_the_local_index_does(root, server):
     assert local[1][0][0] == "lessons/2.md"
 
 
-def test_a_brain_of_another_engine_is_never_sent(root, server):
+def test_a_brain_of_another_engine_is_never_sent(root, server, push):
     push(root, server)
     (root / "lessons.toml").write_text('[index]\ncollection = "zoo"\n')
     name_server(server.url)
@@ -85,7 +86,7 @@ def test_a_brain_of_another_engine_is_never_sent(root, server):
     assert server.requests == []
 
 
-def test_a_brain_cannot_name_a_server_by_settings_of_its_own(root, server, monkeypatch):
+def test_a_brain_cannot_name_a_server_by_settings_of_its_own(root, server, monkeypatch, push):
     with pytest.raises(ConfigError, match="cluster"):
         parse_settings('[cluster]\nurl = "https://example.com"\n')
     push(root, server)
@@ -96,7 +97,7 @@ def test_a_brain_cannot_name_a_server_by_settings_of_its_own(root, server, monke
     assert server.requests == []
 
 
-def test_another_state_than_the_files_answers_nothing(root, server):
+def test_another_state_than_the_files_answers_nothing(root, server, push):
     push(root, server)
     name_server(server.url)
     (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
@@ -104,7 +105,7 @@ def test_another_state_than_the_files_answers_nothing(root, server):
     assert asked(server) == 0
 
 
-def test_a_cluster_that_is_being_written_answers_nothing(root, server):
+def test_a_cluster_that_is_being_written_answers_nothing(root, server, push):
     push(root, server)
     name_server(server.url)
     local = ask(root)
@@ -125,7 +126,7 @@ def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(root, serv
     assert ask(root) == local
 
 
-def test_the_doctor_says_who_answers(root, server, health):
+def test_the_doctor_says_who_answers(root, server, health, push):
     def tell():
         (line,) = health("cluster", root)
         return line.level, line.detail
@@ -142,7 +143,7 @@ def test_the_doctor_says_who_answers(root, server, health):
     assert "another state" in tell()[1]
 
 
-def test_a_slow_server_is_answered_for_at_the_deadline(root, server):
+def test_a_slow_server_is_answered_for_at_the_deadline(root, server, push):
     push(root, server)
     local = ask(root)
     name_server(server.url, seconds=0.2)
@@ -151,7 +152,7 @@ def test_a_slow_server_is_answered_for_at_the_deadline(root, server):
     assert asked(server) == 0
 
 
-def test_a_key_that_others_can_read_is_not_used(root, server, tmp_path):
+def test_a_key_that_others_can_read_is_not_used(root, server, tmp_path, push):
     push(root, server)
     server.key = "secret"
     key = tmp_path / "key"

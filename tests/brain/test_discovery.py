@@ -7,11 +7,10 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.discovery import look, untrusted_hint
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.store.scan import trust
 from lessons_kb.store.user_state import user_brain
-from tests.kit import make_brain, trust_brain
+from tests.kit import Claude, make_brain, trust_brain
 
 CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
 
@@ -114,10 +113,10 @@ def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
     (own / "lessons/a.md").write_text(CARD)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv(variable, str(repo / "moved"))
-    found = look(str(repo / "src"), in_agent=True)
-    assert found.trusted == {}
-    assert set(found.untrusted) == {str(repo), str(own)}
-    assert "because of a variable" in untrusted_hint(found.untrusted)
+    told = Claude(repo / "src").say("SessionStart", source="startup")
+    assert told.context == ""
+    assert "because of a variable" in told.line
+    assert str(own) in told.line
 
 
 @pytest.mark.parametrize("absolute", [True, False])
@@ -127,10 +126,9 @@ def test_a_state_folder_inside_the_project_vouches_for_nothing(repo, monkeypatch
     with pytest.raises(Untrusted, match="outside the project"):
         trust_brain(str(repo))
     trust(str(repo))  # as a forged record would
-    found = look(str(repo), in_agent=True)
-    assert (found.trusted, found.untrusted) == ({}, (str(repo),))
-    assert "outside the project" in untrusted_hint(found.untrusted)
-    assert look(str(repo)).trusted  # on a command line the variable is the user's
+    told = Claude(repo).say("SessionStart", source="startup")
+    assert (told.context, "outside the project" in told.line) == ("", True)
+    assert Brain.discover(repo)  # on a command line the variable is the user's
 
 
 def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(tmp_path, monkeypatch):
@@ -138,4 +136,6 @@ def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(tmp_path, 
     subprocess.run(["git", "init", "-q", str(home)], check=True)
     monkeypatch.setattr("lessons_kb.store.user_state.account_home", lambda: str(home))
     make_brain(user_brain())
-    assert look(str(home), in_agent=True).trusted
+    card = pathlib.Path(user_brain(), "lessons", "a.md")
+    card.write_text(CARD)
+    assert "zebra" in Claude(home).say("SessionStart", source="startup").context

@@ -208,6 +208,7 @@ SHELL = "import subprocess\n\n\ndef total(items):\n    return subprocess.run({},
 SAFE = "import subprocess\n\n\ndef total(items):\n    return subprocess.run([{}])\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accepted", [False, True], ids=["of one draft", "with that of its card"])
 def test_two_fixes_of_one_mistake_agree_on_how_it_looks(brain, project, break_and_fix, accepted):
     path = project / "cart.py"

@@ -8,7 +8,6 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.health import size_of
 from lessons_kb.model import Event
 from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
 from tests.kit import make_brain
@@ -132,14 +131,17 @@ def test_a_command_that_was_killed_is_ended(brain, fixed, root):
     assert [line.detail for line in fixed()] == ["ended 1 command whose process no longer exists"]
 
 
-def test_the_trash_is_told(brain, lines):
-    for name in ("telegram-allowlist", "other"):
-        if name == "other":
-            brain.create("Other")
-        brain.cards.delete(name)
+@pytest.mark.parametrize(
+    ("count", "text"), [(999, "999 B"), (1_000, "1.0 kB"), (9_990, "10.0 kB"), (151_000, "151 kB")]
+)
+def test_the_trash_is_told(brain, telegram, lines, count, text):
+    telegram.write_text("# Of a size\n\n".ljust(count - 100, "x"))
+    other = telegram.with_name("other.md")
+    other.write_text("# Another\n\n".ljust(100, "x"))
+    brain.cards.delete("telegram-allowlist")
+    brain.cards.delete("other")
     (line,) = lines("trash")
-    assert line.detail.startswith("2 files, ")
-    assert line.detail.endswith("; kept for 180 days, up to 100 MB")
+    assert line.detail == f"2 files, {text}; kept for 180 days, up to 100 MB"
 
 
 def test_drafts_that_wait_are_told(brain, lines):
@@ -170,11 +172,3 @@ def test_fixing_never_touches_a_card(brain, root, write, fixed):
     fixed()
     fixed()
     assert snapshot(root) == before
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (9_990, "10.0 kB"), (151_000, "151 kB")],
-)
-def test_sizes_are_written_as_people_do(count, text):
-    assert size_of(count) == text

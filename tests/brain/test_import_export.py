@@ -224,6 +224,7 @@ def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
     assert len(list((root / "lessons").iterdir())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [
     "../evil.md", "/tmp/evil.md", ".git/hooks/a.md", "a/.hidden/b.md", "x\\..\\y.md",
     "lessons/CON.md", "aux/x.md", "-rf.md", "lessons /a.md", "lessons./a.md",

@@ -68,6 +68,7 @@ def brain(root, write):
     return Brain.open(root)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ABOUT_SOMETHING_ELSE)
 def test_function_words_draw_no_lesson(brain, prompt):
     assert [hit.card.id for hit in brain.preflight(prompt, context=False).lessons] == []

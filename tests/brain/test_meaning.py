@@ -95,6 +95,7 @@ def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable, sema
         assert brain.refresh()[0].stale == ""
 
 
+@pytest.mark.slow
 @pytest.mark.semantic
 def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch):
     enable()

@@ -9,11 +9,10 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.session_journal import run
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
-from tests.kit import state_dir
+from tests.kit import git, state_dir, trust_brain, write
 
 
 @pytest.fixture
@@ -27,6 +26,17 @@ def root(tmp_path):
 def brain(root):
     with Brain.open(root, directory=root) as opened:
         yield opened
+
+
+@pytest.fixture
+def run(lessons, root, monkeypatch):
+    """Run a command as `lessons run` does, in the brain; return what it did."""
+
+    def run(*command, options=()):
+        monkeypatch.chdir(root)
+        return lessons("--brain", root, "run", *options, "--", *command)
+
+    return run
 
 
 def test_an_event_is_noted_once_with_its_place_and_time(brain):
@@ -119,11 +129,10 @@ def test_counts_are_kept_by_card_and_day(brain):
     assert brain.journal.counts("other") == []
 
 
-def test_a_run_is_one_event_with_its_end(brain, monkeypatch):
-    monkeypatch.chdir(brain.directory)
+def test_a_run_is_one_event_with_its_end(brain, run):
     code = "echo '\033[31mred\033[0m'; printf '10%%\\r100%%\\n'; exit 2"
-    ended, trouble = run(brain, ["sh", "-c", code], session="s", stage="TEST")
-    assert (ended.code, trouble) == (2, "")
+    ended = run("sh", "-c", code, options=("--session", "s", "--stage", "TEST"))
+    assert (ended.code, ended.err) == (2, "")
     (event,) = brain.journal.events()
     assert (event.kind, event.outcome, event.session, event.stage) == (
         *("command", "exec_error", "s", "TEST"),
@@ -145,32 +154,28 @@ def test_a_run_is_one_event_with_its_end(brain, monkeypatch):
         (["no-such-command-here", "test"], "command", "tool_not_found"),
     ],
 )
-def test_tests_are_told_from_other_commands(brain, command, kind, outcome, monkeypatch):
-    monkeypatch.chdir(brain.directory)
-    run(brain, command)
+def test_tests_are_told_from_other_commands(brain, run, command, kind, outcome):
+    run(*command)
     (event,) = brain.journal.events()
     assert (event.kind, event.outcome) == (kind, outcome)
 
 
-def test_where_it_ran_is_part_of_what_ran(brain, root, monkeypatch):
+def test_where_it_ran_is_part_of_what_ran(brain, root, lessons, monkeypatch):
+    write(root, "lessons.toml", "")
+    git(root, "init", "-q")
+    trust_brain(str(root))
     (root / "web app").mkdir()
     monkeypatch.chdir(root / "web app")
-    run(brain, ["echo", "a b"])
-    monkeypatch.chdir(root.parent)
-    run(brain, ["echo"])
-    texts = [event.text for event in brain.journal.events()]
-    assert texts == ["cd 'web app' && echo 'a b'", f"cd {root.parent} && echo"]
+    lessons("run", "--", "echo", "a b")
+    assert [event.text for event in brain.journal.events()] == ["cd 'web app' && echo 'a b'"]
 
 
-def test_a_run_goes_on_without_brain_or_journal(brain, monkeypatch, capfd):
-    ended, trouble = run(None, ["echo", "x"])
-    assert (ended.code, trouble) == (0, "")
-    journal = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
-    journal.mkdir()
-    ended, trouble = run(brain, ["echo", "x"])
-    assert ended.code == 0
-    assert "journal.db" in trouble
-    assert capfd.readouterr().out == "x\nx\n"
+def test_a_run_goes_on_without_brain_or_journal(brain, run, lessons, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert lessons("run", "echo", "x").code == 0
+    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
+    ended = run("echo", "x")
+    assert (ended.code, "journal.db" in ended.err) == (0, True)
 
 
 def test_the_doctor_names_a_journal_that_was_damaged(brain, health):

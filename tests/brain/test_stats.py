@@ -5,7 +5,6 @@ import itertools
 import pathlib
 import sqlite3
 import time
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,12 +12,10 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Event
-from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
-from lessons_kb.session.stop import find_ranked
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import _MIGRATIONS
-from tests.kit import state_dir, write
+from lessons_kb.text.token_estimate import estimate_tokens
+from tests.kit import Claude, state_dir, write
 
 CACHE = """\
 ---
@@ -50,25 +47,23 @@ def brain(root, write, telegram):
 
 @pytest.fixture
 def happen(brain, monkeypatch):
-    """Let something occur in a session, twenty seconds after the last thing."""
-    clock = [time.time() - 40 * 86_400]
-    module = SimpleNamespace(time=lambda: clock[0])
-    monkeypatch.setattr("lessons_kb.brain.injected.time", module)
-
-    def happen(what, session="s", **more):
-        clock[0] += 20
-        hook_event = HookEvent(
-            what=what, agent="claude-code", session=session, directory=brain.directory, at=clock[0]
-        )
-        return respond(replace(hook_event, **more), Capabilities(), find=lambda _directory: brain)
-
-    return happen
+    """Return a session whose events are twenty seconds apart and began forty days ago."""
+    clock = itertools.count(time.time() - 40 * 86_400, 20)
+    monkeypatch.setattr("lessons_kb.brain.injected.time", SimpleNamespace(time=lambda: next(clock)))
+    monkeypatch.setattr("lessons_kb.session.state.time", SimpleNamespace(time=lambda: next(clock)))
+    project = pathlib.Path(brain.directory)
+    return lambda session="s": Claude(project, session, find=lambda _directory: brain)
 
 
-def fail(happen, session="s", output=FAILURE):
-    command = {"tool": "Bash", "arguments": {"command": "pytest tests/test_price.py"}}
-    outcome = "exec_error" if output else "ok"
-    happen("after", session, **command, outcome=outcome, output=output)
+def fail(session, output=FAILURE):
+    when, how = ("Failed", {"error": output}) if output else ("Post", {"tool_response": {}})
+    session.run("pytest tests/test_price.py", when=when, **how)
+
+
+def shown(brain, session="s"):
+    """Return the cards of a session's last block, in their order."""
+    ranked = brain.layers[0].journal.injections.ranked(session)
+    return [card for _since, _rank, card in sorted(ranked)]
 
 
 @pytest.fixture
@@ -107,14 +102,14 @@ def test_archived_cards_are_counted_and_not_judged(brain):
 
 
 def test_a_turn_is_counted_by_items(brain, happen):
-    answer = happen("prompt", text=PROMPT)
-    assert answer.block is not None
-    assert [hit.card.id for hit in answer.block.lessons] == [NAME]
-    happen("stop", text="I renamed a variable in the report.")
+    session = happen()
+    block = session.prompt(PROMPT).context
+    assert shown(brain) == [NAME]
+    session.stop("I renamed a variable in the report.")
     effect = brain.stats.effect("cache-key")
     assert (effect.injections, effect.sessions) == (1, 1)
     assert (effect.checked, effect.addressed) == (2, 0)
-    assert effect.tokens == answer.block.tokens
+    assert effect.tokens == estimate_tokens(block)
     assert (effect.outcomes, effect.verdict) == ({"unknown": 1}, "no facts yet")
     day = (dt.datetime.now() - dt.timedelta(days=40)).date().isoformat()
     assert effect.first_injected == effect.last_injected == day
@@ -132,8 +127,9 @@ def test_a_turn_is_counted_by_items(brain, happen):
 
 
 def test_the_end_of_a_turn_looks_up_its_own_cards_alone(brain, happen, monkeypatch):
-    happen("prompt", text=PROMPT)
-    fail(happen)
+    session = happen()
+    session.prompt(PROMPT)
+    fail(session)
     whole = Catalogue.numbers
 
     def numbers(catalogue, path=None):
@@ -142,13 +138,13 @@ def test_the_end_of_a_turn_looks_up_its_own_cards_alone(brain, happen, monkeypat
 
     with monkeypatch.context() as patch:  # a refresh, of files this young, reads all of them
         patch.setattr(Catalogue, "numbers", numbers)
-        happen("stop", text="I renamed a variable in the report.")
+        session.stop("I renamed a variable in the report.")
     effect = brain.stats.effect(NAME)
     assert effect.checked == 2
 
 
 def test_a_bump_belongs_to_the_session_that_was_given_the_card(brain, happen, monkeypatch):
-    happen("prompt", "s-1", text=PROMPT)
+    happen("s-1").prompt(PROMPT)
     monkeypatch.setenv("LESSONS_SESSION", "s-2")
     brain.bump(NAME)
     assert brain.stats.effect(NAME).outcomes == {"unknown": 1}
@@ -178,14 +174,15 @@ def test_marks_by_hand(brain):
 @pytest.mark.slow
 def test_a_long_session_is_seen_whole(brain, happen):
     for session in ("long", "taught"):
-        happen("prompt", session, text=PROMPT)
-        fail(happen, session)
+        claude = happen(session)
+        claude.prompt(PROMPT)
+        fail(claude)
         journal = brain.layers[0].journal
         at = journal.events.find(session=session, limit=1)[0].at + 1
         with journal.transaction():
             for _ in range(600):
                 journal.events.append(Event(kind="read", session=session, at=at, text="cat x.md"))
-        happen("stop", session, text="Done.")
+        claude.stop("Done.")
     assert brain.stats.effect(NAME).outcomes == {"left": 1, "came back": 1}
 
 
@@ -292,28 +289,35 @@ def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(brain, root, ow
 def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain, root, own):
     write(root, "lessons/price.md", CACHE.replace("Cache key", "A cache key"))
     other = own("lessons/own.md", "The cache key")
-    (root / "lessons.toml").write_text("[preflight]\nmax_lessons = 3\nweakest = 0.0\n")
+    settings = "[preflight]\nmax_lessons = 3\nweakest = 0.0\n[hooks]\nclose = true\n"
+    (root / "lessons.toml").write_text(settings)
     with Brain.open(root, other, directory=root, project="shop") as both:
-        shown = [hit.card.id for hit in both.preflight(PROMPT, session="s").lessons]
-        assert len(shown) == 3
+        claude = Claude(root, "s", find=lambda _directory: both)
+        text = claude.prompt(PROMPT).context
+        cards = sorted((NAME, "lessons/price.md", "lessons/own.md"), key=text.index)
         journals = [layer.journal for layer in both.layers]
         ranked = [row for journal in journals for row in journal.injections.ranked("s")]
-        assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
-        assert [card for _layer, card in find_ranked(both.layers, "s")[2]] == [shown[1]]
+        assert sorted(ranked) == [(0, *pair) for pair in enumerate(cards, 1)]
+        claude.edit("a.py", when="Post", tool_response={"success": True})
+        claude.stop("Done.\n\nLessons: L2.1 left: no time")
+        assert [one.card.id for one in both.check_last().items if one.denied] == [cards[1]]
 
 
 def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brain, root, own):
     (root / NAME).unlink()
+    (root / "lessons.toml").write_text("[hooks]\nclose = true\n")
     telegram = "lessons/telegram-allowlist.md"
     with Brain.open(root, own(), directory=root, project="shop") as both:
+        claude = Claude(root, "s", find=lambda _directory: both)
         for prompt, cards in (
             (PROMPT, [NAME]),
             ("Let the Telegram bot run a shell command of a group member", [telegram]),
-            ("Tell me a story of the sea", []),
         ):
-            block = both.preflight(prompt, session="s", context=False)
-            assert [hit.card.id for hit in block.lessons] == cards
-        assert [card for _layer, card in find_ranked(both.layers, "s")[1]] == [telegram]
+            text = claude.prompt(prompt).context
+            assert [card for card in (NAME, telegram) if card in text] == cards
+        claude.edit("a.py", when="Post", tool_response={"success": True})
+        claude.stop("Done.\n\nLessons: L1.1 left: no time")
+        assert [one.card.id for one in both.check_last().items if one.denied] == [telegram]
 
 
 @pytest.mark.parametrize("what", ["before", "compact"])
@@ -323,16 +327,14 @@ def test_so_it_does_in_every_block(brain, root, happen, what):
         words = CACHE.replace("stage: DEV", "paths: [src/price.py]")
         (root / name).write_text(words.replace("Cache key", f"Cache key {name[-4]}"))
     brain.refresh()
-    edit = {"file_path": "src/price.py", "old_string": "a", "new_string": "b"}
-    answer = happen("before", tool="Edit", arguments=edit)
+    session = happen()
+    text = session.edit("src/price.py").context
     if what == "compact":
         brain.layers[0].journal.next_turn("s")
-        answer = happen("compact", text="So far so good.")
-    assert answer.block is not None
-    shown = [hit.card.id for hit in answer.block.lessons]
-    assert len(shown) > 1
+        text = session.say("SessionStart", source="compact").context
+    cards = sorted(names, key=text.index)
     ranked = brain.layers[0].journal.injections.ranked("s")
-    assert sorted(ranked) == [(0, *pair) for pair in enumerate(shown, 1)]
+    assert sorted(ranked) == [(0, *pair) for pair in enumerate(cards, 1)]
 
 
 def test_a_harmful_guard_of_a_file_is_withheld_too(brain, root, happen):
@@ -340,10 +342,9 @@ def test_a_harmful_guard_of_a_file_is_withheld_too(brain, root, happen):
     brain.refresh()
     for session in "ab":
         brain.stats.mark(NAME, "harmful", session=session)
-    edit = {"file_path": "src/price.py", "old_string": "a", "new_string": "b"}
-    before = {"tool": "Edit", "arguments": edit}
-    assert NAME in happen("before", "one", **before).context
+    one = happen("one")
+    assert NAME in one.edit("src/price.py").context
     (root / "lessons.toml").write_text("[effect]\nwithhold_harmful = true\n")
     brain.refresh()
-    assert happen("before", "two", **before).context == ""
-    assert NAME not in happen("compact", "one", text="So far so good.").context
+    assert happen("two").edit("src/price.py").context == ""
+    assert NAME not in one.say("SessionStart", source="compact").context

@@ -1,21 +1,15 @@
 """Why a session was given what it was given: noted by hooks, or asked for dry."""
 
+import json
 import os
 import pathlib
 import sqlite3
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.verdicts import (
-    DRY,
-    NOTED,
-    UNNOTED,
-    explain_prompt,
-    find_rule,
-    find_why,
-)
 from lessons_kb.model import Event
 from tests.kit import Claude
 
@@ -60,21 +54,33 @@ def rows(brain):
         return [db.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)]
 
 
-def told(brain, session=None):
-    why = find_why(brain, session)
-    assert why is not None
-    return why
+@pytest.fixture
+def told(lessons):
+    """Return what `lessons why` tells of a session, the last one, or a prompt."""
+
+    def told(brain, session=None, prompt=()):
+        roots = [word for layer in brain.layers for word in ("--brain", layer.root)]
+        named = ("--session", session) if session else ()
+        done = lessons(*roots, "why", *prompt, *named, "--json")
+        return json.loads(done.out, object_hook=lambda data: SimpleNamespace(**data))
+
+    return told
 
 
-def test_nothing_is_known_of_an_empty_journal(brain):
-    assert find_why(brain) is None
-    assert find_why(brain, "s1") is None
+def test_nothing_is_known_of_an_empty_journal(brain, told):
+    assert told(brain) is None
+    assert told(brain, "s1") is None
 
 
-def test_a_prompt_is_told_with_what_was_held_back(brain):
+def test_a_prompt_is_told_with_what_was_held_back(brain, told):
     prompt(brain)
     why = told(brain)
-    assert (why.source, why.session, why.agent, why.prompt) == (NOTED, "s1", "claude-code", PROMPT)
+    assert (why.source, why.session, why.agent, why.prompt) == (
+        "noted",
+        "s1",
+        "claude-code",
+        PROMPT,
+    )
     given = [one for one in why.verdicts if one.given]
     assert [one.id for one in given] == [TELEGRAM]
     assert given[0].title == "Telegram remote execution must require an allowlist"
@@ -87,7 +93,7 @@ def test_a_prompt_is_told_with_what_was_held_back(brain):
     assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
 
 
-def test_what_was_noted_stands_though_the_cards_changed(brain, telegram):
+def test_what_was_noted_stands_though_the_cards_changed(brain, telegram, told):
     prompt(brain)
     before = told(brain).verdicts[0]
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Prove the rejection"))
@@ -99,23 +105,23 @@ def test_what_was_noted_stands_though_the_cards_changed(brain, telegram):
     assert (gone.id, gone.title) == (TELEGRAM, "")
 
 
-def test_a_prompt_that_brought_nothing_says_so(brain):
+def test_a_prompt_that_brought_nothing_says_so(brain, told):
     prompt(brain)
     prompt(brain, "What is for lunch?", 2)
     why = told(brain)
-    assert (why.source, why.prompt) == (NOTED, "What is for lunch?")
+    assert (why.source, why.prompt) == ("noted", "What is for lunch?")
     assert not [one for one in why.verdicts if one.given]
     assert [one.id for one in why.earlier] == [TELEGRAM]
 
 
-def test_what_is_in_the_context_already_names_the_rule(brain):
+def test_what_is_in_the_context_already_names_the_rule(brain, told):
     prompt(brain)
     prompt(brain, f"{PROMPT} now", 2)
     (verdict,) = [one for one in told(brain).verdicts if one.id == TELEGRAM]
     assert (verdict.given, verdict.rule) == (False, "preflight.reinject_after")
 
 
-def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch):
+def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch, told):
     prompt(brain)
     claude = session(brain)
     claude.edit("migrations/7.sql")
@@ -131,18 +137,18 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch)
     assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
 
 
-def test_a_session_without_reasons_tells_what_it_was_given(brain):
+def test_a_session_without_reasons_tells_what_it_was_given(brain, told):
     journal = brain.layers[0].journal
     at = time.time() - 5
     journal.events.append(Event(kind="prompt", at=at, session="old", text=PROMPT))
     turn = journal.next_turn("old")
     journal.record_injections("old", turn=turn, at=int(at), cards=[("lessons/shell.md", "x", 9)])
     why = told(brain, "old")
-    assert (why.source, why.tokens) == (UNNOTED, 9)
+    assert (why.source, why.tokens) == ("unnoted", 9)
     assert [(one.id, one.changed) for one in why.verdicts] == [("lessons/shell.md", True)]
 
 
-def test_a_session_with_lessons_but_no_prompt(brain):
+def test_a_session_with_lessons_but_no_prompt(brain, told):
     journal = brain.layers[0].journal
     cards = [(TELEGRAM, "x", 9)]
     journal.record_injections("bare", turn=journal.next_turn("bare"), at=1_000, cards=cards)
@@ -150,7 +156,7 @@ def test_a_session_with_lessons_but_no_prompt(brain):
     assert (why.session, why.prompt, [one.id for one in why.verdicts]) == ("bare", "", [TELEGRAM])
 
 
-def test_the_library_and_the_command_line_are_told_too(brain):
+def test_the_library_and_the_command_line_are_told_too(brain, told):
     brain.preflight(PROMPT, session="mine")
     assert told(brain).session == "mine"
     brain.preflight(f"{PROMPT} again", session="")
@@ -158,7 +164,7 @@ def test_the_library_and_the_command_line_are_told_too(brain):
     assert [e.kind for e in brain.journal.events()] == ["preflight", "preflight"]
 
 
-def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram, monkeypatch):
+def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram, monkeypatch, told):
     other = tmp_path / "other"
     (other / "lessons").mkdir(parents=True)
     (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
@@ -171,7 +177,7 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
         f"brain:{TELEGRAM}": "Telegram remote execution must require an allowlist",
         f"other:{TELEGRAM}": "Telegram bot execution must require an allowlist",
     }
-    assert why.later == ()
+    assert why.later == []
     assert why.tokens > 0
 
 
@@ -182,15 +188,15 @@ def test_a_hook_writes_one_event_a_prompt(brain):
     assert event.record["lessons"][0]["id"] == TELEGRAM  # type: ignore[index]
 
 
-def test_asking_about_a_prompt_writes_nothing(brain):
+def test_asking_about_a_prompt_writes_nothing(brain, told):
     prompt(brain)
     before = rows(brain)
-    why = explain_prompt(brain, PROMPT)
-    assert why.source == DRY
+    why = told(brain, prompt=[PROMPT])
+    assert why.source == "dry"
     assert why.verdicts[0].given
-    again = explain_prompt(brain, PROMPT, session="s1")
+    again = told(brain, "s1", [PROMPT])
     assert again.verdicts[0].rule == "preflight.reinject_after"
-    assert explain_prompt(brain, PROMPT, session="unknown").verdicts[0].given
+    assert told(brain, "unknown", [PROMPT]).verdicts[0].given
     assert rows(brain) == before
 
 
@@ -215,5 +221,9 @@ def test_a_secret_is_not_noted_in_a_reason(brain):
         ("covers 100%", ""),
     ],
 )
-def test_a_reason_names_its_setting(reason, rule):
-    assert find_rule(reason) == rule
+def test_a_reason_names_its_setting(brain, told, reason, rule):
+    event = Event(kind="prompt", at=5.5, session="s", text="x")
+    events = brain.layers[0].journal.events
+    events.append(event)
+    events.tell(event, "lessons", [{"id": "a.md", "reason": reason}])
+    assert [one.rule for one in told(brain, "s").verdicts] == [rule]

@@ -53,6 +53,7 @@ def test_it_needs_no_brain_to_look(lessons, tmp_path, monkeypatch):
     assert "no CLAUDE.md, AGENTS.md or other rules file here" in lessons("diet").err
 
 
+@pytest.mark.slow
 def test_an_agent_adds_what_holds_to_the_cards_and_the_rules_stay(lessons, rules, brain, writer):
     said = {
         "symptoms": ["convert a payment to cents before it is sent", "make it work"],

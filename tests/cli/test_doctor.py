@@ -8,9 +8,9 @@ import subprocess
 
 import pytest
 
+from lessons_kb import __version__
 from lessons_kb.store.scan import trust
 from lessons_kb.store.user_state import state_home
-from lessons_kb.version import __version__
 
 
 @pytest.fixture
@@ -70,6 +70,7 @@ def test_what_the_user_took_out_stays_out(lessons, brain, home):
     assert path.read_text() == "{}"
 
 
+@pytest.mark.slow
 def test_hooks_of_another_version_are_named_and_brought_to_this_one(lessons, brain, home):
     (home / ".gemini").mkdir()
     path = home / ".gemini" / "settings.json"

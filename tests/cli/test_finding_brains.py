@@ -12,29 +12,8 @@ import shlex
 import pytest
 
 from lessons_kb.store.scan import trust
-from tests.kit import answer_event, commit, git
+from tests.kit import TELEGRAM, answer_event, commit, git
 
-CARD = """\
----
-type: lesson
-title: Telegram remote execution must require an allowlist
-applies-to: [telegram, security]
-severity: high
-occurrences: 5
----
-
-## Situation
-
-A command of the Telegram bot ran a shell script, and every member of the group could send it.
-
-## Root Cause
-
-The handler never looked at the sender.
-
-## Prevention Checklist
-
-- Reject every chat id that is not on the allowlist
-"""
 PROMPT = "Add a Telegram command that restarts the service through a shell script"
 SAID = "require an allowlist"
 ADVICE = re.compile(r"`(lessons (?:init|trust) [^`]+)`")
@@ -71,7 +50,7 @@ def type_advice(run, said, folder):
 
 def write_card(folder, name="lessons/telegram.md"):
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(CARD)
+    (folder / name).write_text(TELEGRAM)
     return folder
 
 

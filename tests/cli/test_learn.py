@@ -79,6 +79,7 @@ def test_scripts_read_what_was_done(lessons, propose):
     assert json.loads(second.out)["card"]["id"].endswith("-2.md")
 
 
+@pytest.mark.slow
 def test_a_user_works_through_the_drafts_line_by_line(
     answer, propose, brain, monkeypatch, tmp_path
 ):

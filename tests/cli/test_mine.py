@@ -165,6 +165,7 @@ def test_what_was_read_is_not_read_again(lessons, project, write_history):
     assert find(lessons)["read"] == 1
 
 
+@pytest.mark.slow
 def test_from_the_best_commit_to_a_draft_and_out_of_sight(
     lessons, project, write_history, monkeypatch
 ):

@@ -38,6 +38,7 @@ def test_the_last_prompt_can_be_added(lessons, brain):
     assert PROMPT in symptoms(lessons)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "prompt",
     [

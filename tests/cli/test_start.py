@@ -70,6 +70,7 @@ def test_help_groups_the_commands_each_on_one_whole_line(lessons, monkeypatch):
     assert "merge-driver" not in out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no process works in a folder that is removed there")
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "merge-driver"])
 def test_a_working_directory_that_is_gone_is_said_in_one_line(lessons, tmp_path, monkeypatch, name):

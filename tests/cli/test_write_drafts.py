@@ -82,6 +82,7 @@ def test_a_draft_is_completed_with_quotes_that_are_checked(lessons, draft, write
     assert "Test that a retry charges once" in card
 
 
+@pytest.mark.slow
 def test_what_fails_twice_is_left_out_or_stays_a_draft(lessons, draft, writer):
     before = read(lessons, draft)
     poor = {**GOOD, "checklist": [], "detect": [{"kind": "regex", "text": "page"}]}
@@ -99,6 +100,7 @@ def test_what_fails_twice_is_left_out_or_stays_a_draft(lessons, draft, writer):
     assert "make it work" not in text
 
 
+@pytest.mark.slow
 def test_a_writer_may_say_that_there_is_no_lesson(lessons, draft, writer):
     nothing = {**GOOD, "no_lesson": "It adds a feature.", "title": ""}
     done = lessons("review", "--yes", "--with", writer(says(nothing)))
@@ -106,6 +108,7 @@ def test_a_writer_may_say_that_there_is_no_lesson(lessons, draft, writer):
     assert len(writer.asked()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "said"),
     [
@@ -138,6 +141,7 @@ def settings():
     return write
 
 
+@pytest.mark.slow
 def test_nothing_is_sent_unasked_and_no_secret(lessons, draft, writer):
     refused = lessons("review", "--with", writer(says(GOOD)))
     assert refused.code == 2
@@ -152,6 +156,7 @@ def test_nothing_is_sent_unasked_and_no_secret(lessons, draft, writer):
     assert writer.asked()[0]["prompt"].strip() in shown
 
 
+@pytest.mark.slow
 def test_only_the_user_names_a_writer(lessons, draft, writer, project, settings):
     assert "--with names no agent" in lessons("review", "--yes", "--with").err
     settings(f"[writer]\ncommand = '{writer(says(GOOD))}'\n")
@@ -162,6 +167,7 @@ def test_only_the_user_names_a_writer(lessons, draft, writer, project, settings)
     assert not (project / "pwned").exists()
 
 
+@pytest.mark.slow
 def test_orders_in_the_evidence_change_nothing_but_their_draft(lessons, draft, writer, project):
     """Even where a model obeys: what it says is a card's text, and no more."""
     commit(project, "Fix the cart", **{"cart.py": "TOTAL = 1\n# because it never summed\n"})

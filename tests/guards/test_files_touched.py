@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.guards import Event, FileLedger, parse_ledger
-from lessons_kb.text.paths import parse_path, show_path
 
 NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
 ODD_NAMES = NAMES | st.sampled_from(
@@ -33,6 +32,15 @@ def ledger_of(*, read=(), modified=(), **options):
     ledger.see(Event(kind="read", targets=tuple(read)))
     ledger.see(Event(kind="edit", targets=tuple(modified)))
     return ledger
+
+
+def show_path(name):
+    return ledger_of(read=[name]).format().removeprefix("## Files Read\n- ")
+
+
+def parse_path(shown):
+    ((name,), _modified) = parse_ledger(f"## Files Read\n- {shown}")
+    return name
 
 
 def test_a_compaction_is_told_the_files_those_of_an_earlier_summary_included():

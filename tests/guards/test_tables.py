@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lessons_kb.guards.session_guards import Watch
+from lessons_kb.guards import Watch
 from lessons_kb.model import EVENTS, OUTCOMES, Event
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "guards"

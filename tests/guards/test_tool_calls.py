@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.guards.tool_calls import TOOLS
 from lessons_kb.model import CALLS, FAILURES
-from lessons_kb.text.paths import relative_path
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -211,7 +210,9 @@ def test_relative_paths_start_at_the_working_directory():
     ("page-1", "canvas", "", "page-1"),
 ])  # fmt: skip
 def test_paths_are_relative_to_the_scope(path, scope, cwd, expected):
-    assert relative_path(path, scope, cwd=cwd) == expected
+    call = Event(kind="tool", tool="Read", scope=scope)
+    (event,) = parse_call(call, {"path": path}, cwd=cwd)
+    assert event.targets == ((expected,) if expected else ())
 
 
 def test_tables_hold_kinds_of_calls_and_every_agent():

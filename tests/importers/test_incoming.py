@@ -1,17 +1,10 @@
 """Titles, sections and items made of what others wrote."""
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import json
 
-from lessons_kb.importers.incoming import (
-    MAX_TITLE,
-    checklist,
-    section,
-    shorten,
-    split_lead,
-    unmarked,
-)
+import pytest
+
+LONG = "The handler charges twice because of a retry; " + "x " * 59 + "x"
 
 
 @pytest.mark.parametrize(("text", "title", "rest"), [
@@ -22,40 +15,27 @@ from lessons_kb.importers.incoming import (
     ("**Only this**", "Only this", ""),
     ("*a* [link](http://x.y) and `code`", "a link and `code`", ""),
     ("절대 병합하지 말 것. 이유는 길다.", "절대 병합하지 말 것", "절대 병합하지 말 것. 이유는 길다."),
+    (LONG, "The handler charges twice because of a retry", LONG),
 ])  # fmt: skip
-def test_a_paragraph_gives_a_title_and_the_rest(text, title, rest):
-    assert split_lead(text) == (title, rest)
+def test_a_claim_gives_a_title_and_the_rest(plan, text, title, rest):
+    table = f"| Claim | State |\n|---|---|\n| {text} | Evidenced |\n"
+    (found,) = plan("review", "r.md", table).lessons
+    assert (found.title, dict(found.sections).get("Mistake / Risk", "")) == (title, rest)
 
 
-@given(st.text(max_size=400))
-def test_a_title_is_short_and_on_one_line(text):
-    title, _rest = split_lead(text)
-    assert len(title) <= MAX_TITLE
-    assert "\n" not in title
+def test_a_title_is_short_and_words_are_whole(plan):
+    (found,) = plan("review", "r.md", f"## YAGNI\n\n- {'word ' * 40}\n").lessons
+    assert found.title.endswith("word…")
+    assert len(found.title) <= 110
 
 
-def test_a_long_title_is_cut_at_a_clause_or_a_word():
-    assert shorten("The handler charges twice because of a retry; " + "x " * 60) == (
-        "The handler charges twice because of a retry"
-    )
-    assert shorten("word " * 40).endswith("word…")
-
-
-def test_a_section_cannot_open_one_of_ours():
-    text = section("# One\n## Root Cause\nA\n---\nB\n```\n## kept\n```\n<!-- hidden -->")
-    assert "\n## Root" not in text
-    assert text.startswith("### One\n### Root Cause\nA\n\n---")
-    assert "## kept" in text
-    assert "hidden" not in text
-
-
-def test_a_fence_that_nobody_closed_is_closed():
-    assert section("```\ncode") == "```\ncode\n```"
-
-
-def test_a_checklist_has_one_line_each():
-    assert checklist(["**Do** it", "Do it", "two\nlines", ""]) == "- [ ] Do it\n- [ ] two lines"
-
-
-def test_markup_goes_and_code_stays():
-    assert unmarked("**a** __b__ ~~c~~ `**kwargs`\n2 * 3 * 4") == "a b c `**kwargs` 2 * 3 * 4"
+@pytest.mark.parametrize(("key", "told", "kept"), [
+    ("fix", "# One\n## Root Cause\nA\n---\nB\n```\n## kept\n```\n<!-- hidden -->",
+     "### One\n### Root Cause\nA\n\n---\nB\n```\n## kept\n```"),
+    ("fix", "```\ncode", "```\ncode\n```"),
+    ("rules", ["Do **it**", "Do it", "two\nlines", ""], "- [ ] Do it\n- [ ] two\n- [ ] lines"),
+    ("title", "**a** __b__ ~~c~~ `**kwargs`\n2 * 3 * 4", "a b c `**kwargs` 2 * 3 * 4"),
+])  # fmt: skip
+def test_markup_cannot_open_a_section_nor_an_item_and_code_stays(plan, key, told, kept):
+    (found,) = plan("jsonl", "x.jsonl", json.dumps({"title": "a", key: told})).lessons
+    assert kept == (found.title if key == "title" else found.sections[0][1])

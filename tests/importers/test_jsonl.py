@@ -1,41 +1,64 @@
 """JSON lines in and out."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.importers.galangal import COLUMNS, read_mistakes
-from lessons_kb.importers.jsonl import format_json, format_jsonl, format_markdown, read_lines
-from lessons_kb.model import Card
+from tests.kit import write
 
-CARD = Card(
-    id="lessons/a.md",
-    kind="lesson",
-    title="Reset <!-- x --> the clock",
-    occurrences=3,
-    why="It drifts.",
-    checklist=("Reset it",),
-    topics=("time",),
-)
+TEXT = """\
+---
+title: "Reset <!-- x --> the clock"
+occurrences: 3
+applies-to: [time]
+---
+
+## Root Cause
+
+It drifts.
+
+## Prevention Checklist
+
+- Reset it
+"""
 
 
-def read(*lines):
-    texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-    return read_lines(enumerate(texts, 1), name="x.jsonl")
+@pytest.fixture
+def read(plan):
+    def read(*lines):
+        texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        return plan("jsonl", "x.jsonl", "\n".join(texts))
+
+    return read
 
 
-def test_an_exported_card_comes_back_with_its_text():
-    (line,) = format_jsonl([(CARD, "---\r\ntitle: x\r\n---\r\n한글")])
+@pytest.fixture
+def export(tmp_path):
+    """Return what a brain with a card, and more of them, exports in a format."""
+
+    def export(form, more=(), text=TEXT):
+        folder = tmp_path / "exported"
+        write(folder, "lessons.toml", "")
+        for name in ("lessons/a.md", *more):
+            write(folder, name, "").write_bytes(text.encode())
+        with Brain.open(folder) as brain:
+            return list(brain.exchange.export(form))
+
+    return export
+
+
+def test_an_exported_card_comes_back_with_its_text(export, read):
+    text = TEXT.replace("\n", "\r\n") + "한글"
+    (line,) = export("jsonl", text=text)
     (lesson,) = read(line).lessons
-    assert (lesson.id, lesson.occurrences) == ("lessons/a.md", 3)
-    assert lesson.text == "---\r\ntitle: x\r\n---\r\n한글"
-    (data,) = json.loads(format_json([(CARD, "text")]))["cards"]
-    assert (data["text"], data["checklist"]) == ("text", ["Reset it"])
+    assert (lesson.id, lesson.occurrences, lesson.text) == ("lessons/a.md", 3, text)
+    (data,) = json.loads("\n".join(export("json", text=text)))["cards"]
+    assert (data["text"], data["checklist"]) == (text, ["Reset it 한글"])
 
 
-def test_other_peoples_keys_are_understood():
+def test_other_peoples_keys_are_understood(read):
     found = read({
         "title": "**Reset** the clock", "tags": "time, tests", "severity": "Critical", "mood": "bad",
         "root-cause": "It drifts.", "rules": ["Reset it", "- Test it"], "occurrence_count": 4,
@@ -65,17 +88,17 @@ def test_other_peoples_keys_are_understood():
     ('{"title": "a", "paths": [1]}', "x.jsonl:2: paths: paths must be a list of texts"),
     ('{"title": "a", "fix": {"b": 1}}', "x.jsonl:2: fix must be text"),
 ])  # fmt: skip
-def test_a_bad_line_is_named(line, message):
+def test_a_bad_line_is_named(read, line, message):
     with pytest.raises(InputError, match=f"^{message}"):
         read('{"title": "good"}', line)
 
 
-def test_empty_lines_and_a_byte_order_mark_do_no_harm():
+def test_empty_lines_and_a_byte_order_mark_do_no_harm(read):
     assert len(read('\ufeff{"title": "a"}', "", "  ").lessons) == 1
 
 
-def test_the_digest_is_for_people():
-    text = format_markdown([(CARD, ""), (replace(CARD, kind="playbook", id="playbooks/b.md"), "")])
+def test_the_digest_is_for_people(export):
+    text = "\n".join(export("markdown", ["playbooks/b.md"]))
     assert text.startswith("# Lessons\n\n2 cards.\n\n## Lessons\n\n### Reset")
     assert "medium · seen 3× · topics time · lessons/a.md" in text
     assert "Why: It drifts.\n\n- [ ] Reset it\n\n## Playbooks" in text
@@ -94,11 +117,12 @@ ROW = {
 }
 
 
-def one(**changes):
-    return read_mistakes([{**ROW, **changes}], name="mistakes.db")
+@pytest.fixture
+def one(mistakes):
+    return lambda **changes: mistakes({**ROW, **changes})
 
 
-def test_a_row_keeps_what_it_knew():
+def test_a_row_keeps_what_it_knew(one):
     (lesson,) = one().lessons
     assert (lesson.title, lesson.stages) == ("Forgot null check on user object", ("DEV",))
     assert (lesson.paths, lesson.examples) == (("src/user.py", "\\!odd"), ("signup", "add-login"))
@@ -122,20 +146,19 @@ LONG = "It failed in three places.\n\n- Guard the lookup\n- Test the missing use
         ("Fix", LONG.strip()),
         ("Prevention Checklist", "- [ ] Guard the lookup\n- [ ] Test the missing user"))),
 ])  # fmt: skip
-def test_a_row_may_be_written_in_other_ways(changes, field, value):
+def test_a_row_may_be_written_in_other_ways(one, changes, field, value):
     found = one(**changes)
     assert (getattr(found.lessons[0], field), found.notes) == (value, ())
 
 
-def test_what_is_no_lesson_or_not_known_is_named():
-    found = read_mistakes([ROW], name="m.db", columns=[*COLUMNS, "embedding", "mood"])
-    assert found.notes == ("m.db: unknown column mood; ignored",)
+def test_what_is_no_lesson_or_not_known_is_named(one, mistakes):
+    assert one(embedding=b"x", mood="bad").notes == ("mistakes.db: unknown column mood; ignored",)
     assert one(description=" ").passed_over[0].reason == "no description"
     with pytest.raises(InputError, match="no column description but name"):
-        read_mistakes([], name="m.db", columns=["name"])
+        mistakes(columns=["name"])
 
 
-def test_the_origin_is_the_row_whatever_happened_to_it_since():
+def test_the_origin_is_the_row_whatever_happened_to_it_since(one):
     again = one(occurrence_count=9, last_task="x", feedback="Other words")
     assert one().lessons[0].origin == again.lessons[0].origin
     assert one().lessons[0].origin != one(id=8).lessons[0].origin
@@ -148,7 +171,7 @@ def test_the_origin_is_the_row_whatever_happened_to_it_since():
     ({"last_timestamp": 1e30}, "last_timestamp is not a time"),
     ({"last_timestamp": "soon"}, "last_timestamp is not a time"),
 ])  # fmt: skip
-def test_a_wrong_value_is_named_and_the_row_kept(changes, note):
+def test_a_wrong_value_is_named_and_the_row_kept(one, changes, note):
     found = one(**changes)
     assert len(found.lessons) == 1
     assert found.notes[0].startswith(f"mistakes.db row 7: {note}")

@@ -1,12 +1,13 @@
 """A review synthesis as findings."""
 
+import contextlib
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.importers.review_findings import read_review
+from lessons_kb.errors import InputError
 
 REVIEW = """\
 # Review synthesis: checkout
@@ -36,8 +37,8 @@ REVIEW = """\
 """
 
 
-def test_claims_become_findings_with_their_evidence_and_supporters():
-    first, second, third = read_review(REVIEW, name="r/review.md").lessons[:3]
+def test_claims_become_findings_with_their_evidence_and_supporters(plan):
+    first, second, third = plan("review", "r/review.md", REVIEW).lessons[:3]
     assert (first.kind, first.title) == ("qa-finding", "A retry charges twice")
     assert first.evidence == "evidenced"
     assert first.supported_by == ("analyst (F1, F2)", "tester")
@@ -47,8 +48,8 @@ def test_claims_become_findings_with_their_evidence_and_supporters():
     assert "Reversed by the user" in dict(third.sections)["Situation"]
 
 
-def test_deferrals_become_findings_that_say_when_to_reopen():
-    found = {lesson.title: lesson for lesson in read_review(REVIEW, name="review.md").lessons[3:]}
+def test_deferrals_become_findings_that_say_when_to_reopen(plan):
+    found = {lesson.title: lesson for lesson in plan("review", "review.md", REVIEW).lessons[3:]}
     assert {title: lesson.reopen_when for title, lesson in found.items()} == {
         "Shared refusal file": "a third one needs the words",
         "Several currencies": "the first EU customer signs",
@@ -58,40 +59,42 @@ def test_deferrals_become_findings_that_say_when_to_reopen():
     assert found["Shared refusal file"].supported_by == ("structural-analyst",)
 
 
-def test_what_becomes_no_finding_is_named():
-    passed = read_review(REVIEW, name="review.md").passed_over
+def test_what_becomes_no_finding_is_named(plan):
+    passed = plan("review", "review.md", REVIEW).passed_over
     assert [(one.where, one.reason) for one in passed] == [
         ("review.md:10", "its state is 'Resolved by the spec'"),
     ]
 
 
-def test_deferrals_end_where_the_next_label_begins():
+def test_deferrals_end_where_the_next_label_begins(plan):
     text = "- **Deferred:**\n  - Cache → LATER (one user)\n- **Tags:** plan-level: C1\n"
-    found = read_review(text, name="r.md")
+    found = plan("review", "r.md", text)
     assert [(one.title, dict(one.sections)["Root Cause"]) for one in found.lessons] == [
         ("Cache", "one user")
     ]
     assert found.passed_over == ()
 
 
-def test_a_deferral_is_told_by_what_stands_below_it_alone():
+def test_a_deferral_is_told_by_what_stands_below_it_alone(plan):
     text = "## YAGNI\n\n- Cache\n- Sharding\n  - Reopen when: it is slow\n- Reopen when: never\n"
-    found = [(one.title, one.reopen_when) for one in read_review(text, name="r.md").lessons]
+    found = [(one.title, one.reopen_when) for one in plan("review", "r.md", text).lessons]
     assert found == [("Cache", None), ("Sharding", "it is slow")]
 
 
-def test_a_deferral_may_be_a_paragraph_with_a_bold_lead():
+def test_a_deferral_may_be_a_paragraph_with_a_bold_lead(plan):
     text = "## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n"
-    (lesson,) = read_review(text, name="r.md").lessons
+    (lesson,) = plan("review", "r.md", text).lessons
     assert (lesson.title, lesson.reopen_when) == ("Side panel", "the sheet ships")
 
 
-@given(st.text(alphabet=st.sampled_from("#-*|`: \n\tabC1.)→"), max_size=200))
-def test_any_text_can_be_read(text):
-    read_review(f"| # | Claim | State |\n|---|---|---|\n{text}\n## YAGNI\n{text}", name="r.md")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(alphabet=st.sampled_from("#-*|`: \n\tabC1.)→"), max_size=200))
+def test_any_text_can_be_read(plan, text):
+    with contextlib.suppress(InputError):
+        plan("review", "r.md", f"| # | Claim | State |\n|---|---|---|\n{text}\n## YAGNI\n{text}")
 
 
-def test_a_state_is_found_in_whatever_column_tells_it():
+def test_a_state_is_found_in_whatever_column_tells_it(plan):
     table = """\
 | Claim | Evidence | Supported-by | Verdict |
 |---|---|---|---|
@@ -104,7 +107,7 @@ def test_a_state_is_found_in_whatever_column_tells_it():
 |---|---|
 | Several currencies | the first EU customer signs |
 """
-    reading = read_review(table, name="review.md")
+    reading = plan("review", "review.md", table)
     assert [(one.evidence, one.supported_by) for one in reading.lessons[:3]] == [
         ("evidenced", ("alice", "bob")), ("anecdotal", ("carol",)), ("disputed", ("two logs", "dave")),
     ]  # fmt: skip
@@ -114,7 +117,7 @@ def test_a_state_is_found_in_whatever_column_tells_it():
     assert passed.reason == "nothing says whether it is evidenced, anecdotal or disputed"
 
 
-def test_what_was_decided_of_an_item_says_whether_it_is_put_off():
+def test_what_was_decided_of_an_item_says_whether_it_is_put_off(plan):
     text = """\
 ## YAGNI ledger
 
@@ -122,7 +125,7 @@ def test_what_was_decided_of_an_item_says_whether_it_is_put_off():
 - P4 WalletPort interface → REPLACE with one function. Source: architect R1.
 - P5 counters for each reason → DEFER, the log is enough. Source: analyst R2.
 """
-    found = read_review(text, name="r.md")
+    found = plan("review", "r.md", text)
     queue, counters = found.lessons
     assert (queue.title, queue.reopen_when) == ("P1 a queue of retries", "a second gateway")
     assert (queue.topics, queue.supported_by) == (("deferred",), ("on-call R1",))
@@ -133,11 +136,10 @@ def test_what_was_decided_of_an_item_says_whether_it_is_put_off():
     ]
 
 
-def test_without_any_ledger_it_says_so():
+def test_without_any_ledger_it_says_so(plan):
     text = "Claim and state were lost.\n\nClaim\n\nState of the art\n"
-    found = read_review(text, name="r.txt")
-    assert found.lessons == ()
-    assert found.notes == ("r.txt: no table with the columns Claim and State",)
+    with pytest.raises(InputError, match=r"^r.txt: no table with the columns Claim and State; "):
+        plan("review", "r.txt", text)
 
 
 @pytest.mark.parametrize("text", [
@@ -145,7 +147,8 @@ def test_without_any_ledger_it_says_so():
     "| Claim | State |\n|---|---|\n| a" + " " * 200_000 + "b | Evidenced |\n",
     "State | " * 80_000,
 ])  # fmt: skip
-def test_runs_of_blanks_and_words_take_no_time(text):
+def test_runs_of_blanks_and_words_take_no_time(plan, text):
     began = time.process_time()
-    read_review(text, name="r.md")
+    with contextlib.suppress(InputError):
+        plan("review", "r.md", text)
     assert time.process_time() - began < 30

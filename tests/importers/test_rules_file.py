@@ -9,7 +9,6 @@ from lessons_kb.importers.rules_file import (
     POINTER,
     WHEN,
     build_cards,
-    read_notes,
     read_rules,
 )
 
@@ -138,12 +137,12 @@ def test_a_section_is_a_card_and_a_gotcha_one_of_its_own():
     assert cards[1].topics == ("payments", "refunds")
 
 
-def test_what_is_labelled_stands_in_its_section():
+def test_what_is_labelled_stands_in_its_section(plan):
     text = (
         "# Lessons\n\n## Wrapper selectors must not hover\n\n**What failed:** The section moved.\n\n"
         "**Root cause:** The selector fits all of it.\n\n**Rule:** Hover inner widgets.\n"
     )
-    (card,) = read_notes(text, name="tasks/lessons.md").lessons
+    (card,) = plan("memory", "tasks/lessons.md", text).lessons
     assert card.title == "Wrapper selectors must not hover"
     assert dict(card.sections) == {
         "Situation": "From lessons.md under “Lessons > Wrapper selectors must not hover”.",
@@ -157,9 +156,9 @@ def test_what_is_labelled_stands_in_its_section():
     ("feedback", ["Use uv here"], ""),
     ("user", [], "a memory about the user, not a lesson"),
 ])  # fmt: skip
-def test_of_what_claude_code_remembers_feedback_is_a_lesson(kind, lessons, reason):
+def test_of_what_claude_code_remembers_feedback_is_a_lesson(plan, kind, lessons, reason):
     text = f"---\ndescription: Use uv here\nmetadata:\n  type: {kind}\n---\n\nNo pip.\n"
-    found = read_notes(text, name="memory/a.md")
+    found = plan("memory", "memory/a.md", text)
     assert [lesson.title for lesson in found.lessons] == lessons
     assert "".join(one.reason for one in found.passed_over) == reason
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.learn.failure_signs import find_test_command, shows_outcome
-from lessons_kb.text.shell import split_commands
 
 SAME = {
     "pytest": [
@@ -111,28 +110,6 @@ OUTCOMES = {
 @pytest.mark.parametrize(("command", "shown"), OUTCOMES.items())
 def test_an_exit_code_is_the_tests_own_or_not(command, shown):
     assert shows_outcome(command) is shown
-
-
-SPLIT = {
-    'a \'b c\' "d\\"e" f\\ g': [("", ("a", "b c", 'd"e', "f g"))],
-    "a && b || c; d | e &": [
-        *zip(["&&", "||", ";", "|", "&"], [("a",), ("b",), ("c",), ("d",), ("e",)], strict=True)
-    ],
-    "a\nb": [(";", ("a",)), ("", ("b",))],
-    "a \\\n b": [("", ("a", "b"))],
-    "a > x 2>&1 < y b": [("", ("a", "b"))],
-    "a#b # c\nd": [(";", ("a#b",)), ("", ("d",))],
-    "cat <<'E' | b\nx && y\nE\nc": [("|", ("cat",)), (";", ("b",)), ("", ("c",))],
-    "grep x <<< word a\nmake test": [(";", ("grep", "x", "a")), ("", ("make", "test"))],
-    "(a; b)": [(";", ("a",)), (")", ("b",))],
-    "a 'open": [],
-    "": [],
-}
-
-
-@pytest.mark.parametrize(("line", "commands"), SPLIT.items())
-def test_a_line_is_split_as_a_shell_would(line, commands):
-    assert split_commands(line) == commands
 
 
 PIECES = st.sampled_from(

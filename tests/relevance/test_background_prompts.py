@@ -5,7 +5,6 @@ import pathlib
 
 import pytest
 
-from lessons_kb.data import read_lines
 from lessons_kb.relevance.background_prompts import (
     UNKNOWN,
     guess_shares,
@@ -14,6 +13,7 @@ from lessons_kb.relevance.background_prompts import (
     measure_rarity,
 )
 from lessons_kb.text.analyzer import analyze, get_share
+from tests.kit import read_lines
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROMPTS = ROOT / "benchmarks/labelled/background_prompts.jsonl"

@@ -7,7 +7,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.config import DEFAULTS, Gate
-from lessons_kb.data import read_lines
 from lessons_kb.model import Card, Hit, Query
 from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.relevance.gate import GateEvidence, judge
@@ -15,6 +14,7 @@ from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_t
 from lessons_kb.search.engine_registry import open_engine
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours, get_share
+from tests.kit import read_lines
 
 GATE = DEFAULTS.gate
 

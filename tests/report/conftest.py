@@ -7,7 +7,7 @@ import pytest
 
 from lessons_kb.learn.lesson_effect import Overview, Period, weigh
 from lessons_kb.model import Card
-from lessons_kb.report import build_page
+from lessons_kb.report.page import build_page
 from tests.kit import occasions
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "report.html").read_text("utf-8")

@@ -1,5 +1,6 @@
 """The journal: what a session has in its context, what is counted, what its guards remember."""
 
+import glob
 import os
 import pathlib
 import sqlite3
@@ -9,7 +10,6 @@ import pytest
 
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Event
-from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.journal import _MIGRATIONS, Journal
 from tests.store.conftest import in_processes
 
@@ -66,7 +66,7 @@ def test_a_damaged_journal_is_kept_aside_and_a_fresh_one_begun(path):
     journal = Journal(path)
     assert journal.next_turn("s") == 1
     assert pathlib.Path(journal.set_aside).read_bytes() == b"junk" * 1000
-    assert find_set_aside(path) == [journal.set_aside]
+    assert glob.glob(f"{path}.damaged-*") == [journal.set_aside]
     journal.close()
     again = Journal(path)
     assert (again.set_aside, again.next_turn("s")) == ("", 2)
@@ -88,7 +88,7 @@ def test_damage_met_later_is_said_in_one_line_and_the_next_call_works(path):
     assert "\n" not in str(error.value)
     assert journal.events.append(Event(kind="prompt", at=1.0)) is True
     assert len(journal.events.find()) == 1
-    assert os.path.getsize(find_set_aside(path)[0]) == size
+    assert os.path.getsize(glob.glob(f"{path}.damaged-*")[0]) == size
     journal.close()
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.text.sanitize import without
-from lessons_kb.text.times import read_time
 from lessons_kb.transcripts.session_records import AGENTS, open_record, read_tail
 from tests.transcripts import records
 
@@ -102,7 +101,11 @@ def test_what_is_no_record_tells_nothing():
     ([], 0),
 ])  # fmt: skip
 def test_times_are_read_in_any_form(value, expected):
-    assert read_time(value) == expected
+    message = {"role": "user", "content": "Make it green"}
+    line = {"type": "user", "sessionId": "s", "timestamp": value, "message": message}
+    record = open_record("claude-code")
+    (entry,) = [*record.feed(json.dumps(line).encode() + b"\n"), *record.finish()]
+    assert entry.at == expected
 
 
 def test_marks_are_taken_out_with_what_they_hold():

@@ -1,5 +1,6 @@
 """What an editor is told where code is written: the same as `lessons detect`."""
 
+import json
 import shutil
 from types import SimpleNamespace
 
@@ -8,8 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lsprotocol.types import DiagnosticSeverity, Position, Range, TextDocumentContentChangePartial
 
-from lessons_kb import Brain
-from lessons_kb.brain.detection import detect_files
 from lessons_kb.service.lsp.language_server import (
     COMMANDS,
     NOTHING,
@@ -47,12 +46,12 @@ def test_a_mistake_is_marked_with_its_why_and_a_link_to_the_card(editor, project
 
 
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
-def test_lines_are_those_of_detect(editor, project, eol):
+def test_lines_are_those_of_detect(editor, project, lessons, monkeypatch, eol):
     text = (CODE * 3).replace("\n", eol)
     (project / "src" / "run.py").write_bytes(text.encode())
-    with Brain.open(project, directory=project) as brain:
-        brain.refresh()
-        lines = [match.line for _card, match in detect_files(brain, ["src/run.py"])]
+    monkeypatch.chdir(project)
+    found_there = json.loads(lessons("--brain", project, "detect", "src/run.py", "--json").out)
+    lines = [match["line"] for match in found_there]
     assert lines == [3, 6, 9]
     assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
 

@@ -22,8 +22,7 @@ import zipfile
 
 import pytest
 
-from lessons_kb import Brain
-from lessons_kb.version import __version__
+from lessons_kb import Brain, __version__
 from tests.browser import IN_BROWSER, open_chromium
 
 from .conftest import SHELL_ID

@@ -5,13 +5,13 @@ import os
 import pathlib
 import socket
 import stat
+from types import SimpleNamespace
 
 import pytest
 
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.service.mcp.server import listen
 from lessons_kb.service.web.application import Address
-from lessons_kb.service.web.authentication import Shared
 from lessons_kb.store.settings import (
     add_token,
     find_token,
@@ -186,20 +186,15 @@ def test_each_token_has_a_bucket_of_requests(connect, tokens):
     assert search(client, "vault", headers=other).status_code == 200
 
 
-def test_a_bucket_fills_with_time():
-    now = 0.0
-    shared = Shared()
-
-    def take(place):
-        return shared.take(place, 2.0, now)
-
-    assert [take(1) for _ in range(10)] == [0.0] * 10
-    assert take(1) == 0.5
-    assert take(2) == 0.0
-    now = 0.5
-    assert [take(1), take(1)] == [0.0, 0.5]
-    now = 1_000.0
-    assert [bool(take(1)) for _ in range(11)] == [False] * 10 + [True]
+def test_a_bucket_fills_with_time(connect, tokens, monkeypatch):
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("lessons_kb.service.web.access.time", clock)
+    client = connect(tokens["shop"], rate=2.0)
+    for at, full in ((0.0, 10), (0.5, 1), (1_000.0, 10)):
+        now[0] = at
+        codes = [search(client).status_code for _ in range(full + 1)]
+        assert codes == [200] * full + [429]
 
 
 def test_a_body_is_read_no_further_than_allowed(connect):

@@ -10,7 +10,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
-from lessons_kb.brain.layers import Layers
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import answer_event
 from tests.service.web.conftest import (
@@ -220,9 +219,9 @@ def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypa
     client = connect()
     assert ask(client, "search", query="telegram").json()["hits"]
     go_on = threading.Event()
-    search = Layers.search
+    search = Brain.search
     monkeypatch.setattr("lessons_kb.service.web.application.ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(Layers, "search", lambda *a, **k: go_on.wait(30) and search(*a, **k))
+    monkeypatch.setattr(Brain, "search", lambda *a, **k: go_on.wait(30) and search(*a, **k))
     late = ask(client, "search", query="telegram")
     assert (late.json(), late.headers["lessons-stale"]) == (
         {"hits": []},
