@@ -244,17 +244,13 @@ def _decide(
 def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
     """Leave out the cards of which nothing but a glob speaks that says little of one of them.
 
-    It says enough where it is for a few files, and few cards guard one so. Without ``scope`` the
+    It says enough where it names a few files, and few cards guard one so. Without ``scope`` the
     files that a wildcard stands for are not looked at: many.
     """
     narrow = [
         one
         for one in concerns
-        if any(
-            match_globs(compile_globs([pattern]), file) and _names_few(pattern, scope)
-            for pattern in one.card.paths
-            for file in one.files
-        )
+        if any(_names_few(pattern, scope) for pattern in one.card.paths)
         and one.card.checklist != (one.card.title,)
     ]
     if len(narrow) > MOST:

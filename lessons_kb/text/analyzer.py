@@ -18,7 +18,7 @@ import Stemmer
 
 from lessons_kb.data import read_mapping, read_words
 
-_OWN_VERSION = 1
+_OWN_VERSION = 2
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
 ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
@@ -41,6 +41,8 @@ _SHORTEST = 2
 """A single Latin letter or digit says nothing; C++ and C# are read before it is looked at."""
 _SHORTEST_HEAD = 3
 """python3 is about python too, es6 is not about es."""
+_NUMERONYM = re.compile(r"[a-z][0-9]+[a-z]")
+"""One word: e2e, i18n, k8s."""
 _HASH_PARTS = 4
 _HASH_PART = 3
 """Letters per part, or nearly: below it, case and digits change too often to be words."""
@@ -152,7 +154,7 @@ def _split_camel(word: str) -> list[str]:
     lower = word.lower()
     if word == lower and (word.isalpha() or word.isdigit()):
         return [word]
-    if lower in ONE_WORD_NAMES:
+    if lower in ONE_WORD_NAMES or _NUMERONYM.fullmatch(lower):
         return [lower]
     parts = re.findall(_CAMEL, lower if word.isupper() else word)
     if len(parts) >= _HASH_PARTS and len(word) < _HASH_PART * len(parts) - 2:

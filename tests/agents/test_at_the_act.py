@@ -261,7 +261,6 @@ def fill(project, number):
         ('["src/**/*.py"]', 20, False),
         ('["src/"]', 20, False),
         ('["**/*.py"]', 3, False),
-        ('["docs/jobs.md", "src/**/*.py"]', 20, False),
     ],
 )
 def test_a_glob_alone_gives_a_card_where_it_stands_for_few_files(
