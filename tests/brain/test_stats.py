@@ -103,6 +103,7 @@ def test_archived_cards_are_counted_and_not_judged(brain):
 
 def test_a_turn_is_counted_by_items(brain, happen):
     session = happen()
+    session.say("SessionStart", source="startup")
     block = session.prompt(PROMPT).context
     assert shown(brain) == [NAME]
     session.stop("I renamed a variable in the report.")

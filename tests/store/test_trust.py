@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.store import scan
+from lessons_kb.store import trust as records
 from lessons_kb.store import user_state as locate
 from lessons_kb.store.trust import cache_dir, is_trusted, read_record, revoke, trust
 from tests.kit import git, write
@@ -105,7 +105,7 @@ def test_a_version_with_another_format_has_another_cache(root, monkeypatch, wher
     if where == "inside":
         trust(root)
     ours = cache_dir(root)
-    monkeypatch.setattr(scan, "FORMAT", scan.FORMAT - 1)
+    monkeypatch.setattr(records, "FORMAT", records.FORMAT - 1)
     assert cache_dir(root) not in (ours, os.path.dirname(ours))
 
 
