@@ -1,7 +1,7 @@
 """Make the redactor's table of vendors' secrets; count its false alarms and time it.
 
 ``python -m benchmarks redaction --rules gitleaks.toml --version V`` writes
-``lessons_kb/data/vendor_secrets.txt`` from the rules that gitleaks (MIT) maintains, as RE2 runs
+``lessons_kb/data/gitleaks_secrets.txt`` from the rules that gitleaks (MIT) maintains, as RE2 runs
 them in our view of a text. Without ``--rules``: what the redactor takes out of the code in the
 folders given, where no secret should be, and how long it takes.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-_TABLE = HERE.parent / "lessons_kb" / "data" / "vendor_secrets.txt"
+_TABLE = HERE.parent / "lessons_kb" / "data" / "gitleaks_secrets.txt"
 _HEAD = """\
 # What the secrets of vendors look like: regular expressions of RE2, run by text/redact.py.
 # Made by `python -m benchmarks redaction --rules config/gitleaks.toml` from gitleaks {version},

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Unpack
 
 from lessons_kb.brain.cards import Cards, NewCard
-from lessons_kb.brain.cluster import ClusterSearch
+from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.exchange import Exchange

@@ -28,7 +28,7 @@ from lessons_kb.detect.matcher import (
 )
 from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.command_files import find_run
+from lessons_kb.guards.command_lines import find_run
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
 from lessons_kb.process.git import Repository, decode, list_files, read_history
 from lessons_kb.process.programs import install_command

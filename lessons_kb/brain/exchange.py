@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,6 @@ from lessons_kb.cards.sections import CAUSE
 from lessons_kb.duplicates.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal
-from lessons_kb.importers import jsonl as export_formats
 from lessons_kb.importers.incoming import (
     Imported,
     Incoming,
@@ -37,17 +37,18 @@ from lessons_kb.importers.incoming import (
     make_origin,
     origin_key,
 )
-from lessons_kb.importers.jsonl import read_lines
+from lessons_kb.importers.jsonl import FORMAT, read_lines
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import holds_lessons, read_notes
 from lessons_kb.learn.draft_text import Sketch
-from lessons_kb.model import NOTE, Card
+from lessons_kb.model import NOTE, Card, as_data
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import list_folder
 from lessons_kb.store.user_state import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line, counted, visible_json
 
 GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules"),
@@ -234,8 +235,8 @@ class Exchange:
         if form not in FORMATS:
             raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
         if form == "jsonl":
-            return export_formats.format_jsonl(self._texts())
-        make = export_formats.format_json if form == "json" else export_formats.format_markdown
+            return _format_jsonl(self._texts())
+        make = _format_json if form == "json" else _format_markdown
         return iter([make(self._texts()).rstrip("\n")])
 
     def _texts(self) -> Iterator[tuple[Card, str]]:
@@ -467,3 +468,52 @@ def is_safe_id(card_id: str) -> bool:
         and not any(map(is_reserved, parts))
         and card_id.isprintable()
     )
+
+
+_DIGEST_HEADINGS = {"lesson": "Lessons", "playbook": "Playbooks", "qa-finding": "Review findings"}
+
+
+def _format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield one line of JSON for each (card, text of its file), without line ends."""
+    for card, text in cards:
+        data = {"format": FORMAT, **as_data(card), "text": text}
+        yield visible_json(json.dumps(data, ensure_ascii=False))
+
+
+def _format_json(cards: Iterable[tuple[Card, str]]) -> str:
+    """Return one JSON document with every card."""
+    data = [{**as_data(card), "text": text} for card, text in cards]
+    whole = {"format": FORMAT, "cards": data}
+    return visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
+
+
+def _format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
+    """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
+    every = [card for card, _text in cards]
+    lines = ["# Lessons", "", f"{counted(len(every), 'card')}."]
+    for kind, heading in _DIGEST_HEADINGS.items():
+        chosen = [card for card in every if card.kind == kind]
+        lines += ["", f"## {heading}"] if chosen else []
+        for card in chosen:
+            known = {
+                "last": card.last_seen,
+                "stage": ", ".join(card.stages),
+                "project": card.project,
+                "topics": ", ".join(card.topics),
+                "paths": ", ".join(card.paths),
+                "": card.evidence,
+                "reopen when": card.reopen_when,
+            }
+            marks = [card.severity, f"seen {card.occurrences}×"]
+            marks += [f"{name} {value}".strip() for name, value in known.items() if value]
+            marks += [card.status, card.id] if card.status != "active" else [card.id]
+            lines += ["", f"### {_plain(card.title)}", "", _plain(" · ".join(marks))]
+            if card.why:
+                lines += ["", f"Why: {_plain(card.why)}"]
+            if card.checklist:
+                lines += ["", *(f"- [ ] {_plain(item)}" for item in card.checklist)]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(text: str) -> str:
+    return clean_line(text).replace("<!--", "&lt;!--")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from lessons_kb.brain.cluster import ClusterSearch
+from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.detection import find_in_tree
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing

@@ -32,7 +32,7 @@ from lessons_kb.check.item_states import (
 )
 from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of
 from lessons_kb.errors import ConfigError, InputError, StorageError
-from lessons_kb.guards.command_files import find_run
+from lessons_kb.guards.command_lines import find_run
 from lessons_kb.learn.failure_signs import CHANGES, RUNS, find_failing, find_test_command
 from lessons_kb.learn.lesson_effect import ADDRESSED, UNADDRESSED
 from lessons_kb.model import (

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import typer
 
-from lessons_kb.brain.cluster import KEY_VARIABLE, compare, open_cluster
-from lessons_kb.brain.cluster import sync as push
+from lessons_kb.brain.cluster_search import KEY_VARIABLE, compare, open_cluster
+from lessons_kb.brain.cluster_search import sync as push
 from lessons_kb.brain.layer import Watching, format_census, take_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, options, print_answer, print_json, say

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lessons_kb.cards.keys import KEYS, MAX_EXAMPLES, MAX_OCCURRENCES
@@ -20,61 +20,11 @@ from lessons_kb.importers.incoming import (
     shorten,
     unmarked,
 )
-from lessons_kb.model import Card, as_data
-from lessons_kb.text.sanitize import clean_line, counted, visible_json
+from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.times import read_date
 
 FORMAT = "lessons-kb/1"
-"""Marks a line that ``jsonl.read_lines`` restores as it was."""
-
-_HEADINGS = {"lesson": "Lessons", "playbook": "Playbooks", "qa-finding": "Review findings"}
-
-
-def format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
-    """Yield one line of JSON for each (card, text of its file), without line ends."""
-    for card, text in cards:
-        data = {"format": FORMAT, **as_data(card), "text": text}
-        yield visible_json(json.dumps(data, ensure_ascii=False))
-
-
-def format_json(cards: Iterable[tuple[Card, str]]) -> str:
-    """Return one JSON document with every card."""
-    data = [{**as_data(card), "text": text} for card, text in cards]
-    whole = {"format": FORMAT, "cards": data}
-    return visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
-
-
-def format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
-    """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
-    every = [card for card, _text in cards]
-    lines = ["# Lessons", "", f"{counted(len(every), 'card')}."]
-    for kind, heading in _HEADINGS.items():
-        chosen = [card for card in every if card.kind == kind]
-        lines += ["", f"## {heading}"] if chosen else []
-        for card in chosen:
-            known = {
-                "last": card.last_seen,
-                "stage": ", ".join(card.stages),
-                "project": card.project,
-                "topics": ", ".join(card.topics),
-                "paths": ", ".join(card.paths),
-                "": card.evidence,
-                "reopen when": card.reopen_when,
-            }
-            marks = [card.severity, f"seen {card.occurrences}×"]
-            marks += [f"{name} {value}".strip() for name, value in known.items() if value]
-            marks += [card.status, card.id] if card.status != "active" else [card.id]
-            lines += ["", f"### {_plain(card.title)}", "", _plain(" · ".join(marks))]
-            if card.why:
-                lines += ["", f"Why: {_plain(card.why)}"]
-            if card.checklist:
-                lines += ["", *(f"- [ ] {_plain(item)}" for item in card.checklist)]
-    return "\n".join(lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    return clean_line(text).replace("<!--", "&lt;!--")
-
+"""Marks a line of an export, which ``read_lines`` restores as it was."""
 
 NAMES = read_mapping("import_json_keys.txt")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""

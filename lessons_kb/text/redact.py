@@ -537,7 +537,7 @@ def _forms() -> tuple[list[Form], list[int], FindPatterns]:
         pattern = _filled(pattern)
         bits = _RANDOM if "<random>" in pattern else 0
         add(kind, bits, words, partial(re.compile, pattern))
-    for head, lines in read_table("vendor_secrets.txt")["vendors"]:
+    for head, lines in read_table("gitleaks_secrets.txt")["vendors"]:
         kind, least, *words = head.split(" | ")
         add(kind, float(least), words, partial(compile_regex, lines[0], max_memory=_MEMORY))
     find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)

@@ -173,7 +173,7 @@ def test_a_server_is_told_the_name_that_the_brain_was_given(sync, brain):
 
 
 def test_without_the_extra_it_says_how_to_add_it(sync, brain, tmp_path, monkeypatch):
-    monkeypatch.setattr("lessons_kb.brain.cluster.find_spec", lambda _name: None)
+    monkeypatch.setattr("lessons_kb.brain.cluster_search.find_spec", lambda _name: None)
     absent = sync(tmp_path / "cluster")
     assert (absent.code, absent.err.count("\n")) == (2, 1)
     assert "lessons-kb[cluster]" in absent.err or "[cluster]" in absent.err

@@ -60,7 +60,9 @@ from lessons_kb.service.mcp.tools import ToolError, Tools
 from lessons_kb.service.web.access import BRAIN_PATH, PAGE_PATH, Guard, show_error
 from lessons_kb.service.web.authentication import CALLER, Shared, Tokens
 from lessons_kb.service.web.pages import route_pages
-from lessons_kb.service.web.permissions import (
+from lessons_kb.service.web.routes import ROUTES, Route, describe
+from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
+from lessons_kb.service.web.tool_access import (
     WRITE_SECONDS,
     Forbidden,
     SharedServer,
@@ -68,8 +70,6 @@ from lessons_kb.service.web.permissions import (
     conceal,
     require_scope,
 )
-from lessons_kb.service.web.routes import ROUTES, Route, describe
-from lessons_kb.service.web.served_brain import UNAVAILABLE, UNREADABLE, ServedBrain
 from lessons_kb.store.settings import PROPOSE, READ, ServerToken, read_tokens
 
 T = TypeVar("T")

@@ -38,8 +38,8 @@ from lessons_kb.process.git import Author
 from lessons_kb.render import age, in_words, words_by_term
 from lessons_kb.report.page import build_page, make_environment, style_hash
 from lessons_kb.service.web.authentication import Caller
-from lessons_kb.service.web.permissions import Forbidden, require_scope
 from lessons_kb.service.web.served_brain import ServedBrain, explain
+from lessons_kb.service.web.tool_access import Forbidden, require_scope
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.settings import READ, REVIEW
 from lessons_kb.store.user_state import log_trouble

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.data import read_mapping
 from lessons_kb.service.mcp.tools import Block, Checked, Hits, Matches, Proposed, Tools, show_block
-from lessons_kb.service.web.permissions import TOOLS
+from lessons_kb.service.web.tool_access import TOOLS
 from lessons_kb.store.settings import METRICS, READ
 from lessons_kb.version import __version__
 

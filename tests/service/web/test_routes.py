@@ -261,7 +261,7 @@ def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots):
 @pytest.mark.parametrize("what", ["tool", "card"])
 def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what):
     client, ended = connect(), threading.Event()
-    monkeypatch.setattr("lessons_kb.service.web.permissions.READ_SECONDS", 0.05)
+    monkeypatch.setattr("lessons_kb.service.web.tool_access.READ_SECONDS", 0.05)
     monkeypatch.setattr(
         "lessons_kb.service.web.served_brain.ServedBrain.find", lambda *_: ended.wait(60)
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.guards.command_files import (
+from lessons_kb.guards.command_lines import (
     find_changed,
     find_patched,
     find_run,
