@@ -210,8 +210,8 @@ def pair_fixes(fixes: Iterable[Fix]) -> Iterator[Fix]:
     )  # fmt: skip
     for (one, other), count in shared.items():
         if count >= SHARED and one.repository is not None:
-            is_first = one.repository.ask("merge-base", one.commit, other.commit).decode().strip()
-            first, last = (one, other) if is_first == one.commit else (other, one)
+            note_first = one.repository.ask("merge-base", one.commit, other.commit).decode().strip()
+            first, last = (one, other) if note_first == one.commit else (other, one)
             yield Fix(
                 data=f"two {one.data}",
                 name=f"{first.name} + {last.name}",

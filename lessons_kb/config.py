@@ -275,7 +275,7 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
-    """Rebuild settings from ``Settings.as_dict()``: the catalogue keeps them ready."""
+    """Rebuild settings from ``model.as_data(settings)``: the catalogue keeps them ready."""
     built = {
         key: SECTIONS[key](**{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()})
         for key, value in data.items()

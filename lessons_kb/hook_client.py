@@ -1,7 +1,8 @@
 """``lessons-hook AGENT``: hand one event to the daemon and print its answer; always exit with 0.
 
 Without an answer, a fresh Python answers by the same code; service/daemon.py tells the protocol.
-Agents start this file under ``python -I -S``: it imports only what is built in, and ``_socket``.
+The launcher that ``install`` writes, and the command on the PATH, import it under ``python -I -S``:
+it imports only what is built in, and ``_socket``.
 """
 
 import sys
@@ -70,7 +71,10 @@ def socket_path(who: bytes) -> str:
 
 
 def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
-    """Return the daemon's answer, begun in time and ended ``longer`` seconds later, or OSError."""
+    """Return what is for the agent, what is for its log, and ``whole``; [] if the daemon declined.
+
+    OSError unless it begins in time, and ends ``longer`` seconds later at most.
+    """
     answer, until = b"", time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)

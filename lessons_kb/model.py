@@ -173,7 +173,7 @@ class Hit:
     reason: str = ""
     """One line: why it passed or was held back."""
     brain: str = ""
-    """Alias of the brain; set only where several are searched."""
+    """Alias of the brain; set only where several hold a card of this id."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -312,7 +312,8 @@ class Check:
 
 CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
 """Tool calls by what they do, ``tool`` where nothing else fits: ``create`` writes its target whole,
-``edit`` a part of it."""
+``edit`` a part of it. An agent that runs tests makes a ``command``; a ``test`` is what ``lessons
+run`` has captured."""
 
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),

@@ -139,9 +139,9 @@ class Agent(AgentTraits):
         self.module.read(payload, name, event)
 
     def show(self, name: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
-        """Return what is printed for an answer, and what the user does not see of it.
+        """Return what goes to standard output for an answer, and to standard error.
 
-        Unless the event shows ``lines``, that is all that is for the user.
+        What the user is told goes to the latter unless the event shows ``lines``.
         """
         message = format_message(answer)
         shown = message if lines else ""
@@ -168,7 +168,8 @@ _CLAUDE_EVENTS = _pairs(
     " PostToolUseFailure=after Stop=stop SessionEnd=end"
 )
 SILENCED = "LESSONS_HOOKS"
-"""Variable whose value 0 silences our hooks: an agent that writes for us is not watched."""
+"""Variable whose value 0 silences the hooks that no daemon answers: an agent that writes for us,
+which is given ``LESSONS_DAEMON=0``, too, is not watched."""
 _DENIED = '{"mode":"primary","prompt":SYSTEM,"tools":{"*":false},"permission":{"*":"deny"}}'
 _CLAUDE_LINES = tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd")
 _CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")

@@ -58,7 +58,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Codex takes these keys alone: its schemas refuse any other."""
+    """Return the JSON object of an answer; Codex, which shares it, refuses any other key."""
     output: dict[str, Any] = {}
     specific: dict[str, Any] = {}
     if answer.context:

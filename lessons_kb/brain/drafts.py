@@ -120,7 +120,7 @@ def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
 
 
 PROPOSED = "proposed"
-"""Kind of a draft that somebody wrote; the others are named in ``learn.triggers.TRIGGERS``."""
+"""Kind of a draft that somebody wrote; those of triggers are ``learn.triggers.TRIGGERS``."""
 MINED = "mined"
 """Kind of a draft of what sessions and commits of the past showed."""
 WINDOW_SECONDS = 7 * 86_400
@@ -172,11 +172,11 @@ class Drafts:
         self._folder = DraftFolder(self._layer.root)
 
     def collect(self, session: str | None = None) -> list[Draft]:
-        """Turn what the journal holds into drafts; return those that are new or were renewed.
+        """Draft what the last seven days' events call for, of one session if it is named.
 
-        Called when a turn or a session ends, or a captured run; without ``session`` all of the
-        last week's are looked through. Called twice, the second call finds nothing new. Costs a
-        query of the journal where nothing happened.
+        Return the drafts that were written, renewed or counted. Called when a turn or a session
+        ends, or a captured run. Called twice, the second call finds nothing new. Costs a query of
+        the journal where nothing happened.
         """
         now = time.time()
         events = self._layer.journal.events.find(
@@ -411,11 +411,11 @@ class Drafts:
         return sketch_diff(inside, redact(hunks), line=line, title=title, propose=learn)
 
     def _write(self, _draft: Draft, card: Card, text: str) -> Card:
-        """Write the card that a draft becomes; a subclass may write it elsewhere."""
+        """Write the card that a draft becomes; `BranchReview` writes it into a branch."""
         return Cards(self._brain).add(text, kind=card.kind, title=card.title)
 
     def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
-        """Count a draft at a card; a subclass may write that elsewhere."""
+        """Count a draft at a card; `BranchReview` does so in a branch."""
         return Cards(self._brain).bump(card, task=task, at=at)[0]
 
     def _get_unchanged(self, name: str, digest: str | None) -> Draft:

@@ -1,4 +1,4 @@
-"""The lessons that the last prompt brought: those an answer is held against."""
+"""What a session was given, has in its context, was offered, or is kept from by an experiment."""
 
 from __future__ import annotations
 

@@ -704,9 +704,9 @@ class _Writer:
             return text
         parent = leaf.parent()
         kind = parent.kind() if parent is not None else ""
-        is_first, is_member = _is_first(leaf), kind in _SYNTAX["members"]
+        note_first, is_member = _is_first(leaf), kind in _SYNTAX["members"]
         # The name of a member, or of an argument.
-        is_option = not is_first if is_member else is_first and kind == "keyword_argument"
+        is_option = not note_first if is_member else note_first and kind == "keyword_argument"
         is_bound = any(text in seed.bound for seed in self.seeds)
         is_known = _is_called(parent if is_member else leaf)
         is_known |= (removed or is_member) and self._is_foreign(leaves)

@@ -19,7 +19,7 @@ FEEDBACK, REQUEST = "feedback", "request"
 SPOKEN = ("prompt", "feedback")
 CHANGES = ("edit", "create", "remove")
 RUNS = ("test", "command")
-"""Kinds of events."""
+"""Kinds of triggers, then of events: what users say, what changes a file, what runs."""
 
 
 def one_line(text: str, limit: int) -> str:

@@ -1,4 +1,7 @@
-"""What a session's events call for: triggers of a watched one, sightings of one nobody watched.
+"""Mistakes in a session, each to become a draft.
+
+``find_triggers`` finds them in the events that our hooks journalled, ``SessionReader`` in a
+transcript that no hook saw.
 
 A trigger decides alone, for the hooks saw its events. Of a transcript several weak signals are
 counted together: errors are compared by their signature, the line that tells them without what

@@ -178,14 +178,14 @@ def begin_index(root: str) -> subprocess.Popen[bytes]:
 
 def start_drafts(
     agent: str, session: str, directory: str, *, roots: Sequence[str], cache: str
-) -> bool:
-    """Start the drafting of a session; False if a run is due that has not begun to read.
+) -> None:
+    """Start the drafting of a session, unless a run is due that has not begun to read.
 
-    ``roots`` are its trusted brains, nearest first. Never raises: `lessons review` makes up for
-    what was not drafted.
+    The process enters at ``session.draft_process.draft_session``. ``roots`` are its trusted brains,
+    nearest first. Never raises: `lessons review` makes up for what was not drafted.
     """
     mark = os.path.join(cache, f"drafts-{zlib.crc32(session.encode('utf-8', 'replace')):08x}")
-    return _start(mark, _DRAFTS, mark, agent, session, directory, *roots)
+    _start(mark, _DRAFTS, mark, agent, session, directory, *roots)
 
 
 def _start(mark: str, code: str, *arguments: str) -> bool:

@@ -16,7 +16,8 @@ fields, each behind its length in four bytes (``hook_client.pack``):
 6. and all further ones: ``NAME=value`` of each variable that an answer may depend on.
 
 The daemon sends ``BEGUN`` once it has found and prepared the brains, or knows that there are none,
-and before anything is noted: from then on the client waits longer. Then come what is for the agent,
+and before a brain notes anything: from then on the client waits longer. An event that is passed
+over, or of a silenced session, is answered without it. Then come what is for the agent,
 what is for its log, and "whole". An answer without "whole" is none.
 
 Until ``BEGUN`` the daemon may decline: it closes the connection, for an identity that is not its

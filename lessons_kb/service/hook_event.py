@@ -1,7 +1,7 @@
 """From the JSON of one hook event to the JSON of the answer.
 
-The one place that fails open: whatever goes wrong, the output is valid, and a line in the hook
-log says what it was.
+It fails open: whatever goes wrong, the output is valid, and a line in the hook log says what it
+was.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_a
 from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
 
 _LATE_SECONDS = 3.0
-"""Within which the process that answers after a late one has noted the same, where it has no id."""
+"""An event without an id that comes again within this, after a late process, is the same one."""
 
 
 def answer_event(
@@ -71,7 +71,8 @@ def answer_event(
         session = f"{row.name} {event.session}"
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""
-        # The local answer has to come in time, and a client leaves a process that takes longer.
+        # A shared server may take a quarter of what the client waits, for the local answer has to
+        # be in time; in the daemon half of what a client waits for an answer that has begun.
         deadline = environment.get(DEADLINE_VARIABLE.decode())
         event.patience = (read_deadline(deadline) if deadline else DEADLINE_SECONDS) / 4
         if find is not None:

@@ -1,1 +1,1 @@
-"""What happens in a session of a coding agent, one file per event."""
+"""What happens in a session of a coding agent: a file for each event, and what they share."""

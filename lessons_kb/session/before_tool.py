@@ -1,6 +1,7 @@
-"""Before an edit or a command: the cards that guard its files, and those whose mistake it makes.
+"""Before an edit or a command: the cards that protect its files, and those whose mistake it makes.
 
-What only reads is never held. For each card and file, or card and line, of a session:
+What only reads is never held. For each card and file of a session (all commands are one file; a
+mistake that is asked about goes by its line):
 
 ====  =============================  =========================  ============================
 gate  the first call                 a later call               a call that heeds the card
@@ -124,11 +125,11 @@ class _Concern:
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the cards about a call and who must be asked.
+    """Refuse a call, have the user asked, or give the cards about it: see the table above.
 
-    Those are the cards whose ``paths`` match, once per session and file, those whose mistake the
-    call is about to make, with its lines, and the one that its text is surely about; in short
-    where the session has them. A call that the model makes after it was told to stop ends the turn.
+    Those are the cards whose ``paths`` match, those whose mistake the call is about to make, with
+    its lines, and those that its text is surely about; in short where the session has them. A call
+    that the model makes after it was told to stop ends the turn.
     """
     event = hook.event
     if line := _take_stop(hook):
@@ -429,10 +430,11 @@ class _Call:
     """What a call is about to do."""
 
     changed: tuple[str, ...] = ()
-    """Files that it changes or runs, relative to the project root."""
+    """Files that it changes or runs, relative to the project root: of an edit the one file."""
     changes: tuple[Change, ...] = ()
     """What it writes, as its arguments tell: no file was looked at."""
     commands: tuple[str, ...] = ()
+    """What a command line runs, one text for each program, without what ran it."""
     written: tuple[str, ...] = ()
     """Files that a command writes to: what it writes is seen in them once it has ended."""
     place: Callable[[Change], Change] | None = None
@@ -445,6 +447,7 @@ class _Call:
 
 def _read_call(hook: Hook) -> _Call:
     event, scope = hook.event, hook.scope
+    # Parsed, not journalled: it belongs to no session, and has not ended.
     call = replace(hook.as_event("tool", tool=event.tool, outcome="unknown"), session="", id="")
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     events = parse_call(call, arguments, cwd=event.cwd, secrets=True)

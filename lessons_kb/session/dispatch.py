@@ -18,7 +18,7 @@ from lessons_kb.errors import (
 )
 from lessons_kb.session.compact import catch_up
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
-from lessons_kb.store.user_state import is_first, state_home, user_brain
+from lessons_kb.store.user_state import note_first, state_home, user_brain
 from lessons_kb.text.token_estimate import count_bytes
 
 HANDLERS: Mapping[str, str] = {
@@ -105,11 +105,11 @@ def _with_trouble(answer: Answer, hook: Hook) -> Answer:
     if not trouble:
         return answer
     session = hook.event.session
-    if is_first(cache, f"logged {session}", unknown=not answer.trouble):
+    if note_first(cache, f"logged {session}", unknown=not answer.trouble):
         answer = replace(answer, trouble=trouble)
     # Where no mark can be kept it is said once a turn at most.
     ends_turn = hook.event.what in ("prompt", "stop")
-    if _may_tell(hook) and is_first(cache, f"told {session}", unknown=ends_turn):
+    if _may_tell(hook) and note_first(cache, f"told {session}", unknown=ends_turn):
         line = f"lessons: lessons still arrive, but nothing is recorded: {trouble}"
         answer = replace(answer, lines=(*answer.lines, line))
     return answer
@@ -136,7 +136,7 @@ def _is_new(hook: Hook, kind: str, what: str) -> bool:
     """
     often = hook.event.what in ("start", "prompt")
     session = f"{hook.event.agent} {hook.event.session}"
-    return is_first(state_home(), f"{kind} {session} {what}", unknown=often)
+    return note_first(state_home(), f"{kind} {session} {what}", unknown=often)
 
 
 def _name_silent(hook: Hook) -> str:

@@ -4,7 +4,7 @@ The hook of the end has no time for git: ``start_drafting`` sets a mark, a file 
 that holds further runs of the session back, and starts a process of its own, by the code that
 stands in ``process.programs``. That process enters at ``draft_session``: it removes the mark,
 ``Drafts.collect`` makes drafts of what the session's events call for, and the session's state takes
-down how many. The session's next event that the user is shown tells of them, the start of a
+down how many. The session's next prompt or end of a turn tells of them, the start of a
 session of all that wait: ``SessionMemory.tell_drafted``. ``lessons review`` collects again, which
 makes up for a run that was killed.
 """

@@ -30,7 +30,7 @@ from lessons_kb.session.state import (
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
-from lessons_kb.store.user_state import is_first, state_home, user_settings_path
+from lessons_kb.store.user_state import note_first, state_home, user_settings_path
 from lessons_kb.text.paths import show_path
 
 _EVIDENCE = (
@@ -79,7 +79,7 @@ def answer(hook: Hook) -> Answer:
         titled=hook.state.whole,
         lasting=can.lasting and not event.again,
     )
-    # No event told of the start, or too late for an answer; or nobody heard that of this prompt.
+    # Due where the session has none yet, or the lost answer to this very prompt had carried them.
     due = hook.state.titled in ("", event.id if event.again else "")
     titles = find_titles(hook, brain) if due and can.lasting else ""
     evidence = _tell_evidence(hook) if hook.state.drafts else ""
@@ -105,7 +105,7 @@ def answer(hook: Hook) -> Answer:
     line = asking.tell() if asking is not None else ""
     if line and can.lines:
         said = f"server {event.agent} {event.session}"
-        lines += (line,) if is_first(state_home(), said, unknown=True) else ()
+        lines += (line,) if note_first(state_home(), said, unknown=True) else ()
     if asking is not None and asking.is_new:  # for the log: it came up just now
         trouble = trouble or line
     told = Answer(context=context, block=block, lines=lines, trouble=trouble)

@@ -12,7 +12,7 @@ from lessons_kb.session.draft_process import count_drafts
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import NOTHING, START, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
-from lessons_kb.store.user_state import is_first, state_home
+from lessons_kb.store.user_state import note_first, state_home
 from lessons_kb.text.sanitize import clean_line
 
 _WEEK = 7 * 86_400
@@ -51,7 +51,7 @@ def _tell_withheld(hook: Hook) -> tuple[str, ...]:
         if hook.can.lines and read_withholding().withhold:
             session, cards = find_withheld_before(hook.brain.layers, hook.now - _WEEK)
             footer = hook.brain.layers[0].settings.hooks.footer
-            if footer and cards and is_first(state_home(), f"withheld {session}", unknown=False):
+            if footer and cards and note_first(state_home(), f"withheld {session}", unknown=False):
                 names = ", ".join(dict.fromkeys(map(clean_line, cards)))
                 return (f"Lessons withheld from your last session, to compare: {names}",)
     return ()

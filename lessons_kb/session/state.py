@@ -154,7 +154,7 @@ class Answer:
     context: str = ""
     """For the model."""
     block: Preflight | None = None
-    """The lessons that were found for a prompt, in ``context`` or waiting."""
+    """The lessons that are given with this event, in ``context`` or waiting."""
     check: Check | None = None
     lines: tuple[str, ...] = ()
     """For the user, not for the model."""
@@ -313,7 +313,7 @@ class SessionMemory:
     after: int = 0
     """Number of the journal's last event before the turn: clocks jump, numbers do not."""
     begun: bool = False
-    """A prompt came that the guards have not seen: the next call shows it to them first."""
+    """A prompt was noted that the guards have not seen: the next call shows it to them first."""
     cards: list[list[str]] = field(default_factory=list)
     """[root, card id] given in this turn."""
     near: list[list[str]] = field(default_factory=list)
@@ -345,8 +345,9 @@ class SessionMemory:
     whole: bool = False
     """They were those of all cards."""
     shown: list[list[Any]] = field(default_factory=list)
-    """[call id, card and file] of every card that was looked up for a file in this session, or for
-    a line; then the number of the prompt, where it is worth saying again after some."""
+    """[call id, what, number of the prompt] of what was said in this session: of a card and file,
+    or a line (``mark_matches``), worth saying again after some prompts; without a number of a
+    lesson that came late (``late …``), or of a text about a mistake that was made (``after …``)."""
     asked: list[list[str]] = field(default_factory=list)
     """[call id, card and file] of everything that the user was asked about."""
     refused: list[list[str]] = field(default_factory=list)
@@ -359,9 +360,9 @@ class SessionMemory:
     named: list[str] = field(default_factory=list)
     """Titles of lessons given with an event that shows the user nothing."""
     drafts: list[str] = field(default_factory=list)
-    """Drafts of this session that the model was not told of yet."""
+    """Ids of this session's drafts that the model was not told of yet."""
     drafted: int = 0
-    """Drafts that the user was not told of yet in this session."""
+    """How many drafts the user was not told of yet: new ones, at the start all that wait."""
     offered: bool = False
     """The user was told of the drafts that waited when the session began."""
     unattended: bool = False

@@ -36,13 +36,13 @@ def answer(hook: Hook) -> Answer:
     said = NOTHING
     if hook.event.what == "stop":
         hook.event.text = hook.event.text or find_answer(hook)
-        said = _check(hook)
+        said = _end_turn(hook)
     start_drafting(hook)
     return said
 
 
-def _check(hook: Hook) -> Answer:
-    """Check the answer and the turn's actions against the lessons given in this turn."""
+def _end_turn(hook: Hook) -> Answer:
+    """Journal the answer, tell of drafts made since, and check the turn against its lessons."""
     event, journal, brain = hook.event, hook.journal, hook.brain
     missed = read_missed(hook)
     row = redact_event(hook.as_event("answer", text=event.text))

@@ -1,4 +1,8 @@
-"""Read and write card files: no lost update, no torn file, nothing of another program's gone."""
+"""Read and write card files and drafts: no lost update, no torn file, nothing of others' gone.
+
+A draft is ``drafts/NAME.md``, its text, and ``NAME.json``, what is noted of it, which outlives the
+text.
+"""
 
 from __future__ import annotations
 
@@ -234,7 +238,7 @@ class DraftFacts(TypedDict, total=False):
     digest: str
     """Of the text as we wrote it last: another text was edited."""
     card: str
-    """The card that it became, of an open one that which an earlier draft became; else missing."""
+    """The card that it became, of an open one that which an earlier draft became; else ""."""
     fix: str
     """What put the mistake right when it came back; missing until it did."""
     place: int

@@ -102,7 +102,7 @@ class State:
     """Names the engine's directory; a rebuild starts a new one, with a number never used before."""
     manifest: str
     settings: dict[str, Any]
-    """``Settings.as_dict()`` of ``lessons.toml``."""
+    """``model.as_data`` of the settings in ``lessons.toml``."""
     ignored: Globs = ()
     """``.lessonsignore`` compiled."""
     silent: tuple[str, ...] = ()

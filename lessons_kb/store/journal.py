@@ -430,7 +430,7 @@ OFFER = "offer"
 GIVEN = "given"
 """How a session came by a card, unless it has it OPENED: in a block."""
 SESSION_STATE = "hook"
-"""Name under which what one hook tells the next lies beside the guards' states."""
+"""The ``part`` under which the table of guards' states keeps a session's memory, as JSON."""
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000
 """Rows deleted in one transaction, a few milliseconds: other processes write in between."""
@@ -526,7 +526,7 @@ class Injection:
     source: str
     """``given`` in a block, or OPENED."""
     in_context: bool
-    """False once the session's context was compacted."""
+    """False once it is gone from the session's context, or was never heard there."""
 
 
 class Injections(_Table):
@@ -695,7 +695,7 @@ class Journal(Database):
     def forget_context(
         self, session: str, cards: Collection[str] | None = None, *, opened: bool = True
     ) -> None:
-        """Note that the session's context was compacted: all or some cards are gone from it.
+        """Note that all or some cards are gone from a context: compacted, or never heard.
 
         Unless ``opened`` are meant, too, those that the agent has opened stay. With all of it gone,
         titles may be offered again.
@@ -714,7 +714,7 @@ class Journal(Database):
     def guard_state(self, session: str, part: str = "") -> str:
         """Return what the guards of a session, or of a ``part`` of it (a subagent), remember.
 
-        "" when nothing is remembered.
+        Of the part SESSION_STATE that is the memory of a context. "" when nothing is remembered.
         """
         sql = "SELECT state FROM guards WHERE session = ? AND part = ?"
         return str(self.value(sql, (session, part), default=""))

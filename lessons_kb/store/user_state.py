@@ -622,7 +622,7 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
     return begun < since and inside
 
 
-def is_first(folder: str, what: str, *, unknown: bool) -> bool:
+def note_first(folder: str, what: str, *, unknown: bool) -> bool:
     """Note in a folder of ours that something was said; False when it was said before.
 
     ``unknown`` is returned where nothing can be noted.
