@@ -29,7 +29,7 @@ _FUNCTION_WORD = 0.15
 _MANY = 500
 """Cards for which all counts are read at once."""
 SUPPRESSED = "suppressed"
-"""What the reason of a hit begins with that its own brain holds back on purpose."""
+"""How the reason of a hit begins that its own brain holds back; a server's copy is so, too."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
