@@ -278,14 +278,18 @@ def _files() -> list[tuple[str, ...]]:
     return rows
 
 
+BAR = r"\|"
+"""What stands for one in a cell of a table, in code as well."""
+
+
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
-    lines += [f"| {' | '.join(row)} |" for row in rows]
+    lines += [f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in rows]
     return [*lines, ""]
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    return " ".join(text.split())
 
 
 if __name__ == "__main__":

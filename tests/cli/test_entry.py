@@ -133,7 +133,7 @@ def test_a_card_is_deleted_and_restored_where_no_byte_can_be_written(brain):
         (("restore", "telegram-allowlist"), True),
     ):
         done = subprocess.run(
-            [sys.executable, "-c", limited, *words],
+            [sys.executable, "-B", "-c", limited, *words],
             cwd=brain, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
         assert (done.returncode, card.exists()) == (0, there), done.stderr

@@ -66,7 +66,9 @@ for act in (
 
 
 def test_a_file_that_the_system_cuts_short_never_becomes_the_card(root, card):
-    done = subprocess.run([sys.executable, "-c", LIMITED, root], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", LIMITED, root], capture_output=True, text=True
+    )
     assert done.stderr == ""
     assert done.stdout.count("size limit") == 2
     assert read(card) == CARD

@@ -131,7 +131,8 @@ def test_a_file_system_without_locks(root, indexed, refusal):
 @pytest.mark.parametrize("limit", [0, 8_192, 40_960])
 def test_a_limit_on_the_size_of_files(root, indexed, limit):
     code = (
-        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
+        "import resource, sys; sys.dont_write_bytecode = True  # it would be cut short\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
         "from lessons_kb.cli.main import main; main()"
     )
     for _ in range(2):
