@@ -349,7 +349,8 @@ def setup(yes: bool = False, undo: bool = False) -> None:
         print_answer([], f"Removed {_short(gone)}." if gone else "Nothing to change.")
         return
     if not yes and not confirm("Disconnect them?" if undo else "Connect them?"):
-        raise InputError("nothing was changed; agree to it, or add --yes")
+        again = "lessons setup --undo --yes" if undo else "lessons setup --yes"
+        raise InputError(f"nothing was changed; agree to it, or run `{again}`")
     done, refused = _connect_all(present, dry_run=False, **how)
     first = take_first_lesson() if undo else write_first_lesson()
     if options().json:

@@ -91,7 +91,7 @@ def test_a_rehearsal_from_folders_to_figures(prepared, tmp_path):
         "catalogue": "right",
     }
     assert rows["without", 1]["note"] == "test_convention"
-    assert rows["act", 1]["lessons"] == [{"id": card, "how": "given"}]
+    assert rows["act", 1]["lessons"] == [{"id": card, "how": "given", "outcome": ""}]
     assert "+ATTEMPTS = 3" in rows["act", 1]["diff"]
     assert not rows["act", 1]["outside"]
     lines, figures = results.describe(list(rows.values()))

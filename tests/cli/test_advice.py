@@ -73,7 +73,7 @@ class Walk:
         last = told[-1].strip() if told else ""
         if code and not (code == 1 and line.split()[1] in FOUND):
             assert advised(last), f"{line}: {said}"
-            assert depth < 4, self.typed
+            assert depth < 6, self.typed
         if depth < 4:
             for command in advised(last):
                 self.follow(command, again="lessons trust" in command, depth=depth + 1)
