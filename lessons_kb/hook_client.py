@@ -1,8 +1,7 @@
 """``lessons-hook AGENT``: hand one event to the daemon and print its answer; always exit with 0.
 
 Without an answer, a fresh Python answers by the same code; service/daemon.py tells the protocol.
-The launcher that ``install`` writes, and the command on the PATH, import it under ``python -I -S``:
-it imports only what is built in, and ``_socket``.
+The launcher imports this file under ``python -I -S``: it takes what is built in, and ``_socket``.
 """
 
 import sys
@@ -71,10 +70,7 @@ def socket_path(who: bytes) -> str:
 
 
 def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
-    """Return what is for the agent, what is for its log, and ``whole``; [] if the daemon declined.
-
-    OSError unless it begins in time, and ends ``longer`` seconds later at most.
-    """
+    """Return what is for the agent and its log, and ``whole``; [] if declined, OSError if late."""
     answer, until = b"", time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)

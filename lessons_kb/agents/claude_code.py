@@ -6,7 +6,7 @@ from typing import Any
 
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
 from lessons_kb.guards.command_lines import find_start
-from lessons_kb.guards.tool_calls import kind_of_failure
+from lessons_kb.guards.parse_call import kind_of_failure
 from lessons_kb.session.state import Answer, HookEvent
 
 _NOT_THE_USER = ("system", "poll_event")

@@ -20,7 +20,7 @@ from lessons_kb.brain.mine_project import find_sources, read_entries
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.duplicates.near_duplicates import PROPOSED, similarity
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
-from lessons_kb.guards.tool_calls import kind_of_tool
+from lessons_kb.guards.parse_call import kind_of_tool
 from lessons_kb.importers.incoming import Incoming
 from lessons_kb.importers.rules_file import (
     NEGATIVE,

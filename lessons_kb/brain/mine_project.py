@@ -21,7 +21,7 @@ from lessons_kb.brain.detection import propose_pattern
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layers import Layers
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.guards.tool_calls import find_command, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.guards.parse_call import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.learn.draft_text import (
     MAX_DIFF,
     names_of,

@@ -28,6 +28,12 @@ so that a session can go on in another process. None reads a clock or a file.
 
 from __future__ import annotations
 
+from lessons_kb.guards.parse_call import (
+    digest_arguments,
+    kind_of_failure,
+    kind_of_tool,
+    parse_call,
+)
 from lessons_kb.guards.session_guards import (
     EditLoopGuard,
     FileLedger,
@@ -37,12 +43,6 @@ from lessons_kb.guards.session_guards import (
     StallGuard,
     Watch,
     parse_ledger,
-)
-from lessons_kb.guards.tool_calls import (
-    digest_arguments,
-    kind_of_failure,
-    kind_of_tool,
-    parse_call,
 )
 from lessons_kb.model import Event, Signal
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from lessons_kb.brain.detection import Detected, find_detected, find_in_files
 from lessons_kb.brain.layer import Layer
-from lessons_kb.guards.tool_calls import parse_call
+from lessons_kb.guards.parse_call import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
 from lessons_kb.model import ACT_TOLD, DONE, Card, Event, Signal
 from lessons_kb.session.record_event import Missed, as_seen, outcome_of, read_missed, see

@@ -49,7 +49,7 @@ from lessons_kb.brain.shared_server import find_in_call, read_card
 from lessons_kb.check.item_states import check_items
 from lessons_kb.detect.matcher import Change
 from lessons_kb.guards.command_lines import find_changed, find_run, is_known, is_patch_command
-from lessons_kb.guards.tool_calls import find_changes, find_documents, find_folder, parse_call
+from lessons_kb.guards.parse_call import find_changes, find_documents, find_folder, parse_call
 from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
 from lessons_kb.session.state import (
     BLOCK,

@@ -17,7 +17,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.session_titles import Access, is_whole
 from lessons_kb.config import PreflightSettings
-from lessons_kb.guards.tool_calls import digest_arguments
+from lessons_kb.guards.parse_call import digest_arguments
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import SESSION_STATE, Journal

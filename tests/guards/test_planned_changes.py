@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.detect.matcher import Change
-from lessons_kb.guards.tool_calls import find_changes, find_documents
+from lessons_kb.guards.parse_call import find_changes, find_documents
 
 OLD_NEW = [("a.py", "old", "new")]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
-from lessons_kb.guards.tool_calls import TOOLS
+from lessons_kb.guards.parse_call import TOOLS
 from lessons_kb.model import CALLS, FAILURES
 
 PATCH = """*** Begin Patch
