@@ -54,6 +54,13 @@ def read_review(text: str, *, name: str) -> Imported:
             found.append(PassedOver(title=title, where=where, reason=_STATELESS))
         elif is_deferral and block.kind != ROW:
             found += _written_deferral(block, below, where, base)
+    nameless = "no words to build a title from"
+    found = [
+        one
+        if one.title or isinstance(one, PassedOver)
+        else PassedOver(title="", where=one.where, reason=nameless)
+        for one in found
+    ]
     lessons = tuple(one for one in found if isinstance(one, Incoming))
     passed_over = tuple(one for one in found if isinstance(one, PassedOver))
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)

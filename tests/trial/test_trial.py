@@ -26,12 +26,13 @@ import json, os, pathlib, subprocess, sys, time
 hook = {hook!r}
 prompt = sys.argv[1]
 pathlib.Path({log!r}).open("a").write(f"{{os.getpid()}} {{os.getcwd()}}\\n")
-event = {{
-    "session_id": "one", "hook_event_name": "UserPromptSubmit", "cwd": os.getcwd(),
-    "transcript_path": "", "prompt": prompt,
-}}
-done = subprocess.run([sys.executable, "-I", "-S", hook, "claude-code"],
-                      input=json.dumps(event), capture_output=True, text=True)
+for name in ("SessionStart", "UserPromptSubmit"):
+    event = {{
+        "session_id": "one", "hook_event_name": name, "cwd": os.getcwd(),
+        "transcript_path": "", "prompt": prompt, "source": "startup",
+    }}
+    done = subprocess.run([sys.executable, "-I", "-S", hook, "claude-code"],
+                          input=json.dumps(event), capture_output=True, text=True)
 if "hang" in prompt:
     time.sleep(60)
 told = "idempotency key" in done.stdout

@@ -122,6 +122,8 @@ def fill(folder, *, shift=0):
     (folder / ".git").mkdir(parents=True)
     (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
     make_brain(str(folder))
+    # Titles stand in the order of their use, which each question changes.
+    (folder / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 0\n")
     values = list(CARDS.values())
     for place, name in enumerate(CARDS):
         title, paths, cause, item, word = values[(place + shift) % len(values)]
