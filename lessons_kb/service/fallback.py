@@ -23,7 +23,7 @@ def main() -> None:
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     once = _thread.allocate_lock()
     silence = "" if agent in SILENT else "{}"
-    output, line, events = silence, "", list[bytes]()
+    output, line, received = silence, "", list[bytes]()
     gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
         for number in (0, 1, 2):  # a file that is opened would get the number of a closed one
@@ -31,7 +31,7 @@ def main() -> None:
                 os.fstat(number)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
-        _thread.start_new_thread(_watch, (once, agent, silence, events))
+        _thread.start_new_thread(_watch, (once, agent, silence, received))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
         from lessons_kb.agents.capabilities import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
@@ -42,9 +42,9 @@ def main() -> None:
         if os.environ.get(SILENCED) == "0":
             _print(once, silence, "")
             os._exit(0)
-        events.append(_read_input())
+        received.append(_read_input())
         output, line = answer_event(
-            agent, events[0], os.environ, cwd=_current_directory(), leave_open=True
+            agent, received[0], os.environ, cwd=_current_directory(), leave_open=True
         )
     except BaseException as error:  # an agent is never held up by our mistakes
         from lessons_kb.service.hook_event import log_failure
@@ -53,16 +53,19 @@ def main() -> None:
     _print(once, output, line)
     for file in (0, 1, 2):  # the agent has its answer and need not wait for this
         os.close(file)
-    _start_daemon(events)
+    _start_daemon(received)
     os._exit(0)
 
 
-def _start_daemon(events: list[bytes]) -> None:
-    """Start the daemon, unless the settings of the nearest brain forbid it to answer."""
+def _start_daemon(received: list[bytes]) -> None:
+    """Start the daemon, unless the settings of the nearest brain forbid it to answer.
+
+    ``received`` holds the event, once it has been read.
+    """
     if os.environ.get("LESSONS_DAEMON") == "0" or not hasattr(os, "fork"):
         return
     try:
-        directory = json.loads((*events, b"{}")[0]).get("cwd") or _current_directory()
+        directory = json.loads((received or [b"{}"])[0]).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
         from lessons_kb.service.daemon import start_daemon
@@ -95,7 +98,7 @@ def _read_input() -> bytes:
     return b"".join(parts)
 
 
-def _watch(once: _thread.LockType, agent: str, silence: str, events: list[bytes]) -> None:
+def _watch(once: _thread.LockType, agent: str, silence: str, received: list[bytes]) -> None:
     """Leave in silence when the time is up, whatever the main thread waits for.
 
     Before that, start the daemon: where the machine is too busy for a fresh process, the next event
@@ -103,7 +106,7 @@ def _watch(once: _thread.LockType, agent: str, silence: str, events: list[bytes]
     """
     deadline = read_deadline(os.environ.get(DEADLINE_VARIABLE.decode(), ""))
     time.sleep(deadline / 2)
-    _thread.start_new_thread(_start_daemon, (events,))  # which may hang
+    _thread.start_new_thread(_start_daemon, (received,))  # which may hang
     time.sleep(deadline / 2)
     if not once.acquire(blocking=False):
         return

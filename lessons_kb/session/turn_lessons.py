@@ -76,15 +76,18 @@ def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> lis
     out such a name, unless the prompt spoke of the lesson.
     """
     text = describe(brain, changes)
-    names, terms = find_names(text), frozenset(analyze(text))
+    names = find_names(text)
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
         card, first = hit.card, place == 0
         if card.checklist != (card.title,) or card.why:
             own = names & find_names(_read(layer, card))
             nats = _weigh_names(layer, own)
+            # The text is looked at once more only for what is about to be given.
             if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt) and (
-                at_prompt >= NEAR or is_named(card, terms) or own & _find_gone(changes)
+                at_prompt >= NEAR
+                or is_named(card, frozenset(analyze(text)))
+                or own & _find_gone(changes)
             ):
                 found.append((layer, card))
     return found
@@ -93,7 +96,8 @@ def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> lis
 def _find_gone(changes: Sequence[Change]) -> set[str]:
     """Return the names of the code that some changes take out."""
     before = find_names("\n".join(one.before for one in changes)[:_MAX_TEXT])
-    return before - find_names("\n".join(one.after for one in changes))
+    # A file that is written whole may be large, and takes out nothing.
+    return before - find_names("\n".join(one.after for one in changes)) if before else before
 
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:
