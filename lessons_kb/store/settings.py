@@ -464,11 +464,8 @@ def read_tokens() -> tuple[ServerToken, ...]:
     """Return all tokens; StorageError for a file that others can read, or that is damaged."""
     path = tokens_path()
     try:
-        rows = json.loads(read_private(path, limit=_MAX_TOKEN_BYTES))
-        known = [{**row, "brains": (*row["brains"],), "may": (*row["may"],)} for row in rows]
-        if not all(isinstance(row[key], str) for row in known for key in ("name", "digest")):
-            raise TypeError("a token without a name or digest")
-        return tuple(ServerToken(**row) for row in known)
+        data = json.loads(read_private(path, limit=_MAX_TOKEN_BYTES))
+        return tuple(_parse(one) for one in data)
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -562,6 +559,13 @@ def _digest(secret: str) -> str:
     # A fast hash is right here: 256 random bits cannot be guessed, so that there is nothing for
     # a slow one, made for passwords, to slow down; and each request is spared its time.
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _parse(data: dict[str, Any]) -> ServerToken:
+    token = ServerToken(**{**data, "brains": tuple(data["brains"]), "may": tuple(data["may"])})
+    if not all(isinstance(text, str) for text in (token.name, token.digest)):
+        raise TypeError("a token without a name or digest")
+    return token
 
 
 def _write_tokens(tokens: Sequence[ServerToken]) -> None:
