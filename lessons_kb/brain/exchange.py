@@ -11,17 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
-from lessons_kb.brain.cards import (
-    MAX_EXAMPLES,
-    MAX_OCCURRENCES,
-    Cards,
-    compose,
-    day_or_today,
-    redact_card,
-)
+from lessons_kb.brain.cards import Cards, compose, day_or_today, redact_card
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.cards.links import is_reserved, numbered_names, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins

@@ -52,7 +52,7 @@ def offer(brain: Brain, near: NearMiss) -> None:
 
 def _teach(brain: Brain, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    card = brain.cards.add_symptom(name, prompt)
+    card = brain.cards.teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
@@ -209,7 +209,7 @@ def mark(
         return
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        brain.cards.add_not_for(effect.name, told)
+        brain.cards.teach(effect.name, "not-for", told)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")
