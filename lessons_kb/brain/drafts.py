@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import count
 from typing import Any, Unpack
 
 from lessons_kb.brain.cards import Cards, NewCard, compose, redact_card
@@ -223,13 +222,11 @@ class Drafts:
             sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
         text = _compose(sketch, time.time())
         key = normal_title(title)
-        name = first = _name(PROPOSED, key)
         facts = _facts(PROPOSED, key, text, time.time() if now is None else now)
         facts |= {"by": by} if by else {}
         with self._folder.locked():
-            numbers = count(2)
-            while not self._may_renew(name, text, by=by):
-                name = f"{first}-{next(numbers)}"
+            names = numbered_names(_name(PROPOSED, key), "")
+            name = next(one for one in names if self._may_renew(one, text, by=by))
             # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
             over = None if self._folder.facts_of(name) is None else self._folder.read(name)
             self._folder.write(name, text, facts, over=over)
