@@ -137,9 +137,7 @@ LONG = "It failed in three places.\n\n- Guard the lookup\n- Test the missing use
 
 
 @pytest.mark.parametrize(("changes", "field", "value"), [
-    *(({"last_timestamp": told}, "last_seen", "2026-09-21") for told in
-      ("2026-09-21T10:00:00Z", "2026-09-21 09:00:00", "2026-09-21", b"1790000000")),
-    ({"description": b"It broke"}, "title", "It broke"),
+    ({"last_timestamp": "1790000000"}, "last_seen", "2026-09-21"),
     ({"occurrence_count": None}, "occurrences", 1),
     ({"feedback": LONG}, "sections", (
         ("Situation", "Seen in stage DEV, last in the task “add-login”."),
