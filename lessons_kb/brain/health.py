@@ -38,8 +38,8 @@ from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import scan_brain

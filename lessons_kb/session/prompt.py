@@ -28,7 +28,7 @@ from lessons_kb.session.state import (
     SessionMemory,
 )
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import note_first, state_home, user_settings_path
 from lessons_kb.text.paths import show_path

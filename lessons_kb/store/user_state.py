@@ -714,7 +714,7 @@ def locked(full: str) -> AbstractContextManager[object]:
     Paths share 64 lock files, so that their number stays small, and two brains that contain the
     same file share its lock: never hold two at once. Raises StorageError after 30 seconds.
     """
-    return _hold(full, f"{_bucket(full):02d}.lock")
+    return _hold(full, "")
 
 
 def hold_new(root: str) -> AbstractContextManager[object]:
@@ -722,15 +722,12 @@ def hold_new(root: str) -> AbstractContextManager[object]:
 
     Taken before a ``locked``, never within one. Raises StorageError after 30 seconds.
     """
-    return _hold(root, f"new-{_bucket(root):02d}.lock")
+    return _hold(root, "new-")
 
 
-def _bucket(full: str) -> int:
-    return zlib.crc32(os.fsencode(full)) % _BUCKETS
-
-
-def _hold(full: str, name: str) -> AbstractContextManager[object]:
+def _hold(full: str, kind: str) -> AbstractContextManager[object]:
     folder = os.path.join(state_home(), "locks")
+    name = f"{kind}{zlib.crc32(os.fsencode(full)) % _BUCKETS:02d}.lock"
     make_private(folder)
     from filelock import FileLock, Timeout
 

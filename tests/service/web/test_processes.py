@@ -214,11 +214,11 @@ def test_a_token_learns_nothing_of_another_brain(start, tokens, roots, request):
 
 def test_told_to_stop_it_finishes_what_it_is_answering(start, tokens, roots):
     slow = (
-        "import time; from lessons_kb.store import card_files\n"
-        "write = card_files.DraftFolder.write\n"
+        "import time; from lessons_kb.store import draft_files\n"
+        "write = draft_files.DraftFolder.write\n"
         "def late(*a, **k):\n"
         "    open(MARK, 'w').close(); time.sleep(1); return write(*a, **k)\n"
-        "card_files.DraftFolder.write = late\n"
+        "draft_files.DraftFolder.write = late\n"
     )
     mark = pathlib.Path(roots["shop"]).parent / "writing"
     server = start(code=slow.replace("MARK", repr(str(mark))))
