@@ -307,31 +307,9 @@ def test_a_count_that_no_reader_sees_is_not_begun_anew(line):
     assert "\nstatus: ignored\n" in edit_header(text, {"status": "ignored"})
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("base: &b\n  occurrences: 4\n<<: *b",
-     "line 4: '<<' may hold occurrences; write `occurrences: …` on a line of its own"),
-    ("occurrences: &n 4", "line 2: occurrences is '&n 4'; write the value alone"),
-    ("occurrences: !!int 4", "line 2: occurrences is '!!int 4'; write the value alone"),
-    ("n: &n 4\noccurrences: *n", "line 3: occurrences is '*n'; write the value alone"),
-])  # fmt: skip
-def test_a_value_that_yaml_takes_from_elsewhere_is_not_written_over(text, message):
-    with pytest.raises(EditRefused) as caught:
-        edit_header(header(text), BUMP)
-    assert str(caught.value) == message
-
-
 def test_an_item_that_is_no_text_is_not_dropped_to_make_room():
     before = "examples:\n  - when: May\n    who: Kim\n  - b"
     kept = edit_header(header(before), {"examples": ("b", "c")})
     assert kept == header(f"{before}\n  - c")
     with pytest.raises(EditRefused, match="line 2: examples begins with a nested item; write each"):
         edit_header(header(before), {"examples": ("c",)})
-
-
-@pytest.mark.parametrize("first", ["%YAML 1.1", "? a\n: b", "<<: x", "...", "\ufeff"])
-def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(first):
-    text = f"\n---\n{first}\noccurrences: 5\n---\n# T\n"
-    if first == "\ufeff":
-        text = "\n\ufeff---\noccurrences: 5\n---\n# T\n"
-    with pytest.raises(EditRefused, match=r"line 2: .*first line"):
-        edit_header(text, BUMP)
