@@ -7,7 +7,7 @@ from lessons_kb.service.lsp.documents import Cursor, Text, find_cursor
 
 def at(text):
     before, _, after = text.partition("|")
-    whole = Text.of(before + after)
+    whole = Text(before + after)
     return find_cursor(whole, whole.position_at(len(before)))
 
 

@@ -61,7 +61,7 @@ places = st.tuples(st.integers(0, 6), st.integers(0, 12))
 @pytest.mark.slow
 @given(text=words, edits=st.lists(st.tuples(places, places, words), max_size=5))
 def test_any_edit_leaves_what_a_client_that_counts_units_has(text, edits):
-    ours, units = Text.of(text), Units(text)
+    ours, units = Text(text), Units(text)
     for start, end, new in edits:
         ours = ours.replace(Range(start=Position(*start), end=Position(*end)), new)
         units.replace(start, end, new)
@@ -71,7 +71,7 @@ def test_any_edit_leaves_what_a_client_that_counts_units_has(text, edits):
 @pytest.mark.slow
 @given(text=words, at=places)
 def test_a_position_is_where_its_offset_is(text, at):
-    ours, units = Text.of(text), Units(text)
+    ours, units = Text(text), Units(text)
     place, offset = units.place(*at), ours.offset(Position(*at))
     assert ours.whole[:offset] == b"".join(units.units[:place]).decode("utf-16-le")
     back = ours.position_at(offset)
@@ -79,7 +79,7 @@ def test_a_position_is_where_its_offset_is(text, at):
 
 
 def test_the_column_of_an_emoji_counts_twice():
-    text = Text.of("x😀y\n한글\n")
+    text = Text("x😀y\n한글\n")
     assert text.position(0, 2) == Position(0, 3)
     assert text.column(Position(0, 3)) == 2
     assert text.column(Position(0, 2)) == 1  # inside of the emoji
