@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons_kb.agents.capabilities import find_host
+from lessons_kb.agents.table import find_host
 
 PROMPT = "Add a telegram command that restarts the service"
 AT = "2026-08-21T12:00:00.000Z"

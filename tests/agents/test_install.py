@@ -9,7 +9,7 @@ import tomllib
 import pytest
 import yaml
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.edit_json import read_data
 from lessons_kb.errors import InputError, StorageError

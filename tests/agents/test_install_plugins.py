@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.store.user_state import state_home
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from tests.agents.conftest import Session, context_of
 from tests.kit import Said, answer_event, open_journal, read_output
@@ -294,7 +294,7 @@ def test_a_brain_that_nobody_trusts_is_silent(script, project, monkeypatch, tmp_
     told = [n for n, (output, _line) in enumerate(outputs) if output != silence]
     # Gemini CLI shows a line of the start twice: it is told with the first prompt.
     first = {"gemini-cli": 1, "opencode": 1, "cursor": 8}
-    assert told[:1] == ([first.get(script.agent, 0)] if AGENTS[script.agent].lines else [])
+    assert told[:1] == ([first.get(script.agent, 0)] if AGENTS[script.agent].lines_at else [])
     hold_one_hint([outputs[n][0] for n in told], script.agent)
     assert sorted(project.rglob("*")) == before
 
@@ -332,7 +332,7 @@ def test_every_output_is_as_it_was(script, project, drafted, request):
 
 def hold_one_hint(told, agent):
     """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
-    assert len(told) == bool(AGENTS[agent].lines)
+    assert len(told) == bool(AGENTS[agent].lines_at)
     for output in told:
         (message,) = read_output(output).values()
         assert "not trusted" in message

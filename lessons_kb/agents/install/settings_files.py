@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.install.edit_json import (
     get,
     put,
@@ -23,6 +22,7 @@ from lessons_kb.agents.install.edit_json import (
     take,
     take_table,
 )
+from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.errors import InputError
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import shown
