@@ -9,9 +9,9 @@ import tomllib
 import pytest
 import yaml
 
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.edit_json import read_data
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.errors import InputError, StorageError
 
 ENTRIES = Entries(hook="/opt/our tools/bin/lessons-hook", server="/opt/our tools/bin/lessons")

@@ -3,8 +3,8 @@
 import pathlib
 import re
 
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install
+from lessons_kb.agents.table import AGENTS
 
 TEMPLATES = pathlib.Path(__file__).parents[2] / "templates"
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.agents.table import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.table import AGENTS
 from tests.agents.conftest import Session, context_of
 from tests.kit import Said, answer_event, open_journal, read_output
 
