@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from tests.kit import read_troubles, state_dir
 
 pytestmark = [

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from tests.agents.shared_server import LESSON, FakeServer, send
 from tests.kit import Claude
 

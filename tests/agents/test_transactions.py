@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from tests.kit import make_brain, read_troubles
 
 pytestmark = pytest.mark.slow

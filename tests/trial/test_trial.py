@@ -15,7 +15,7 @@ import time
 import pytest
 
 import lessons_kb.hook_client as client
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.trial.history import make_prompt
 from lessons_kb.trial.runs import find_no_network, read_usage
 from lessons_kb.trial.summary import show_summary
