@@ -40,7 +40,6 @@ from lessons_kb.tui.rows import (
     DRAFT_COLUMNS,
     DRAFTS,
     ROW_ACTS,
-    Actions,
     Board,
     Column,
     Outcome,
@@ -312,7 +311,6 @@ class ManageApp(App[None]):
         """``tab`` is the list that is shown first."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
-        self.actions: Actions = Actions(source)
         self.board = Board()
         self.board.tab = tab
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
@@ -361,7 +359,7 @@ class ManageApp(App[None]):
         panes = (preview, self._base.query_one("#evidence"))
         match act:
             case "undo":
-                self._perform(self.actions.undo)
+                self._perform(self.source.undo)
             case "filter":
                 self.focus_on(self.query_one(Input))
             case "clear":
@@ -386,13 +384,13 @@ class ManageApp(App[None]):
 
     def _do_to(self, row: Row, act: str) -> None:
         """Do what is done to a row; what cannot be guessed is asked first."""
-        do = functools.partial(self.actions.do, act, row)
+        do = functools.partial(self.source.do, act, row)
         if act == "edit":
             self._edit(row)
         elif act == "merge":
             self._merge(row)
         elif act == "accept":
-            self._perform(functools.partial(self.actions.accept, row), draft=row)
+            self._perform(functools.partial(self.source.accept, row), draft=row)
         elif act == "delete":
             question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
             self._ask(question, {"y": (act, do), "n": ("keep", None)})
@@ -421,8 +419,8 @@ class ManageApp(App[None]):
             if draft is None or not isinstance(error, DuplicateCard):
                 self.say(str(error), bad=True)
                 return
-            merge = functools.partial(self.actions.merge, draft, error.existing)
-            accept = functools.partial(self.actions.accept, draft, on_duplicate="new")
+            merge = functools.partial(self.source.merge, draft, error.existing)
+            accept = functools.partial(self.source.accept, draft, on_duplicate="new")
             question = f"This may be a duplicate: {str(error).partition(';')[0]}."
             counts, writes = ("count it there", merge), ("write a second card", accept)
             self._ask(question, {"m": counts, "n": writes, "w": ("wait", None)})
@@ -444,7 +442,7 @@ class ManageApp(App[None]):
 
         await self._later(lambda: None)  # what was asked for before comes first
         try:
-            self._take(self.actions.edit(row, editor))
+            self._take(self.source.edit(row, editor))
         except LessonsError as error:
             self.say(str(error), bad=True)
 
@@ -452,7 +450,7 @@ class ManageApp(App[None]):
     async def _merge(self, row: Row) -> None:
         def then(name: str | None) -> None:
             if name:
-                self._perform(functools.partial(self.actions.merge, row, name))
+                self._perform(functools.partial(self.source.merge, row, name))
 
         draft = row.draft
         near = await self._later(lambda: self.source.nearest(draft)) if draft else ()

@@ -44,18 +44,6 @@ def test_a_title_is_cut_before_an_id_is():
     ]
 
 
-def test_what_can_be_spared_gives_way_to_ids():
-    rows = [
-        ("lessons/a-slug-of-some-length.md", "DEV", "1", "A title of some length", "Task", "2d")
-    ]
-    assert lay_out(COLUMNS, rows, width=80)[0].split() == [
-        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE")
-    ]
-    lines = lay_out(COLUMNS, rows, width=62)
-    assert lines[0].split() == ["ID", "COUNT", "TITLE", "AGE"]
-    assert lines[1].startswith("lessons/a-slug-of-some-length.md  1")
-
-
 def test_an_id_that_is_too_long_has_a_line_of_its_own():
     lines = lay_out(COLUMNS, [LONG, SHORT], right=["count"], width=60)
     assert lines[1] == LONG[0]
