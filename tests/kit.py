@@ -159,6 +159,9 @@ def open_journal(root):
 class Said(dict):
     """What a hook answered, as an agent reads it; {} for silence."""
 
+    log = ""
+    """What it printed beside."""
+
     @property
     def context(self):
         return self.get("hookSpecificOutput", {}).get("additionalContext", "")
@@ -188,7 +191,10 @@ class Said(dict):
 def answer(agent, event, environment=None, **how):
     """Answer one hook event in this process."""
     data = event if isinstance(event, (bytes, str)) else json.dumps(event)
-    return Said(read_output(answer_event(agent, data, environment or {}, **how)[0]))
+    output, log = answer_event(agent, data, environment or {}, **how)
+    said = Said(read_output(output))
+    said.log = log
+    return said
 
 
 def occasions(card="lessons/a.md", **arms):

@@ -13,7 +13,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.store.trust import is_trusted, trust
 from lessons_kb.store.user_state import brain_key, state_dir, state_home, user_brain
-from tests.agents.conftest import Session
+from tests.agents.conftest import SHOW_LINES, Session
 from tests.kit import START, Claude, Workspace, commit, git, make_brain, trust_brain, write
 
 pytestmark = pytest.mark.slow
@@ -571,15 +571,14 @@ def test_init_over_existing_cards_asks_on_a_terminal(tmp_path, answer, trusted):
 # Where a brain is silent, its user sees one line a session
 
 
-@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "opencode", "vscode"])
+@pytest.mark.parametrize("agent", SHOW_LINES)
 @pytest.mark.parametrize("own", [False, True])
 def test_a_silent_brain_is_named_once_a_session_in_every_agent_that_can(tmp_path, agent, own):
     repo = repository(tmp_path / "repo")
     if own:
         make_brain(user_brain())
     for name in ("one", "two"):
-        one = Session(repo, agent, name)
-        told = [one.say("SessionStart", source="startup"), one.prompt(PROMPT), one.stop("Done.")]
+        told = Session(repo, agent, name).walk()
         assert SAID not in str(told)
         (named,) = [said.line for said in told if str(repo) in said.line]
         assert "lessons trust" in named
