@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 import requests
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from lessons_kb import Brain
@@ -389,6 +388,8 @@ def test_connections_are_spread_over_workers():
 
 
 def test_no_request_makes_the_server_fail(start, tokens):
+    import schemathesis  # in half a second
+
     secret = add_token("all", brains=["shop"], may=["read", "propose", "metrics"])
     server = start("--rate", "100000")
     headers = {"authorization": f"Bearer {secret}"}
