@@ -490,8 +490,7 @@ class Actions:
     def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
         """Let the user's editor change a card, a file that cannot be used, or a draft."""
         if row.draft is not None:
-            draft = self._source.brain.drafts.get(row.name)
-            changed = self._undoing.edit_draft(draft, editor)
+            changed = self._undoing.edit_draft(row.name, editor)
             return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
         changed = self._undoing.edit(self._source.brain.layers[row.layer], row.path, editor)
         path = clean_line(row.path)

@@ -55,6 +55,7 @@ def test_only_active_cards_of_this_project_are_injected(root, telegram, header, 
 
 def test_notes_come_as_context_behind_the_lessons(brain, write, telegram):
     write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
+    assert [card.id for card in brain.cards.all()] == [ALLOWLIST]
     text = brain.preflight(PROMPT).text
     assert text.index("[/ACTIVE LESSONS]") < text.index("[CONTEXT]") < text.index("notes/bot.md")
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
@@ -170,6 +171,7 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
         (card,) = brain.bump("telegram", task=f"task {number}")
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
     assert card.occurrences == 1_000_000
+    assert telegram.read_text().count("- task") == 5
 
 
 def test_names_of_cards(brain, write, telegram):
