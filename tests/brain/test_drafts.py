@@ -147,20 +147,16 @@ def test_a_turn_that_goes_on_renews_its_draft_unless_a_human_wrote_in_it(
     assert brain.drafts.count() == 1
 
 
-def test_the_same_mistake_in_another_session_is_counted(brain, break_and_fix):
-    for session in ("a", "b"):
-        break_and_fix(f"{FIXED}# {session}\n", session=session)
-    (draft,) = brain.drafts.all()
-    assert draft.seen == 2
-    assert brain.drafts.accept(complete(draft)).occurrences == 2
-
-
 def test_a_flaky_test_makes_no_draft(brain, break_and_fix):
     assert break_and_fix("") == []
 
 
-def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain, break_and_fix):
-    (draft,) = break_and_fix()
+def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card(
+    brain, break_and_fix
+):
+    for session in ("a", "b"):
+        (draft,) = break_and_fix(f"{FIXED}# {session}\n", session=session)
+    assert (draft.seen, len(brain.drafts.all())) == (2, 1)
     with pytest.raises(InputError) as refused:
         brain.drafts.accept(draft.id)
     for word in ("title", "Root Cause", "Prevention", "symptoms", draft.path):
@@ -168,11 +164,15 @@ def test_a_draft_below_the_bar_is_refused_and_accepted_above_it(brain, break_and
     card = brain.drafts.accept(complete(draft))
     assert card.id == "lessons/the-total-of-a-cart-was-hard-coded.md"
     assert (card.source, card.status, card.created) == ("auto", "active", today())
-    assert brain.drafts.all() == brain.drafts.collect("s") == []
+    assert card.occurrences == 2
+    assert brain.drafts.all() == brain.drafts.collect("b") == []
     assert not os.path.exists(draft.path)
     assert brain.preflight("the total of the cart is wrong").lessons
     (again,) = break_and_fix("", session="later")
     assert (again.card, again.id) == (card.id, f"{draft.id}-2")
+    brain.drafts.discard(again.id)
+    assert break_and_fix("", session="discarded") == brain.drafts.collect("later") == []
+    assert brain.drafts.all() == []
 
 
 def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
@@ -188,13 +188,6 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     insisted = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)
     brain.drafts.accept(insisted.id, on_duplicate="new")
     assert len(brain.cards.all()) == 2
-
-
-def test_a_discarded_draft_does_not_come_back(brain, break_and_fix):
-    (draft,) = break_and_fix()
-    brain.drafts.discard(draft.id)
-    assert break_and_fix("", session="later") == brain.drafts.collect("s") == []
-    assert brain.drafts.all() == []
 
 
 SHELL = "import subprocess\n\n\ndef total(items):\n    return subprocess.run({}, shell=True)\n"
