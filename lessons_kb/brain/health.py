@@ -172,7 +172,7 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     elif meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
         yield Health("warning", "semantic", f"off: {detail}", fix)
-    elif left := meaning.refresh(limit=0):
+    elif left := meaning.encode(limit=0):
         missing = counted(left, "file is not encoded yet", "files are not encoded yet")
         yield Health("warning", "semantic", f"on, {missing}", "run `lessons index` to encode them")
     else:

@@ -111,7 +111,7 @@ def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Laye
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
     """Return the cards of a brain by their ids, by path; those that are gone are left out."""
-    if not ids or not layer.make_ready():
+    if not ids or not layer.ensure_indexed():
         return []
 
     def fetch(one: Layer) -> list[Card]:

@@ -108,7 +108,7 @@ class Meaning:
         except (ModelMissing, StorageError) as error:
             self.trouble = str(error)
 
-    def refresh(
+    def encode(
         self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
     ) -> int:
         """Encode files that have no vectors yet, at most ``limit``; return how many are left.

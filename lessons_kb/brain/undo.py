@@ -100,21 +100,14 @@ class Undoing:
             layer.touch()
         return _find(layer, path) != before
 
-    def edit_draft(self, draft: Draft, editor: Callable[[str], object]) -> bool:
+    def edit_draft(self, name: str, editor: Callable[[str], object]) -> bool:
         """Let ``editor`` change a draft, given its path; return whether it did."""
+        _drafts, draft, reopen = self._open_draft(name)
         editor(draft.path)
         after = self._folder.read(draft.id)
         if after is None or after == draft.text:
             return False
-
-        def back() -> None:
-            with self._folder.locked():
-                if self._folder.read(draft.id) != after:
-                    raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
-                facts = self._folder.facts_of(draft.id) or {}
-                self._folder.write(draft.id, draft.text, facts)
-
-        self._keep(f"edit of {draft.id}", back)
+        self._keep(f"edit of {draft.id}", partial(reopen, after))
         return True
 
     def accept(self, name: str, *, on_duplicate: str = "fail") -> Card:
@@ -218,18 +211,21 @@ class Undoing:
 
         self._keep(what, *filter(None, (back, then)), at=(layer, path), remark=remark)
 
-    def _open_draft(self, name: str) -> tuple[Drafts, Draft, _Back]:
-        """Return the drafts, one of them, and what makes it a draft again."""
+    def _open_draft(self, name: str) -> tuple[Drafts, Draft, Callable[..., None]]:
+        """Return the drafts, one of them, and what makes it again what it is now.
+
+        That takes what its text is by then, by default None for a draft that was settled.
+        """
         drafts = Drafts(self._brain)
         draft = drafts.get(name)
         facts = self._folder.facts_of(draft.id)
         if facts is None:
             raise CardNotFound(f"draft {draft.id!r} no longer exists; it was reviewed elsewhere")
 
-        def reopen() -> None:
+        def reopen(expected: str | None = None) -> None:
             with self._folder.locked():
-                if self._folder.read(draft.id) is not None:
-                    raise EditRefused(f"{draft.id} is already a draft again")
+                if self._folder.read(draft.id) != expected:
+                    raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
                 self._folder.write(draft.id, draft.text, facts)
 
         return drafts, draft, reopen

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.layers import refresh_in_hook
 from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
@@ -54,7 +54,7 @@ def answer(hook: Hook) -> Answer:
     _forget_unheard(hook, prompt)
     asking = _ask(hook, prompt.text)
     try:
-        brain, trouble = freshen(brain)
+        brain, trouble = refresh_in_hook(brain)
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
     settings = brain.layers[0].settings

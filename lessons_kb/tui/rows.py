@@ -402,8 +402,7 @@ class RowSource:
     def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
         """Let the user's editor change a card, a file that cannot be used, or a draft."""
         if row.draft is not None:
-            draft = self.brain.drafts.get(row.name)
-            changed = self.undoing.edit_draft(draft, editor)
+            changed = self.undoing.edit_draft(row.name, editor)
             return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
         changed = self.undoing.edit(self.brain.layers[row.layer], row.path, editor)
         path = clean_line(row.path)

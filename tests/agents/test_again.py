@@ -55,7 +55,7 @@ def test_a_prompt(claude):
 def test_a_prompt_that_nothing_was_looked_up_for(claude, monkeypatch):
     assert ITEM in claude.prompt(TELEGRAM).context
     with monkeypatch.context() as patched:
-        patched.setattr("lessons_kb.session.prompt.freshen", lambda _brain: 1 / 0)
+        patched.setattr("lessons_kb.session.prompt.refresh_in_hook", lambda _brain: 1 / 0)
         assert claude.prompt(f"{TELEGRAM}, 2", 2) == {}
     assert claude.prompt(f"{TELEGRAM}, 2", 2, environment=AGAIN).context == ""
 

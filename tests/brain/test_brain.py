@@ -53,17 +53,9 @@ def test_only_active_cards_of_this_project_are_injected(root, telegram, header, 
     assert bool(Brain.open(root, project=project).preflight(PROMPT).lessons) is injected
 
 
-def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(brain, write):
-    header = '---\npaths: ["migrations/**"]\n---\n'
-    body = "# Lock timeouts\n\n## Prevention Checklist\n\n- Set lock_timeout\n"
-    write("lessons/m.md", header + body)
-    assert brain.preflight("tidy migrations/0007_users.sql please").lessons
-    assert brain.preflight("tidy this please", paths=["migrations/x.sql"]).lessons
-    assert not brain.preflight("tidy docs/0007_users.sql please").lessons
-
-
 def test_notes_come_as_context_behind_the_lessons(brain, write, telegram):
     write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
+    assert [card.id for card in brain.cards.all()] == [ALLOWLIST]
     text = brain.preflight(PROMPT).text
     assert text.index("[/ACTIVE LESSONS]") < text.index("[CONTEXT]") < text.index("notes/bot.md")
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
@@ -77,17 +69,6 @@ def test_within_a_session_nothing_is_repeated_in_vain(brain, root, telegram):
     assert brain.preflight(PROMPT).lessons
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Cover refusal"))
     assert brain.preflight(PROMPT, session="s").lessons  # it changed
-
-
-def test_check_looks_for_what_was_injected_last(brain, telegram):
-    answer = "Every chat id that is not on the allowlist is rejected."
-    assert brain.check("whatever").checked == 0
-    brain.preflight(PROMPT)
-    check = brain.check(answer)
-    assert check.checked == 2
-    assert [item.item for item in check.unaddressed] == ["Cover the rejection with a test"]
-    done = brain.check(answer, evidence=["def test_rejection_of_unknown_chat(): ..."])
-    assert done.unaddressed == ()
 
 
 def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
@@ -190,6 +171,7 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
         (card,) = brain.bump("telegram", task=f"task {number}")
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
     assert card.occurrences == 1_000_000
+    assert telegram.read_text().count("- task") == 5
 
 
 def test_names_of_cards(brain, write, telegram):
@@ -207,27 +189,6 @@ def test_names_of_cards(brain, write, telegram):
     ):
         with pytest.raises(error, match=said):
             brain.cards.get(name)
-
-
-@pytest.mark.slow
-def test_ignore_archive_restore_change_one_line_and_delete_none(brain, telegram):
-    before = telegram.read_text().splitlines()
-    for status in ("ignored", "archived"):
-        (card,) = brain.cards.set_status(status, "telegram")
-        assert card.status == status
-        assert brain.preflight(PROMPT).text == ""
-    changed = telegram.read_text().splitlines()
-    assert [line for line in changed if line not in before] == ["status: archived"]
-    assert [line for line in before if line not in changed] == []
-    assert brain.cards.restore("telegram") == (ALLOWLIST, "activated")
-    assert brain.cards.restore("telegram") == (ALLOWLIST, "unchanged")
-    assert brain.preflight(PROMPT).lessons
-    text = telegram.read_bytes()
-    brain.cards.delete("telegram")
-    assert not telegram.exists()
-    assert brain.preflight(PROMPT).text == ""
-    assert brain.cards.restore("telegram") == (ALLOWLIST, "undeleted")
-    assert telegram.read_bytes() == text
 
 
 def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):

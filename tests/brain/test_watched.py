@@ -53,7 +53,7 @@ class Watched:
 
     def titles(self, text):
         """Return what a hook finds now: it refreshes what it can, then searches."""
-        self.layer.refresh_some()
+        self.layer.refresh_in_hook()
         return [hit.card.title for hit in self.brain.search(text, fresh=False)]
 
     def until(self, test):
@@ -88,7 +88,7 @@ def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
 
 def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched):
     def guarding(path):
-        watched.layer.refresh_some()
+        watched.layer.refresh_in_hook()
         return len(watched.layer.read(lambda one: one.guarding([path])))
 
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9):
@@ -120,13 +120,13 @@ def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch
         assert not refused
         for number in range(MANY):
             watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
-        watched.until(lambda: "being indexed" in watched.layer.refresh_some().stale)
+        watched.until(lambda: "being indexed" in watched.layer.refresh_in_hook().stale)
         # Whoever asks meanwhile looks at no file, and gets what was committed.
-        assert watched.layer.refresh_some().changed == 0
+        assert watched.layer.refresh_in_hook().changed == 0
         assert "Lesson two" in watched.titles("plain text of two")
         assert watched.titles("zebra7") == []
     watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])
-    watched.until(lambda: watched.layer.refresh_some().stale == "")
+    watched.until(lambda: watched.layer.refresh_in_hook().stale == "")
     assert len(read) < MANY
     watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
     watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
@@ -142,10 +142,10 @@ def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched)
         assert not refused
         for number in range(20):
             (watched.root / "lessons" / f"new{number}.md").unlink()
-        watched.until(lambda: "being indexed" in watched.layer.refresh_some().stale)
+        watched.until(lambda: "being indexed" in watched.layer.refresh_in_hook().stale)
         watched.root.rename(watched.root.with_name("deleted"))
         copy.rename(watched.root)
-        assert "being indexed" not in watched.layer.refresh_some().stale
+        assert "being indexed" not in watched.layer.refresh_in_hook().stale
     assert watched.titles("zebra7")[:1] == ["Zebra 7"]
 
 
