@@ -88,9 +88,9 @@ def new_entry(
     entry = os.path.join(kind, f"{time.time_ns():020d}-{os.urandom(4).hex()}")
     make_private(entry)
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    known = {"link": link, "expected": None if expected is None else digest(expected)}
     meta = {"path": redact(path), "when": when, "why": redact(why)}
-    meta |= {key: value for key, value in known.items() if value is not None}
+    meta |= {} if link is None else {"link": link}
+    meta |= {} if expected is None else {"expected": digest(expected)}
     note, data = os.path.join(entry, _META), json.dumps(meta).encode()
     with on_failure(abandon, entry):
         if expected is not None:  # for some seconds only: not worth a sync
