@@ -78,15 +78,6 @@ def test_what_is_long_is_cut(claude, project, word):
     assert estimate_tokens(said) <= 60
 
 
-def test_gemini_is_reminded_with_the_result(session):
-    gemini = session("gemini-cli")
-    gemini.prompt(TELEGRAM)
-    change = {"file_path": "bot/app.py", "old_string": "1", "new_string": "2"}
-    assert gemini.call("Pre", "replace", change) == {}
-    said = gemini.call("Post", "replace", change, tool_response={"llmContent": "ok"}).context
-    assert said.startswith("Before this, once more: “Telegram")
-
-
 def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
     claude.prompt(TELEGRAM)
     assert edit(claude, "bot/app.py", 1).context

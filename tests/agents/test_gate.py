@@ -66,7 +66,7 @@ READING = [
 
 def test_a_command_that_reads_the_file_is_not(claude):
     for number, command in enumerate(READING):
-        assert claude.run(command, session_id=f"r{number}").asked == "", command
+        assert claude.run(command, session_id=f"r{number}") == {}, command
 
 
 @pytest.mark.parametrize("home", ["$HOME", "${HOME}", "~"])

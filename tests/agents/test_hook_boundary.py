@@ -201,17 +201,6 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(claud
     assert "Cover the rejection" in said.line
 
 
-@pytest.mark.slow
-def test_a_corrupt_index_is_fixed(project, enter):
-    enter("claude-code", prompt(project))
-    for name in project.rglob("catalogue.db"):
-        name.write_bytes(b"garbage" * 1_000)
-    for side in project.rglob("catalogue.db-*"):
-        side.unlink()
-    enter("claude-code", prompt(project, "s2"))
-    assert "Reject every chat id" in str(enter("claude-code", prompt(project, "s3")))
-
-
 SLOW_START = """\
 import sys, time
 class Slow:
