@@ -303,9 +303,10 @@ def test_what_cannot_run_is_said_before_anything_runs(trial, tmp_path, monkeypat
     (tmp_path / "cursor").write_text("#!/bin/sh\n")
     (tmp_path / "cursor").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    said = trial(TASKS, agent="cursor").err
+    tasks = TASKS.replace('"HEAD"', '"f00"')
+    said = trial(tasks, agent="cursor").err
     assert "cursor has no command line for a task; give one with {prompt}" in said
-    done = trial(TASKS.replace('"HEAD"', '"f00"'), "--resume")
+    done = trial(tasks, "--resume")
     assert (done.code, "task retry: 'f00' is no commit of " in done.err) == (2, True)
     assert not (tmp_path / "seen").exists()
 
