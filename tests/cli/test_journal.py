@@ -177,11 +177,13 @@ def test_a_brain_that_is_not_trusted_gets_no_record(tmp_path, monkeypatch, start
 
 
 @pytest.mark.slow
-def test_a_command_that_is_not_there(shop, start):
-    process = start("run", "no-such-command-here")
+def test_a_command_that_is_not_there(shop, start, journalled):
+    process = start("run", "no-such-command-here", "test")
     out, err = process.communicate(timeout=20)
     assert (out, err) == (b"", b"lessons: no-such-command-here: command not found\n")
     assert process.returncode == 127
+    (event,) = journalled()
+    assert (event["kind"], event["outcome"]) == ("command", "tool_not_found")
 
 
 @pytest.mark.parametrize(
