@@ -520,15 +520,15 @@ class Actions:
 
     def undo(self) -> Outcome:
         """Take the latest change back."""
-        done = self._undoing.undo()
+        line, names = self._undoing.undo()
         changed: list[Row] = []
         gone: list[str] = []
-        for name in done.names:
+        for name in names:
             try:
                 changed.append(self._source.row_named(name))
             except LessonsError:
                 gone.append(name)
-        line = clean_line(done.line)
+        line = clean_line(line)
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
 
