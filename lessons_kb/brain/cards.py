@@ -321,7 +321,7 @@ class Cards:
         sketch = Sketch(title=" ".join(title.split()), detect=detect, **parts)
         for problem in filter(None, map(check_pattern, detect)):
             raise InputError(problem)
-        text = compose(sketch, created=day_or_today(), whole=whole)
+        text = compose(sketch, created=today(), whole=whole)
         return self.add_text(text, whole=whole, on_duplicate=on_duplicate)
 
     def add_text(self, text: str, *, whole: bool = False, on_duplicate: str = "fail") -> Card:
@@ -353,7 +353,7 @@ class Cards:
                 )
             if whole and (missing := find_lacks(document)):
                 raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
-            dated = text if card.created else edit_header(text, {"created": day_or_today()})
+            dated = text if card.created else edit_header(text, {"created": today()})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
@@ -560,10 +560,10 @@ class Cards:
         return cards
 
 
-def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change]:
+def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
     """Return the changes by which a card counts its mistake once more."""
     occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
-    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": today}
+    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": day}
     if task := redact(" ".join((task or "").split())):
         changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
     return changes
@@ -643,9 +643,9 @@ def _now(root: str, path: str) -> str:
     return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
 
 
-def day_or_today(day: str | None = None) -> str:
-    """Return an ISO date: the one given, else that of today here."""
-    return day or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
+def today() -> str:
+    """Return the ISO date of today here."""
+    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
 def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
@@ -684,7 +684,7 @@ def find_stale(brain: Layers) -> list[Stale]:
     with contextlib.suppress(StorageError):
         counts = layer.journal.counts()  # by day: the last wins
         used = {card: day for card, what, day, _times in counts if what in _USES}
-    now = dt.date.fromisoformat(day_or_today())
+    now = dt.date.fromisoformat(today())
     found = []
     cards = layer.read(lambda one: one.catalogue.all_cards())
     effects = weigh_cards(layer, [card for card in cards if card.kind != NOTE])

@@ -100,23 +100,21 @@ class Layers:
         return cls._of(aliases, directory, project)
 
     @classmethod
-    def discover(
-        cls, directory: str | os.PathLike[str] | None = None, *, project: str | None = None
-    ) -> Self:
+    def discover(cls, directory: str | os.PathLike[str] | None = None) -> Self:
         """Open the trusted brains that hold for a working directory.
 
         Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
         there is none at all.
         """
         found = discover(os.fspath(directory or os.getcwd()))
-        return cls._of(found.trusted, directory, project)
+        return cls._of(found.trusted, directory)
 
     @classmethod
     def _of(
         cls,
         aliases: Mapping[str, str],
         directory: str | os.PathLike[str] | None,
-        project: str | None,
+        project: str | None = None,
     ) -> Self:
         layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
         here = os.path.realpath(directory or os.getcwd())

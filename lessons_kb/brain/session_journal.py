@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,12 +33,11 @@ class SessionJournal:
         self._layer = brain.layers[0]
         self._directory = brain.directory
 
-    def record(self, event: Event, *, within: float = 0.0) -> bool:
+    def record(self, event: Event) -> bool:
         """Write an event; False when it is there already.
 
-        The same (session, id, kind) counts once; without an id what is equal and not more than
-        ``within`` seconds apart. Without a session it is that of the agent which runs this process,
-        if one does. Raises InputError for a kind that is none of EVENTS.
+        The same (session, id, kind) counts once. Without a session it is that of the agent which
+        runs this process, if one does. Raises InputError for a kind that is none of EVENTS.
 
         A workflow engine notes with ``stage`` a stage that failed, with ``interrupt`` what the user
         said, with ``rollback`` the targets taken back, with ``rejection`` an action and why.
@@ -51,7 +49,7 @@ class SessionJournal:
         event = replace(
             event, at=event.at or time.time(), scope=scope, session=session, agent=agent
         )
-        written = self._file.events.append(event, within=within)
+        written = self._file.events.append(event)
         self._file.prune_daily(self._retention_days, now=time.time())
         return written
 
@@ -63,20 +61,16 @@ class SessionJournal:
         self._file.runs.end_abandoned()
         return self._file.events.find(**chosen)
 
-    def follow(
-        self, *, stop: threading.Event | None = None, **chosen: Unpack[EventFilters]
-    ) -> Iterator[Event]:
-        """Yield what ``events`` returns, then each new event as it is written, until ``stop``."""
+    def follow(self, **chosen: Unpack[EventFilters]) -> Iterator[Event]:
+        """Yield what ``events`` returns, then each new event as it is written, without end."""
         table = self._file.events
         last = table.last_number()
         found = table.numbered(**chosen)
-        stop = stop or threading.Event()
         while True:
             for number, event in found:
                 last = max(last, number)
                 yield event
-            if stop.wait(POLL_SECONDS):
-                return
+            time.sleep(POLL_SECONDS)
             chosen["since"], chosen["limit"], chosen["after"] = None, None, last
             found = table.numbered(**chosen)
 

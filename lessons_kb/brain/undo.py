@@ -21,16 +21,6 @@ from lessons_kb.store.journal import BUMPED
 _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Undone:
-    """What a step back did."""
-
-    line: str
-    """For the user, one line."""
-    names: tuple[str, ...] = ()
-    """Cards to look at again, as ``Cards.find`` understands them."""
-
-
 _Back = Callable[[], object]
 
 
@@ -41,6 +31,7 @@ class Step:
     what: str
     """What was done, such as ``bump of lessons/a.md``."""
     names: tuple[str, ...]
+    """Cards to look at again then, as ``Cards.find`` understands them."""
     backs: tuple[_Back, ...]
     """Done in order."""
     remark: str = ""
@@ -141,22 +132,22 @@ class Undoing:
         self._keep(f"discarding of {draft.id}", reopen)
         return draft
 
-    def undo(self) -> Undone:
-        """Take the latest change back.
+    def undo(self) -> tuple[str, tuple[str, ...]]:
+        """Take the latest change back; return a line for the user, and cards to look at again.
 
         One that cannot be taken back, since another program changed the same file, is given up
         and said to be; the next call takes back the one before.
         """
         if not self._steps:
-            return Undone(line="nothing to undo")
+            return "nothing to undo", ()
         step = self._steps.pop()
         try:
             for back in step.backs:
                 back()
         except LessonsError as error:
-            return Undone(line=f"not undone ({step.what}): {error}", names=step.names)
+            return f"not undone ({step.what}): {error}", step.names
         remark = f"; {step.remark}" if step.remark else ""
-        return Undone(line=f"undone: {step.what}{remark}", names=step.names)
+        return f"undone: {step.what}{remark}", step.names
 
     @property
     def _folder(self) -> DraftFolder:

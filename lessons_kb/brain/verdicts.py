@@ -168,12 +168,13 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
             changed=card is not None and card_digest(card) != row.digest,
         )
 
-    def find_title(name: str) -> str:
-        alias, _, card_id = name.rpartition(":")
-        homes = [x for x in layers if alias in ("", x.alias)] or layers
-        return next((cards[x][card_id].title for x in homes if card_id in cards[x]), "")
-
-    verdicts = [replace(one, title=find_title(one.id)) for one in noted]
+    titles = {
+        name: card.title
+        for layer in reversed(layers)  # the nearest wins
+        for card in cards[layer].values()
+        for name in (card.id, f"{layer.alias}:{card.id}")
+    }
+    verdicts = [replace(one, title=titles.get(one.id, "")) for one in noted]
     if told is None:
         verdicts = [tell(*one) for one in now]
     waiting = {verdict.id for verdict in verdicts if verdict.given}

@@ -1,8 +1,6 @@
 """The noun `brain.journal`: what a session or a workflow engine notes, and how it is looked up."""
 
 import pathlib
-import queue
-import threading
 import time
 from dataclasses import replace
 
@@ -61,28 +59,6 @@ def test_the_session_is_the_one_the_agent_names(brain, monkeypatch):
     assert [one.agent for one in brain.journal.events(session="mine")] == [""]
 
 
-def test_new_events_are_followed(brain, root):
-    for number in range(4):
-        brain.journal.record(Event(kind="prompt", at=1e9 + number, text=str(number)))
-    stop = threading.Event()
-    seen = queue.Queue()
-
-    def follow():
-        with Brain.open(root) as other:
-            for event in other.journal.follow(kinds=["prompt"], limit=2, stop=stop):
-                seen.put(event.text)
-
-    follower = threading.Thread(target=follow)
-    follower.start()
-    assert [seen.get(timeout=10), seen.get(timeout=10)] == ["2", "3"]
-    brain.journal.record(Event(kind="edit", text="other"))
-    brain.journal.record(Event(kind="prompt", text="new"))
-    assert seen.get(timeout=10) == "new"
-    stop.set()
-    follower.join()
-    assert seen.empty()
-
-
 @pytest.mark.parametrize(("days", "kept"), [(7, 2), (-1, 3)], ids=["a week", "unusable"])
 def test_retention_is_a_setting(brain, root, days, kept):
     (root / "lessons.toml").write_text(f"[journal]\nretention_days = {days}\n")
@@ -114,21 +90,6 @@ def test_a_run_is_one_event_with_its_end(brain, run):
     how = event.record["run"]
     assert (how["state"], how["code"]) == ("failed", 2)
     assert how["seconds"] >= 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "kind", "outcome"),
-    [
-        (["pytest", "--no-such-option"], "test", "exec_error"),
-        (["true"], "command", "ok"),
-        (["no-such-command-here", "test"], "command", "tool_not_found"),
-    ],
-)
-def test_tests_are_told_from_other_commands(brain, run, command, kind, outcome):
-    run(*command)
-    (event,) = brain.journal.events()
-    assert (event.kind, event.outcome) == (kind, outcome)
 
 
 def test_where_it_ran_is_part_of_what_ran(brain, root, lessons, monkeypatch):

@@ -42,11 +42,11 @@ def test_undo_gives_every_byte_back(undoing, telegram, act, head):
     before = telegram.read_bytes()
     act(undoing)
     assert not telegram.exists() or telegram.read_bytes() != before
-    done = undoing.undo()
-    assert done.line.startswith("undone: ")
-    assert done.names == (NAME,)
+    line, names = undoing.undo()
+    assert line.startswith("undone: ")
+    assert names == (NAME,)
     assert telegram.read_bytes() == before
-    assert undoing.undo().line == "nothing to undo"
+    assert undoing.undo()[0] == "nothing to undo"
 
 
 def test_what_changes_nothing_or_was_done_by_the_user_is_no_step(undoing, brain):
@@ -61,18 +61,18 @@ def test_what_was_written_since_is_kept_and_nothing_undone(undoing, brain, teleg
     undoing.bump(NAME)
     since = telegram.read_text("utf-8").replace("severity: high", "severity: low")
     telegram.write_text(since, encoding="utf-8")
-    assert "has changed since then; nothing was undone" in undoing.undo().line
+    assert "has changed since then; nothing was undone" in undoing.undo()[0]
     assert telegram.read_text("utf-8") == since
     undoing.bump(NAME)
     brain.bump(NAME)
-    line = undoing.undo().line
+    line = undoing.undo()[0]
     assert ("not undone" in line, "\n" in line) == (True, False)
     assert brain.cards.get(NAME).occurrences == 8
     undoing.bump(NAME)
     telegram.unlink()
-    assert "no longer exists" in undoing.undo().line
+    assert "no longer exists" in undoing.undo()[0]
     assert not telegram.exists()
-    assert undoing.undo().line == "nothing to undo"
+    assert undoing.undo()[0] == "nothing to undo"
 
 
 def test_what_an_undone_edit_wrote_is_in_the_trash(undoing, brain, telegram):
@@ -118,7 +118,7 @@ def test_several_brains_are_told_apart(tmp_path):
     undoing = Undoing(brain)
     undoing.bump("far:lessons/a.md")
     assert "occurrences" in far.read_text("utf-8")
-    assert undoing.undo().names == ("far:lessons/a.md",)
+    assert undoing.undo()[1] == ("far:lessons/a.md",)
     assert "occurrences" not in far.read_text("utf-8")
     with pytest.raises(CardNotFound, match="no card named"):
         undoing.bump("telegramm")
