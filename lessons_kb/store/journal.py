@@ -13,6 +13,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
@@ -20,7 +21,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure, read_regular, storage_errors, write_unsynced
-from lessons_kb.store.user_state import make_private, read_private, state_home, write_private
+from lessons_kb.store.user_state import read_private, state_home, take_lock, write_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000
@@ -338,7 +339,7 @@ class Runs:
     def __init__(self, db: Database, events: Events) -> None:
         self._db = db
         self._events = events
-        self._held: dict[str, Any] = {}
+        self._held: dict[str, AbstractContextManager[object]] = {}
 
     def begin(self, event: Event) -> str:
         """Note that a command runs; return the id for ``end``.
@@ -347,9 +348,7 @@ class Runs:
         outcome ``cancelled`` by whoever comes next.
         """
         run_id = os.urandom(8).hex()
-        path = self._find_lock(run_id)
-        make_private(os.path.dirname(path))
-        self._held[run_id] = _take_lock(path)
+        self._held[run_id] = take_lock(self._find_lock(run_id), run_id, seconds=0)
         data = json.dumps(as_data(redact_event(replace(event, id=run_id))), default=str)
         with on_failure(self._release, run_id):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
@@ -376,7 +375,7 @@ class Runs:
             path = self._find_lock(run_id)
             try:
                 if os.path.exists(path):
-                    self._held[run_id] = _take_lock(path)
+                    self._held[run_id] = take_lock(path, run_id, seconds=0)
             except StorageError:
                 continue  # its process lives
             known = json.loads(data)
@@ -390,26 +389,9 @@ class Runs:
         return os.path.join(os.path.dirname(self._db.path), _FOLDER, f"{run_id}.lock")
 
     def _release(self, run_id: str) -> None:
-        lock = self._held.pop(run_id, None)
-        if lock is None:
-            return
-        if os.name == "nt":  # which removes no open file
-            lock.release()
-        with contextlib.suppress(OSError):
-            os.unlink(self._find_lock(run_id))
-        lock.release()
-
-
-def _take_lock(path: str) -> Any:
-    """Take the lock of one run or raise StorageError at once."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path, mode=0o600, thread_local=False)
-    try:
-        lock.acquire(timeout=0)
-    except (Timeout, OSError) as error:
-        raise StorageError(f"{path}: {error}; locked by another process") from None
-    return lock
+        if held := self._held.pop(run_id, None):
+            with held, contextlib.suppress(OSError):
+                os.unlink(self._find_lock(run_id))
 
 
 JOURNAL_NAME = "journal.db"

@@ -17,6 +17,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Callable, Mapping
@@ -158,12 +159,8 @@ def abandon(entry: str) -> None:
 
 
 def drop(entry: str) -> None:
-    """Remove an entry with all it holds."""
-    for name in list_folder(entry):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(entry, name))
-    with contextlib.suppress(OSError):
-        os.rmdir(entry)
+    """Remove an entry with all it holds, as far as that can be done."""
+    shutil.rmtree(entry, ignore_errors=True)
 
 
 def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, why: str) -> None:

@@ -377,9 +377,10 @@ def read_record_of(key: str) -> dict[str, Any] | None:
     return record if isinstance(record.get("cache_token"), str) else None
 
 
-def list_keys() -> list[str]:
-    """List the names of all state folders of brains."""
-    return list_folder(os.path.join(state_home(), _BRAINS))
+def read_records() -> dict[str, dict[str, Any]]:
+    """Return the name of each state folder of a brain → its record."""
+    names = list_folder(os.path.join(state_home(), _BRAINS))
+    return {key: record for key in names if (record := read_record_of(key)) is not None}
 
 
 def list_marked(top: str) -> list[str]:
@@ -713,20 +714,27 @@ def hold_new(root: str) -> AbstractContextManager[object]:
 
 
 def _hold(full: str, kind: str) -> AbstractContextManager[object]:
-    folder = os.path.join(state_home(), "locks")
     name = f"{kind}{zlib.crc32(os.fsencode(full)) % _BUCKETS:02d}.lock"
-    make_private(folder)
+    return take_lock(os.path.join(state_home(), "locks", name), full, seconds=_LOCK_SECONDS)
+
+
+def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager[object]:
+    """Take a lock of a file and return what holds it, a context; ``what`` is what is locked.
+
+    A killed holder frees it. Raises StorageError, after some ``seconds`` of waiting for another.
+    """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(os.path.join(folder, name), mode=0o600, fallback_to_soft=False)
+    make_private(os.path.dirname(path))
+    lock = FileLock(path, mode=0o600, fallback_to_soft=False, thread_local=False)
     try:
-        return lock.acquire(timeout=_LOCK_SECONDS, poll_interval=_POLL_SECONDS)
+        return lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
     except Timeout:
         raise StorageError(
-            f"{shown(full)}: locked by another lessons process; wait for it or stop it"
+            f"{shown(what)}: locked by another lessons process; wait for it or stop it"
         ) from None
     except OSError as error:
-        raise storage_error(error, folder) from None
+        raise storage_error(error, os.path.dirname(path)) from None
 
 
 _BUSY = "another process is writing the index"

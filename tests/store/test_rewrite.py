@@ -4,6 +4,7 @@ import stat
 import sys
 import threading
 import time
+from unittest import mock
 
 import pytest
 
@@ -37,10 +38,7 @@ def at_exchange(monkeypatch):
 def full_state(monkeypatch):
     """Let the state folder have no room for an entry of the trash."""
 
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "full")
-
-    monkeypatch.setattr(trash, "new_entry", full)
+    monkeypatch.setattr(trash, "new_entry", mock.Mock(side_effect=OSError(errno.ENOSPC, "full")))
 
 
 def saves(data):
@@ -254,19 +252,8 @@ def test_leftovers_of_killed_processes_go_to_the_trash_after_a_day(root, card, m
 
 def test_a_lock_held_too_long_is_one_line(root, card, monkeypatch):
     monkeypatch.setattr(locks, "_LOCK_SECONDS", 0.05)
-    with locks.locked(card):
-        caught = []
-
-        def other():
-            try:
-                card_files.rewrite(root, "lessons/card.md", bump)
-            except StorageError as error:
-                caught.append(str(error))
-
-        thread = threading.Thread(target=other)
-        thread.start()
-        thread.join()
-    assert "another lessons process" in caught[0]
+    with locks.locked(card), pytest.raises(StorageError, match="another lessons process"):
+        card_files.rewrite(root, "lessons/card.md", bump)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="flock is Unix's")
@@ -305,10 +292,7 @@ def test_across_file_systems_what_is_written_later_is_kept_too(tmp_path, mount, 
 
 
 def test_an_owner_that_cannot_be_kept_is_no_obstacle(root, card, monkeypatch):
-    def refuse(*_):
-        raise PermissionError(errno.EPERM, "not the superuser")
-
-    monkeypatch.setattr(os, "fchown", refuse)
+    monkeypatch.setattr(os, "fchown", mock.Mock(side_effect=PermissionError(errno.EPERM, "no")))
     if os.geteuid() == 0:
         os.chown(card, 12, 34)
     os.chmod(card, 0o644)
