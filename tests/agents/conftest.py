@@ -91,7 +91,7 @@ class Session(Claude):
         names, cwd = NAMES.get(self.agent, {}), str(self.project)
         self.seconds += 1
         fields = {names.get(key, key): value for key, value in fields.items()}
-        name = names.get(name, name)
+        name = names.get(name, name) if name[:1].isupper() else name
         if self.agent == "opencode":
             return {"event": name, "sessionID": self.session, "cwd": cwd, **fields}
         common = {"session_id": self.session, "cwd": cwd, "hook_event_name": name}
