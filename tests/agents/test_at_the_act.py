@@ -4,6 +4,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.text.token_estimate import estimate_tokens
+from tests.agents.conftest import record_failure
 from tests.kit import Claude, write
 
 ONCE = r"""
@@ -191,16 +192,7 @@ def test_each_agent_is_refused_in_its_own_words(project, session, agent, tool, k
 def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
     claude.prompt("go on")
     text = f"PreToolUse:Edit hook error: {edit(claude, 'pay/client.py').refused}"
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "x"}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
-    claude.record(
-        {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-        {
-            "type": "user",
-            "message": {"role": "user", "content": [result]},
-            "toolDenialKind": "permission-rule",
-        },
-    )
+    record_failure(claude, 1, tool="Edit", text=text, toolDenialKind="permission-rule")
     claude.prompt("and on", 2)
     claude.stop()
     drafted()

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import record_failure
 from tests.kit import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
@@ -24,13 +25,8 @@ def fail(claude, number, **fields):
 
 def refused(claude, number, text=LOST, tool="Edit"):
     """Write to the transcript what a call leaves there that fires no hook."""
-    call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {"n": number}}
-    result = {
-        "type": "tool_result", "tool_use_id": f"toolu_{number}", "is_error": True,
-        "content": f"<tool_use_error>{text}</tool_use_error>",
-    }  # fmt: skip
-    for kind, block in (("assistant", call), ("user", result)):
-        claude.record({"type": kind, "message": {"content": [block]}})
+    error = f"<tool_use_error>{text}</tool_use_error>"
+    record_failure(claude, number, f"{number}", tool, error)
 
 
 def made_together(claude, message, *numbers):

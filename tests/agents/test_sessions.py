@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.table import AGENTS
-from tests.agents.conftest import Session, context_of
+from tests.agents.conftest import Session, context_of, record_failure
 from tests.kit import answer_event, open_journal, read_output
 
 pytestmark = pytest.mark.slow
@@ -79,13 +79,7 @@ class Script(Session):
         if self.agent == "claude-code":
             name, told = "PostToolUseFailure", {"error": "Exit code 1\nboom", "is_interrupt": False}
         elif self.agent == "codex":
-            call = {"type": "function_call", "name": "exec_command", "call_id": f"f{number}"}
-            call["arguments"] = json.dumps({"cmd": f"make build{number}"})
-            item = {"type": "CommandExecution", "id": f"f{number}", "exit_code": 3}
-            item["command"] = ["/bin/bash", "-lc", f"make build{number}"]
-            ended = {"type": "item_completed", "item": item}
-            self.record({"type": "response_item", "payload": call})
-            self.record({"type": "event_msg", "payload": ended})
+            record_failure(self, f"f{number}", command["command"])
             told = {"tool_response": ""}
         elif self.agent == "gemini-cli":
             content = "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>"
@@ -109,7 +103,7 @@ class Script(Session):
             name, tool, told = "PostToolUseFailure", "bash", {"error": "exit 1"}
         else:
             tool, told = "run_in_terminal", {"tool_response": "boom\nCommand exited with code 1"}
-        return self._call(name, f"f{number}", tool, arguments, **told)
+        return self._call(name, f"toolu_f{number}", tool, arguments, **told)
 
     def stopped(self):
         if self.agent == "gemini-cli":
