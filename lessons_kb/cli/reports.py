@@ -231,10 +231,7 @@ def _print_facts(rows: Mapping[str, str]) -> None:
 
 def _print_title(text: str) -> None:
     print()
-    if sys.stdout.isatty():
-        print_bold(text)
-    else:
-        print(text)
+    print_bold(text)
 
 
 def _injected(seen: Effect | Overview) -> str:

@@ -194,11 +194,11 @@ class Help(ModalScreen[None]):
         yield page
 
 
-class Ask(ModalScreen[str]):
-    """A question with a few answers, each a key and a button; escape answers ""."""
+class Ask(ModalScreen[Act | None]):
+    """A question with a few answers, each a key and a button; escape is none of them."""
 
-    def __init__(self, question: str, answers: Mapping[str, str]) -> None:
-        """``answers``: key → words."""
+    def __init__(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
+        """``answers``: key → words, and what is then to be done."""
         super().__init__()
         self._question = question
         self._answers = answers
@@ -207,7 +207,7 @@ class Ask(ModalScreen[str]):
         """Lay out the question; the last answer has the focus."""
         buttons = [
             Button(f"{key}  {words}", id=f"answer-{key}", compact=True)
-            for key, words in self._answers.items()
+            for key, (words, _act) in self._answers.items()
         ]
         yield Vertical(Static(self._question, markup=False), Horizontal(*buttons))
 
@@ -218,14 +218,14 @@ class Ask(ModalScreen[str]):
     def on_key(self, event: events.Key) -> None:
         """Take an answer's key."""
         if event.key == "escape":
-            self.dismiss("")
-        elif event.character and event.character in self._answers:
+            self.dismiss(None)
+        elif answer := self._answers.get(event.character or ""):
             event.stop()
-            self.dismiss(event.character)
+            self.dismiss(answer[1])
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
-        self.dismiss((event.button.id or "").removeprefix("answer-"))
+        self.dismiss(self._answers[(event.button.id or "").removeprefix("answer-")][1])
 
 
 class Pick(ModalScreen[str]):
@@ -354,9 +354,6 @@ class ManageApp(App[None]):
 
     def _do(self, act: str) -> None:
         """Do what needs no row."""
-        preview = self._base.query_one("#preview")
-        page = max(preview.size.height - 2, 1)
-        panes = (preview, self._base.query_one("#evidence"))
         match act:
             case "undo":
                 self._perform(self.source.undo)
@@ -369,8 +366,9 @@ class ManageApp(App[None]):
                 self.board.next_order()
                 self.show(top=True)
             case "page_down" | "page_up":
-                for pane in panes:
-                    pane.scroll_relative(y=page if act == "page_down" else -page, animate=False)
+                for pane in self._base.query(VerticalScroll):
+                    scroll = pane.scroll_page_down if act == "page_down" else pane.scroll_page_up
+                    scroll(animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")
@@ -398,14 +396,13 @@ class ManageApp(App[None]):
             self._perform(do)
 
     def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """Ask for the key of an answer, and do what belongs to it."""
+        """Ask for an answer, and do what belongs to it."""
 
-        def then(key: str | None) -> None:
-            if key and (act := answers[key][1]):
+        def then(act: Act | None) -> None:
+            if act:
                 self._perform(act)
 
-        words = {key: answer[0] for key, answer in answers.items()}
-        self.push_screen(Ask(question, words), then)
+        self.push_screen(Ask(question, answers), then)
 
     @work(group="acts")
     async def _perform(self, act: Act, *, draft: Row | None = None) -> None:

@@ -432,15 +432,15 @@ class RowSource:
 
     def undo(self) -> Outcome:
         """Take the latest change back."""
-        done = self.undoing.undo()
+        line, names = self.undoing.undo()
         changed: list[Row] = []
         gone: list[str] = []
-        for name in done.names:
+        for name in names:
             try:
                 changed.append(self.row_named(name))
             except LessonsError:
                 gone.append(name)
-        line = clean_line(done.line)
+        line = clean_line(line)
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
     def _effect(self, layer: int, card: Card) -> Effect | None:

@@ -30,15 +30,9 @@ def test_in_full_every_column_is_as_wide_as_its_longest_text():
         "lessons/a.md             1  A title",
         "b.md                    22  텔레그램",
     ]
-
-
-def test_a_terminal_is_spared_columns_that_say_nothing():
+    # A terminal is spared columns that say nothing, and a title is cut before an id is.
     assert lay_out(COLUMNS[:4], [SHORT[:4]], width=80)[0].split() == ["ID", "COUNT", "TITLE"]
-
-
-def test_a_title_is_cut_before_an_id_is():
-    lines = lay_out(COLUMNS, [SHORT], right=["count"], width=50)
-    assert lines == [
+    assert lay_out(COLUMNS, [SHORT], right=["count"], width=50) == [
         "ID            COUNT  TITLE                     AGE",
         "lessons/a.md      1  A title of some length…   2d",
     ]
@@ -109,14 +103,11 @@ def test_a_terminal_shows_what_is_imported_a_line_each(brain, at_terminal):
     assert shown[3].startswith("create  Never call commit inside the loop")
 
 
-def test_a_wide_terminal_shows_more_of_each_card(lessons, brain, at_terminal):
+def test_a_wide_terminal_shows_more_of_each_card_and_a_pipe_whole_ids(lessons, brain, at_terminal):
+    first, second = lessons("list").out.splitlines()[:2]
+    assert first.split()[:2] == ["ID", "STAGE"]
+    assert second.startswith("playbooks/rename-column-without-downtime.md ")
     lessons("bump", "telegram-allowlist", "--task", "Add a restart command")
     head, first = at_terminal("list", columns=160)[1:4:2]
     assert "LAST TASK" in head
     assert "Add a restart command" in first
-
-
-def test_what_is_piped_keeps_whole_ids_first(lessons, brain):
-    first, second = lessons("list").out.splitlines()[:2]
-    assert first.split()[:2] == ["ID", "STAGE"]
-    assert second.startswith("playbooks/rename-column-without-downtime.md ")
