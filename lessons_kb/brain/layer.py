@@ -189,10 +189,7 @@ class Layer(SearchIndex):
         """
         edited = self.watcher.changes.files if self.watcher is not None else None
         with self.lock:
-            shown = self._rebuilding(partial(self._read_edited, edited)) if edited else None
-            if shown is None and self._edited:
-                self.show(())
-            return shown
+            return self._rebuilding(partial(self._read_edited, edited)) if edited else None
 
     def _read_edited(self, edited: Collection[str]) -> Refresh | None:
         state = self.state

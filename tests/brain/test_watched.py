@@ -212,13 +212,13 @@ def test_an_index_is_vouched_for_until_something_changes(vouching):
     assert leased()
     drop_lease(changes.cache)  # what this process writes is known after a full look only
     assert (changes.files, leased()) == (None, False)
-    for sign in ("a.md", RESCAN):  # on the way
+    for sign, files in (("a.md", {"a.md"}), (RESCAN, None)):  # on the way
         commit(changes)
         assert leased()
         begun = changes.begin()
         changes.note({sign})
         changes.finish(begun)
-        assert not leased()
+        assert (changes.files, leased()) == (files, False)
 
 
 def test_no_other_folder_of_that_name_is_vouched_for(vouching):
