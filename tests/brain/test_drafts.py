@@ -150,7 +150,7 @@ def test_a_flaky_test_makes_no_draft(brain, break_and_fix):
 
 
 def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card(
-    brain, break_and_fix
+    brain, root, break_and_fix
 ):
     for session in ("a", "b"):
         (draft,) = break_and_fix(f"{FIXED}# {session}\n", session=session)
@@ -165,6 +165,7 @@ def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card
     assert card.occurrences == 2
     assert brain.drafts.all() == brain.drafts.collect("b") == []
     assert not os.path.exists(draft.path)
+    assert in_trash(root) == []
     assert brain.preflight("the total of the cart is wrong").lessons
     (again,) = break_and_fix("", session="later")
     assert (again.card, again.id) == (card.id, f"{draft.id}-2")
