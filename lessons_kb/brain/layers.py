@@ -116,7 +116,7 @@ class Layers:
         directory: str | os.PathLike[str] | None,
         project: str | None = None,
     ) -> Self:
-        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
+        layers = [Layer(root, alias=alias) for root, alias in aliases.items()]
         here = os.path.realpath(directory or os.getcwd())
         return cls(layers, directory=locate.git_top(here) or here, project=project)
 
