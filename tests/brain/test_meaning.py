@@ -102,7 +102,7 @@ def test_vectors_outlive_the_index(root, telegram, enable, monkeypatch):
     with Brain.open(root, directory=root) as brain:
         brain.refresh()
         brain.refresh(rebuild=True)
-        assert brain.layers[0].meaning.refresh(limit=0) == 0
+        assert brain.layers[0].meaning.encode(limit=0) == 0
 
 
 @pytest.mark.semantic
