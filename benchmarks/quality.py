@@ -73,8 +73,8 @@ def measure(given: RetrievalSet, queries: Sequence[Prompt], search: Search) -> O
     pairs = [(found, given.relevant[q.id]) for found, q in zip(ranked, queries, strict=True)]
     return Outcome(
         ndcg=tuple(metrics.compute_ndcg(found, grades, DEPTH) for found, grades in pairs),
-        recall=tuple(metrics.compute_recall(found, grades) for found, grades in pairs),
-        hit=tuple(metrics.compute_hit(found, grades) for found, grades in pairs),
+        recall=tuple(metrics.compute_recall(found, grades, 5) for found, grades in pairs),
+        hit=tuple(metrics.compute_hit(found, grades, 3) for found, grades in pairs),
         reciprocal=tuple(metrics.compute_reciprocal_rank(found, grades) for found, grades in pairs),
         first=tuple(found[0] if found else "" for found in ranked),
         milliseconds=seconds / max(len(queries), 1) * 1000,

@@ -138,14 +138,16 @@ def compute_ndcg(
     return _discounted(gains) / ideal if ideal else 0.0
 
 
-def compute_recall(ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Return the share of the relevant documents in the first RECALL_DEPTH places."""
-    return len(set(ranked[:RECALL_DEPTH]) & set(relevant)) / max(len(relevant), 1)
+def compute_recall(
+    ranked: Sequence[str], relevant: Collection[str], depth: int = RECALL_DEPTH
+) -> float:
+    """Return the share of the relevant documents that stand in the first ``depth`` places."""
+    return len(set(ranked[:depth]) & set(relevant)) / max(len(relevant), 1)
 
 
-def compute_hit(ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Return 1 if a relevant document stands in the first HIT_DEPTH places, else 0."""
-    return float(any(found in relevant for found in ranked[:HIT_DEPTH]))
+def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
+    """Return 1 if a relevant document stands in the first ``depth`` places, else 0."""
+    return float(any(found in relevant for found in ranked[:depth]))
 
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
