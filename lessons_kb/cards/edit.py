@@ -394,12 +394,7 @@ def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: M
                 f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
                 "move it above the key, then try again"
             )
-    if old[1].header is None:
-        mark = "\ufeff" * old[0].startswith("\ufeff")
-        same = mark + split.body == old[0] and text.startswith(mark or text[:1])
-    else:
-        same = _other_lines(old, changes) == _other_lines(new, changes)
-    if not same:
+    if old[1].header and _other_lines(old, changes) != _other_lines(new, changes):
         raise EditRefused("this change would alter other lines of the header; edit it by hand")
 
 

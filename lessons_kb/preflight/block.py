@@ -15,7 +15,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
-from lessons_kb.search.ranking import guards_file
+from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter
 
@@ -175,7 +175,7 @@ class _Block:
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
-            if far and not guards_file(hit):
+            if far and not protects_file(hit):
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )
