@@ -28,10 +28,12 @@ _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
 _BLOCK = re.compile(r"([|>])[+-]?[1-9]?[+-]?[ \t]*(?:#.*)?$")
 _QUOTED = re.compile(r"(?:\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*')(?=[ \t]*$|[ \t]+#|[ \t]*[,\]])")
 _COMMENT = re.compile(r"(?:^|[ \t]+)#(?:[ \t].*)?$")
+_ANY_COMMENT = re.compile(r"(?:^|[ \t]+)#.*$")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
 _ESCAPED = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 _FLOW_BLANK = re.compile(r"(?:[ \t,]|(?:^|(?<=[ \t]))#.*$)*")
 _FLOW_PLAIN = re.compile(r"[^,\[\]{}\"'#&*!|>%@`][^,\[\]{}]*")
+_BARE_FORMS = ("choice", "count", "date")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 
@@ -53,11 +55,12 @@ def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple
     return tuple(entries), tuple(lost)
 
 
-def read_scalar(line: str, column: int) -> tuple[str | None, str, int]:
+def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | None, str, int]:
     """Return what stands in a line from ``column`` on, its style letter and the column after it.
 
     It is quoted text, plain text or nothing. A comment begins with a hash and a space, for texts
-    tell of ``issue #12``.
+    tell of ``issue #12``; behind a ``bare`` value, which holds no hash, with any hash that a space
+    precedes, as in YAML.
     """
     if quoted := _QUOTED.match(line, column):
         inside = quoted[0][1:-1]
@@ -65,7 +68,7 @@ def read_scalar(line: str, column: int) -> tuple[str | None, str, int]:
             return inside.replace("''", "'"), "'", quoted.end()
         return _ESCAPE.sub(_unescaped, inside), '"', quoted.end()
     rest = line[column:]
-    comment = _COMMENT.search(rest)
+    comment = (_ANY_COMMENT if bare else _COMMENT).search(rest)
     # A hash between backticks is code.
     if comment and rest.count("`", 0, comment.start()) % 2 == 0:
         rest = rest[: comment.start()]
@@ -119,6 +122,8 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
 
     first = lines[line]
     begin = len(first) - len(first[key.end() :].lstrip())
+    known = KEYS.get(canonical(key[3]))
+    is_bare = known is not None and known.form in _BARE_FORMS
     below = [at for at in range(line + 1, end) if not _is_blank(lines[at])]
     if first.startswith("[", begin) and (found := _read_flow_list(lines, line, begin, end)):
         return make(*found, "list")
@@ -126,7 +131,7 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
     if block := _BLOCK.match(first, begin):
         text = ("\n" if block[1] == "|" else " ").join(lines[at].strip() for at in below)
         return make_scalar(text, block[1], whole)
-    value, style, stop = read_scalar(first, begin)
+    value, style, stop = read_scalar(first, begin, bare=is_bare)
     if not below:
         start = key.end() if value is None else begin
         return make_scalar(value, style, (line, start, line, start if value is None else stop))
@@ -141,7 +146,7 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
     if all(_KEY.match(lines[at]) for at in below):  # more keys
         return make([Value(None, "n", whole)], whole, "nested")
     if len(below) == 1:
-        value, style, stop = read_scalar(lines[below[0]], start)
+        value, style, stop = read_scalar(lines[below[0]], start, bare=is_bare)
         return make_scalar(value, style, (*whole[:3], stop))
     return make_scalar(" ".join(rest), "p", whole)
 

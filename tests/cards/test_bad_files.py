@@ -140,6 +140,9 @@ def test_header_that_yaml_refuses_is_read_leniently():
 @pytest.mark.parametrize(("header", "field", "value"), [
     ("title: 'it's late'", "title", "'it's late'"),
     ('title: "said" twice', "title", '"said" twice'),
+    ("title: @x\noccurrences: 2   #seen", "occurrences", 2),
+    ("title: @x\noccurrences: #seen", "occurrences", 1),
+    ("title: @x\nseverity: low #noise #1", "severity", "low"),
     ("title: @x #1", "title", "@x #1"),
     ("title: @x\ntags: see #12", "topics", ("see #12",)),
     ("title: @x\npaths: [src/**, '*.py',\n  b/c]", "paths", ("src/**", "*.py", "b/c")),

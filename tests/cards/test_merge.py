@@ -64,7 +64,7 @@ LENIENT = """\
 title: `money`: in floats
 stray text that no reader knows
 status: active
-occurrences: 2   # seen
+occurrences: 2   #seen
 severity: low
 ---
 # T
