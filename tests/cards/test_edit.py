@@ -243,3 +243,9 @@ def test_an_item_that_is_no_text_is_not_dropped_to_make_room():
     assert kept == header(f"{before}\n  - c")
     with pytest.raises(EditRefused, match="line 2: examples begins with a nested item; write each"):
         edit_header(header(before), {"examples": ("c",)})
+
+
+@pytest.mark.parametrize("start", ["\n---\n%YAML 1.1", "\n---\n? a\n: b", "\n\ufeff---"])
+def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(start):
+    with pytest.raises(EditRefused, match=r"line 2: .*first line"):
+        edit_header(f"{start}\noccurrences: 5\n---\n# T\n", BUMP)
