@@ -5,9 +5,11 @@ import datetime as dt
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import textwrap
+import time
 
 import lessons_kb
 from lessons_kb.brain.brain import Workspace
@@ -56,6 +58,21 @@ def read_lines(name):
 def today():
     """Return the day of now in ISO 8601, for a run of the suite may pass midnight."""
     return dt.date.today().isoformat()
+
+
+def wait_until(holds, seconds=60):
+    """Return what ``holds()`` returns as soon as that is true."""
+    until = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.02)
+    return found
+
+
+def free_port():
+    """Return a port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
 
 
 def write(folder, name, text):

@@ -7,12 +7,12 @@ import shutil
 import site
 import subprocess
 import sys
-import time
 import venv
 
 import pytest
 
 import lessons_kb
+from tests.kit import wait_until
 
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -89,18 +89,9 @@ class Installation:
         )
         return [int(line) for line in found.stdout.split()]
 
-    def wait_until(self, holds, seconds=20.0):
-        until = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < until, "it did not happen"
-            time.sleep(0.02)
-
     def start(self):
         self.prompt("the first")
-        self.wait_until(self.status)
-        status = self.status()
-        assert status is not None
-        return status
+        return wait_until(self.status)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import pytest
 import trustme
 
-from tests.service.web.conftest import wait_until
+from tests.kit import wait_until
 
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 

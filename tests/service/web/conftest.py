@@ -5,11 +5,10 @@ import html
 import pathlib
 import re
 import shutil
-import time
 
 import pytest
 
-from tests.kit import commit
+from tests.kit import commit, wait_until
 
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
@@ -90,15 +89,6 @@ def tokens():
         "shop": add_token("alice", brains=["shop"], may=may),
         "vault": add_token("bob", brains=["vault"], may=may),
     }
-
-
-def wait_until(holds, seconds=60):
-    """Return what ``holds()`` returns as soon as that is true."""
-    until = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < until, "it does not happen"
-        time.sleep(0.02)
-    return found
 
 
 def is_ready(client):
