@@ -272,7 +272,7 @@ class _Daemon:
         """Read what the first answer from a brain would wait for."""
         if brain not in self._warm:
             for layer in brain.layers:
-                layer.make_ready()
+                layer.ensure_indexed()
                 _ = layer.hook_journal  # opens it
             brain.preflight(_SAMPLE, fresh=False, remember=False)
             self._warm.add(brain)

@@ -302,7 +302,7 @@ class Files:
 
     def cards(self, layer: Layer) -> list[Card]:
         """Return every card and note of a brain as of the last commit."""
-        layer.make_ready()
+        layer.ensure_indexed()
         state, cards = self._cards.get(layer.root, (None, []))
         if state is None or state is not layer.state:
             state, cards = layer.state, layer.read(lambda one: one.catalogue.all_cards())
@@ -322,7 +322,7 @@ class Files:
 
 def _holds(layer: Layer, name: str) -> bool:
     """Tell whether a brain lists a card, or would if its file were saved or smaller."""
-    layer.make_ready()
+    layer.ensure_indexed()
     if layer.read(lambda one: one.catalogue.numbers(name)):
         return True
     if any(part.startswith(".") for part in name.split("/")):

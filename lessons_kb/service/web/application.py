@@ -39,7 +39,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError

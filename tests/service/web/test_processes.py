@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 import requests
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from lessons_kb import Brain
@@ -214,11 +213,11 @@ def test_a_token_learns_nothing_of_another_brain(start, tokens, roots, request):
 
 def test_told_to_stop_it_finishes_what_it_is_answering(start, tokens, roots):
     slow = (
-        "import time; from lessons_kb.store import card_files\n"
-        "write = card_files.DraftFolder.write\n"
+        "import time; from lessons_kb.store import draft_files\n"
+        "write = draft_files.DraftFolder.write\n"
         "def late(*a, **k):\n"
         "    open(MARK, 'w').close(); time.sleep(1); return write(*a, **k)\n"
-        "card_files.DraftFolder.write = late\n"
+        "draft_files.DraftFolder.write = late\n"
     )
     mark = pathlib.Path(roots["shop"]).parent / "writing"
     server = start(code=slow.replace("MARK", repr(str(mark))))
@@ -384,6 +383,8 @@ def test_connections_are_spread_over_workers():
 
 
 def test_no_request_makes_the_server_fail(start, tokens):
+    import schemathesis  # in half a second
+
     secret = add_token("all", brains=["shop"], may=["read", "propose", "metrics"])
     server = start("--rate", "100000")
     headers = {"authorization": f"Bearer {secret}"}
