@@ -67,15 +67,6 @@ def today():
     return dt.date.today().isoformat()
 
 
-def wait_until(holds, seconds=60):
-    """Return what ``holds()`` returns as soon as that is true."""
-    until = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < until, "it does not happen"
-        time.sleep(0.02)
-    return found
-
-
 def free_port():
     """Return a port of this machine that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as found:

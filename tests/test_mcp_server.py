@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from lessons_kb import Brain
-from tests.kit import answer_event, free_port, read_troubles, wait_until
+from tests.kit import answer_event, copy_example, free_port, read_troubles, wait_until
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
@@ -30,7 +30,6 @@ from tests.kit import Workspace, trust_brain
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = pathlib.Path(__file__).parents[1] / "brain-example"
 PROMPT = "Add a Telegram command that runs a shell script"
 CARD = "lessons/telegram-allowlist.md"
 TOOLS = [
@@ -43,9 +42,7 @@ TOKEN = "a token of some length"
 
 @pytest.fixture
 def brain(tmp_path):
-    root = tmp_path / "brain"
-    shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns(".lessons"))
-    return root
+    return copy_example(tmp_path / "brain")
 
 
 @pytest.fixture

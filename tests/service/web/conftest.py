@@ -4,11 +4,10 @@ import contextlib
 import html
 import pathlib
 import re
-import shutil
 
 import pytest
 
-from tests.kit import commit, wait_until
+from tests.kit import commit, copy_example, wait_until
 
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
@@ -18,7 +17,6 @@ from lessons_kb import Brain
 from lessons_kb.service.web.application import build_app
 from lessons_kb.store.settings import add_token
 
-EXAMPLE = pathlib.Path(__file__).parents[3] / "brain-example"
 SECRET_CARD = """\
 ---
 type: lesson
@@ -74,8 +72,7 @@ def be(client, name, *may):
 
 @pytest.fixture
 def roots(tmp_path):
-    shop = tmp_path / "srv" / "shop"
-    shutil.copytree(EXAMPLE, shop, ignore=shutil.ignore_patterns(".lessons"))
+    shop = copy_example(tmp_path / "srv" / "shop")
     secret = tmp_path / "srv" / "vault" / "lessons"
     secret.mkdir(parents=True)
     (secret / "zebrafish.md").write_text(SECRET_CARD)
