@@ -259,3 +259,19 @@ def test_of_a_broad_glob_the_names_of_the_code_speak(claude, project):
         "lease_manager.retryJob(job)  # keep the retries: before lease_manager.releaseLease(job)\n"
     )
     assert "lessons/jobs.md" in claude.edit("src/part0/job.py", 2, new=new).context
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("agent", "tool", "path"),
+    [("gemini-cli", "replace", "file_path"), ("opencode", "edit", "filePath")],
+)
+def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(agent, tool, path, session):
+    session, said = session(agent), []
+    done = {"output": "Edited.", "tool_response": {"llmContent": "Successfully modified file"}}
+    for number in (1, 2):
+        change = {path: "bot/app.py", "oldString": f"{number}", "newString": "x"}
+        said.append(session.call("Pre", tool, change, number).line)
+        said.append(session.call("Post", tool, change, number, **done).line)
+    line = "Lessons: 1 (“Telegram remote execution must require an allowlist”)"
+    assert said == ["", line, "", ""]
