@@ -46,7 +46,6 @@ def many_waiting(repository):
 def claude(repository):
     claude = Claude(repository)
     claude.stop_as_usual = lambda: claude.stop(DONE).line
-    claude.next = lambda number=2: claude.prompt(f"And now something else {number}", number).line
     return claude
 
 
@@ -76,15 +75,20 @@ DONE = "Done: I rejected every chat id that is not on the allowlist."
 
 
 @pytest.mark.slow
-def test_a_turn_ends_without_git_and_without_a_draft_read(claude, many_waiting, drafted):
-    turn(claude, reds=REDS)
+def test_two_thousand_drafts_slow_nothing_and_a_turn_ends_without_git(
+    claude, many_waiting, drafted
+):
     with watched() as seen:
+        said = claude.say("SessionStart", source="startup")
+        assert said.line == NEW.format("2000 drafts")
+        turn(claude)
         line = claude.stop("I left the test that covers the rejection for a follow-up.").line
     assert DENIED_ITEM in line
     (started,) = [arguments for event, arguments in seen if event == "subprocess.Popen"]
     assert "draft_session" in started
-    assert not [path for _event, path in seen if str(many_waiting) in path]
+    assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
     drafted()
+    assert claude.prompt("And now something else", 2).line == NEW.format("1 draft")
 
 
 @pytest.mark.slow
@@ -192,18 +196,6 @@ def test_what_goes_wrong_is_logged(repository, claude, drafted):
     claude.stop_as_usual()
     drafted()
     assert [(t.agent, t.hook_event) for t in read_troubles()] == [("claude-code", "drafts")]
-
-
-@pytest.mark.slow
-def test_two_thousand_drafts_slow_nothing(claude, many_waiting, drafted):
-    with watched() as seen:
-        said = claude.say("SessionStart", source="startup")
-        assert said.line == NEW.format("2000 drafts")
-        turn(claude)
-        claude.stop_as_usual()
-    assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
-    drafted()
-    assert claude.next() == NEW.format("1 draft")
 
 
 @pytest.mark.slow

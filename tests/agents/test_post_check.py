@@ -38,33 +38,31 @@ def run(command):
     return "Bash", {"command": command}
 
 
-@pytest.mark.parametrize(("language", "answer", "line"), [
-    ("en", LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
-    ("en", "Done.", ""),  # nobody knows
-    ("ko", LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
+WRITE = ("Write", {"file_path": "bot/main.py", "content": REJECT})
+CLAIM = "Every chat id is checked. I added a test that covers the rejection."
+
+
+@pytest.mark.parametrize(("language", "calls", "answer", "line"), [
+    ("en", [WRITE], LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
+    ("en", [WRITE], "Done.", ""),  # nobody knows
+    ("ko", [WRITE], LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
     # a question about what was left out is enough, and leaves open items open
-    ("en", "I left the tests for a follow-up. Shall I add them?", ""),
-    ("en", "The handler is there. Is the bot for a group or for a private chat?", ""),
+    ("en", [WRITE], "I left the tests for a follow-up. Shall I add them?", ""),
+    ("en", [WRITE], "The handler is there. Is the bot for a group or for a private chat?", ""),
+    # nothing was changed
+    ("en", [], LEFT, ""),
+    ("en", [run("git status"), run("cat a.py"), ("Read", {"file_path": "a"})], LEFT, ""),
+    # a claim of what never happened
+    ("en", [WRITE, run("git status")], CLAIM, f"⚠ Checklist: “{ITEMS[1]}”: “I added a test that "),
 ])  # fmt: skip
-def test_what_is_left_is_told_in_the_language_of_the_brain(project, turn, language, answer, line):
+def test_what_is_left_is_told_in_the_language_of_the_brain(
+    project, turn, language, calls, answer, line
+):
     (project / "lessons.toml").write_text(f'language = "{language}"\n')
-    said = turn(answer, write(project, "bot/main.py", REJECT))
+    said = turn(answer, *calls)
     assert said.startswith(line)
     assert bool(said) == bool(line)
-
-
-def test_a_claim_of_what_never_happened(project, turn):
-    answer = "Every chat id is checked. I added a test that covers the rejection."
-    line = turn(answer, write(project, "bot/main.py", REJECT), run("git status"))
-    assert line.startswith("⚠ Checklist: “Cover the rejection with a test”: “I added a test that ")
-    assert "but no test was written" in line
-
-
-@pytest.mark.parametrize(
-    "calls", [(), [run("git status"), run("cat a.py")], [("Read", {"file_path": "a"})]]
-)
-def test_where_nothing_was_changed_nothing_is_said(turn, calls):
-    assert turn(LEFT, *calls) == ""
+    assert ("but no test was written" in said) == (answer == CLAIM)
 
 
 def test_the_last_check_in_full_with_lines_of_files(project, turn):
