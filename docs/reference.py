@@ -18,7 +18,6 @@ sys.path[:0] = [str(HERE.parent)]
 import typer  # noqa: E402
 
 from lessons_kb import model  # noqa: E402
-from lessons_kb.agents.table import AGENTS  # noqa: E402
 from lessons_kb.agents.install.settings_files import (  # noqa: E402
     MCP_HOOKS,
     Entries,
@@ -26,6 +25,7 @@ from lessons_kb.agents.install.settings_files import (  # noqa: E402
     find_targets,
     is_committed,
 )
+from lessons_kb.agents.table import AGENTS  # noqa: E402
 from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402

@@ -15,9 +15,9 @@ from lessons_kb.errors import LessonsError
 
 def agent_settings(data: bytes) -> None:
     """An agent's settings file: refused, or ours put in and taken out without a trace."""
-    from lessons_kb.agents.table import AGENTS
     from lessons_kb.agents.install import Entries, Request
     from lessons_kb.agents.install.settings_files import add_pieces, find_targets, take_pieces
+    from lessons_kb.agents.table import AGENTS
 
     names = sorted(AGENTS)
     name = names[data[0] % len(names)] if data else names[0]

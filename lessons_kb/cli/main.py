@@ -13,7 +13,7 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.declare import declare_options
-from lessons_kb.cli.output import Options, at_end, discard_output, say, set_options, tell
+from lessons_kb.cli.output import Options, at_end, current, discard_output, say, tell
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.version import __version__
@@ -110,7 +110,7 @@ def _global_options(
         bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
+    current.set(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
     try:
         os.getcwd()
     except OSError as error:

@@ -42,7 +42,7 @@ from lessons_kb.brain.detection import (
 )
 from lessons_kb.brain.injected import Known, find_known, is_in_context
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.layers import Layers, refresh_in_hook
 from lessons_kb.brain.post_check import find_session_evidence
 from lessons_kb.brain.retrieve import find_usable
 from lessons_kb.brain.shared_server import find_in_call, read_card
@@ -421,7 +421,7 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Layers, list[_Concern]]:
     brain = hook.brain
     concerns = _find_local(brain, call)
     if any(_is_stale(one.layer, one.card) for one in concerns):
-        brain = freshen(brain)[0]
+        brain = refresh_in_hook(brain)[0]
         concerns = _find_local(brain, call)
     served = (one for one in hook.state.served if one.get("gate") != NO_GATE or one.get("detect"))
     if cards := [read_card(one) for one in served]:
@@ -446,7 +446,7 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
         *map(_concern_of, find_detected(brain, call.placed(), call.commands, proposed=True))
     ]
     for layer in brain.layers if call.changed else ():
-        if layer.make_ready():
+        if layer.ensure_indexed():
             concerns += layer.read(search)
     return sorted(
         concerns,

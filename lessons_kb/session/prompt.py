@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.layers import refresh_in_hook
 from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
@@ -28,7 +28,7 @@ from lessons_kb.session.state import (
     SessionMemory,
 )
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import note_first, state_home, user_settings_path
 from lessons_kb.text.paths import show_path
@@ -54,7 +54,7 @@ def answer(hook: Hook) -> Answer:
     _forget_unheard(hook, prompt)
     asking = _ask(hook, prompt.text)
     try:
-        brain, trouble = freshen(brain)
+        brain, trouble = refresh_in_hook(brain)
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
     settings = brain.layers[0].settings

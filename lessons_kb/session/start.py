@@ -11,7 +11,7 @@ from lessons_kb.session import prompt
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import NOTHING, START, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.user_state import note_first, state_home
 from lessons_kb.text.sanitize import clean_line
 

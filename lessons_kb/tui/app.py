@@ -40,7 +40,6 @@ from lessons_kb.tui.rows import (
     DRAFT_COLUMNS,
     DRAFTS,
     ROW_ACTS,
-    Actions,
     Board,
     Column,
     Outcome,
@@ -195,11 +194,11 @@ class Help(ModalScreen[None]):
         yield page
 
 
-class Ask(ModalScreen[str]):
-    """A question with a few answers, each a key and a button; escape answers ""."""
+class Ask(ModalScreen[Act | None]):
+    """A question with a few answers, each a key and a button; escape is none of them."""
 
-    def __init__(self, question: str, answers: Mapping[str, str]) -> None:
-        """``answers``: key → words."""
+    def __init__(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
+        """``answers``: key → words, and what is then to be done."""
         super().__init__()
         self._question = question
         self._answers = answers
@@ -208,7 +207,7 @@ class Ask(ModalScreen[str]):
         """Lay out the question; the last answer has the focus."""
         buttons = [
             Button(f"{key}  {words}", id=f"answer-{key}", compact=True)
-            for key, words in self._answers.items()
+            for key, (words, _act) in self._answers.items()
         ]
         yield Vertical(Static(self._question, markup=False), Horizontal(*buttons))
 
@@ -219,14 +218,14 @@ class Ask(ModalScreen[str]):
     def on_key(self, event: events.Key) -> None:
         """Take an answer's key."""
         if event.key == "escape":
-            self.dismiss("")
-        elif event.character and event.character in self._answers:
+            self.dismiss(None)
+        elif answer := self._answers.get(event.character or ""):
             event.stop()
-            self.dismiss(event.character)
+            self.dismiss(answer[1])
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
-        self.dismiss((event.button.id or "").removeprefix("answer-"))
+        self.dismiss(self._answers[(event.button.id or "").removeprefix("answer-")][1])
 
 
 class Pick(ModalScreen[str]):
@@ -312,7 +311,6 @@ class ManageApp(App[None]):
         """``tab`` is the list that is shown first."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
-        self.actions: Actions = Actions(source)
         self.board = Board()
         self.board.tab = tab
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
@@ -356,12 +354,9 @@ class ManageApp(App[None]):
 
     def _do(self, act: str) -> None:
         """Do what needs no row."""
-        preview = self._base.query_one("#preview")
-        page = max(preview.size.height - 2, 1)
-        panes = (preview, self._base.query_one("#evidence"))
         match act:
             case "undo":
-                self._perform(self.actions.undo)
+                self._perform(self.source.undo)
             case "filter":
                 self.focus_on(self.query_one(Input))
             case "clear":
@@ -371,8 +366,9 @@ class ManageApp(App[None]):
                 self.board.next_order()
                 self.show(top=True)
             case "page_down" | "page_up":
-                for pane in panes:
-                    pane.scroll_relative(y=page if act == "page_down" else -page, animate=False)
+                for pane in self._base.query(VerticalScroll):
+                    scroll = pane.scroll_page_down if act == "page_down" else pane.scroll_page_up
+                    scroll(animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")
@@ -386,13 +382,13 @@ class ManageApp(App[None]):
 
     def _do_to(self, row: Row, act: str) -> None:
         """Do what is done to a row; what cannot be guessed is asked first."""
-        do = functools.partial(self.actions.do, act, row)
+        do = functools.partial(self.source.do, act, row)
         if act == "edit":
             self._edit(row)
         elif act == "merge":
             self._merge(row)
         elif act == "accept":
-            self._perform(functools.partial(self.actions.accept, row), draft=row)
+            self._perform(functools.partial(self.source.accept, row), draft=row)
         elif act == "delete":
             question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
             self._ask(question, {"y": (act, do), "n": ("keep", None)})
@@ -400,14 +396,13 @@ class ManageApp(App[None]):
             self._perform(do)
 
     def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """Ask for the key of an answer, and do what belongs to it."""
+        """Ask for an answer, and do what belongs to it."""
 
-        def then(key: str | None) -> None:
-            if key and (act := answers[key][1]):
+        def then(act: Act | None) -> None:
+            if act:
                 self._perform(act)
 
-        words = {key: answer[0] for key, answer in answers.items()}
-        self.push_screen(Ask(question, words), then)
+        self.push_screen(Ask(question, answers), then)
 
     @work(group="acts")
     async def _perform(self, act: Act, *, draft: Row | None = None) -> None:
@@ -421,8 +416,8 @@ class ManageApp(App[None]):
             if draft is None or not isinstance(error, DuplicateCard):
                 self.say(str(error), bad=True)
                 return
-            merge = functools.partial(self.actions.merge, draft, error.existing)
-            accept = functools.partial(self.actions.accept, draft, on_duplicate="new")
+            merge = functools.partial(self.source.merge, draft, error.existing)
+            accept = functools.partial(self.source.accept, draft, on_duplicate="new")
             question = f"This may be a duplicate: {str(error).partition(';')[0]}."
             counts, writes = ("count it there", merge), ("write a second card", accept)
             self._ask(question, {"m": counts, "n": writes, "w": ("wait", None)})
@@ -444,7 +439,7 @@ class ManageApp(App[None]):
 
         await self._later(lambda: None)  # what was asked for before comes first
         try:
-            self._take(self.actions.edit(row, editor))
+            self._take(self.source.edit(row, editor))
         except LessonsError as error:
             self.say(str(error), bad=True)
 
@@ -452,7 +447,7 @@ class ManageApp(App[None]):
     async def _merge(self, row: Row) -> None:
         def then(name: str | None) -> None:
             if name:
-                self._perform(functools.partial(self.actions.merge, row, name))
+                self._perform(functools.partial(self.source.merge, row, name))
 
         draft = row.draft
         near = await self._later(lambda: self.source.nearest(draft)) if draft else ()

@@ -77,6 +77,8 @@ NAMES = {
 """Agent → how it names what Claude Code names so."""
 TIMED = ("gemini-cli", "copilot-cli", "vscode")
 """They tell the time of an event; of a call without an id nothing else tells it from others."""
+SHOW_LINES = ("claude-code", "codex", "gemini-cli", "opencode", "vscode")
+"""They show their user a line with one of the events of ``Session.walk``."""
 
 
 class Session(Claude):
@@ -109,6 +111,11 @@ class Session(Claude):
             if self.agent != "vscode":
                 fields.pop("tool_use_id", None)
         return {**common, **fields}
+
+    def walk(self):
+        """Return what is answered at the start, to a prompt and at the end."""
+        prompt = "Add a telegram command that restarts the service"
+        return [self.say("SessionStart", source="startup"), self.prompt(prompt), self.stop("Done.")]
 
 
 def record_failure(session, number, command="", tool="Bash", text="Exit code 3", **more):

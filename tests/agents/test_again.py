@@ -47,7 +47,7 @@ def test_a_prompt_and_one_that_nothing_was_looked_up_for(claude, monkeypatch):
     assert ITEM in first.context
     assert claude.prompt(TELEGRAM, environment=AGAIN) == first
     with monkeypatch.context() as patched:
-        patched.setattr("lessons_kb.session.prompt.freshen", lambda _brain: 1 / 0)
+        patched.setattr("lessons_kb.session.prompt.refresh_in_hook", lambda _brain: 1 / 0)
         assert claude.prompt(f"{TELEGRAM}, 2", 2) == {}
     assert claude.prompt(f"{TELEGRAM}, 2", 2, environment=AGAIN).context == ""
 

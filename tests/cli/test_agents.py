@@ -64,6 +64,7 @@ def test_a_projects_committed_file_has_bare_names_and_a_personal_one_paths(lesso
         (["install", "cursor", "--via", "mcp"], "--via command"),
         (["install", "codex", "--shared"], "--scope project"),
         (["setup"], "no agent found"),
+        (["install", "--all"], "no agent found"),
         # Beyond this machine it wants a token.
         (["mcp", "--http", "--host", "0.0.0.0"], "LESSONS_MCP_TOKEN"),
     ],
