@@ -4,30 +4,16 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.text.token_estimate import estimate_tokens
-from tests.agents.conftest import record_failure
+from tests.agents.conftest import card, record_failure
 from tests.kit import Claude, write
 
-ONCE = r"""
----
-type: lesson
-title: Retries of the payment client charged customers twice
-gate: once
-paths: ["pay/client.py"]
-detect:
-  - regex: 'retry\s*=\s*True'
-    files: ["*.py"]
-  - command: '\bpay-cli\s+replay\b'
----
-
-## Root Cause
-
-The gateway takes each request without a key for a new charge.
-
-## Prevention Checklist
-
-- Send an idempotency key with each charge
-- Test that a retried charge is one charge
-"""
+ONCE = card(
+    "Retries of the payment client charged customers twice",
+    "Send an idempotency key with each charge", "Test that a retried charge is one charge",
+    cause="The gateway takes each request without a key for a new charge.", gate="once",
+    paths='["pay/client.py"]',
+    detect=r"""[{regex: 'retry\s*=\s*True', files: ["*.py"]}, {command: '\bpay-cli\s+replay\b'}]""",
+)  # fmt: skip
 LINE = "charge(order, retry=True)"
 PROMPT = "Let the payment client retry a charge when the gateway times out"
 TELEGRAM = "Add a Telegram command that runs a shell script on the server"
@@ -213,22 +199,17 @@ def test_what_does_as_the_card_says_is_not_asked_about(claude, project, new, ask
     assert said.context
 
 
-def guard(project, name, paths, body):
-    text = f"---\ntype: lesson\ntitle: Retries {name}\npaths: {paths}\n---\n\n{body}"
-    write(project, f"lessons/{name}.md", text)
-
-
 def fill(project, number):
     for place in range(number):
         write(project, f"src/part{place}/job.py", "x = 1\n")
 
 
 JOB = '["src/part0/job.py"]'
-ADVISED = "## Prevention Checklist\n\n- Keep the retries idempotent\n"
+ADVISED = ("Keep the retries idempotent",)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("paths", "files", "cards", "body", "given"), [
+@pytest.mark.parametrize(("paths", "files", "cards", "items", "given"), [
     (JOB, 20, 1, ADVISED, True),
     ('["job.py"]', 20, 1, ADVISED, True),
     ('["src/part0/*.py"]', 20, 1, ADVISED, True),
@@ -236,23 +217,24 @@ ADVISED = "## Prevention Checklist\n\n- Keep the retries idempotent\n"
     ('["src/**/*.py"]', 20, 1, ADVISED, False),
     ('["src/"]', 20, 1, ADVISED, False),
     ('["**/*.py"]', 3, 1, ADVISED, False),
+    ('["*job.py"]', 1, 1, ADVISED, False),
     (JOB, 1, 3, ADVISED, False),  # a file that many guard says nothing of one of them
-    (JOB, 1, 1, "Text.\n", False),  # nothing to do
+    (JOB, 1, 1, (), False),  # nothing to do
 ])  # fmt: skip
 def test_a_glob_alone_gives_a_card_where_it_stands_for_few_files(
-    claude, project, paths, files, cards, body, given
+    claude, project, paths, files, cards, items, given
 ):
     fill(project, files)
     for number in range(cards):
-        guard(project, f"jobs{number}", paths, body)
+        write(project, f"lessons/jobs{number}.md", card(f"Retries {number}", *items, paths=paths))
     claude.prompt("Go on")
     assert ("lessons/jobs0.md" in claude.edit("src/part0/job.py", 1).context) == given
 
 
 def test_of_a_broad_glob_the_names_of_the_code_speak(claude, project):
     fill(project, 20)
-    body = "## Prevention Checklist\n\n- In `lease_manager` call `releaseLease` before `retryJob`\n"
-    guard(project, "jobs", '["src/**/*.py"]', body=body)
+    item = "In `lease_manager` call `releaseLease` before `retryJob`"
+    write(project, "lessons/jobs.md", card("Retries of jobs", item, paths='["src/**/*.py"]'))
     claude.prompt("Go on")
     assert claude.edit("src/part0/job.py", 1, new="retry(job)").context == ""
     new = (

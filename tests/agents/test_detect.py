@@ -3,41 +3,17 @@
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 
-SHELL = r"""
----
-type: lesson
-title: A command line built from input ran a stranger's command
-severity: high
-detect:
-  - regex: 'shell\s*=\s*True'
-    files: ["*.py"]
-  - ast: os.system($$$)
----
-
-## Root Cause
-
-The shell read the input.
-
-## Prevention Checklist
-
-- Pass a list of arguments
-""".lstrip()
-STAMP = r"""
----
-type: lesson
-title: Stamping skipped two migrations
-severity: high
-gate: ask
-detect:
-  - command: '\balembic\s+stamp\b'
-    unless: '--sql'
----
-
-## Prevention Checklist
-
-- Upgrade instead of stamping
-""".lstrip()
+SHELL = card(
+    "A command line built from input ran a stranger's command", "Pass a list of arguments",
+    cause="The shell read the input.", severity="high",
+    detect=r"""[{regex: 'shell\s*=\s*True', files: ["*.py"]}, {ast: os.system($$$)}]""",
+)  # fmt: skip
+STAMP = card(
+    "Stamping skipped two migrations", "Upgrade instead of stamping", severity="high", gate="ask",
+    detect=r"[{command: '\balembic\s+stamp\b', unless: '--sql'}]",
+)  # fmt: skip
 LINE = "subprocess.run(cmd, shell=True)"
 NAMED = "“A command line built from input ran a stranger's command” (lessons/shell.md)"
 PLACE = "lessons/shell.md"
@@ -92,8 +68,8 @@ def test_creations_patches_and_documents_are_looked_at(claude, tool, arguments):
 
 def test_a_line_may_ignore_a_card_but_not_pass_its_gate(claude, project):
     assert edit(claude, new=f"    {LINE}  # lessons: ignore shell") == {}
-    card = project / "lessons/shell.md"
-    card.write_text(card.read_text().replace("severity: high", "severity: high\ngate: ask"))
+    path = project / "lessons/shell.md"
+    path.write_text(SHELL.replace("severity: high", "severity: high\ngate: ask"))
     with Brain.open(project, directory=project) as opened:
         opened.refresh()
     again = edit(claude, 2, new=f"    {LINE}  # lessons: ignore shell")
@@ -290,18 +266,10 @@ def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, session,
     assert states(project)["Pass a list of arguments"] == "contradicted"
 
 
-KNOWN_ERROR = """
----
-type: lesson
-title: Prices of a basket were read before they were loaded
-detect:
-  - error: "KeyError: 'apple' @ cart.py"
----
-
-## Prevention Checklist
-
-- Load the price list first
-""".lstrip()
+KNOWN_ERROR = card(
+    "Prices of a basket were read before they were loaded", "Load the price list first",
+    detect="""[{error: "KeyError: 'apple' @ cart.py"}]""",
+)  # fmt: skip
 FAILED = """\
 Exit code 1
 Traceback (most recent call last):

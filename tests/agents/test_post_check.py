@@ -6,6 +6,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 
 pytestmark = pytest.mark.slow  # whole turns
 
@@ -78,8 +79,8 @@ def test_the_last_check_in_full_with_lines_of_files(project, turn):
 
 
 def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn):
-    card = project / "lessons" / "telegram-allowlist.md"
-    card.write_text(card.read_text() + "- Run the whole test suite\n")
+    path = project / "lessons" / "telegram-allowlist.md"
+    path.write_text(path.read_text() + "- Run the whole test suite\n")
     turn("Done.", run("pytest -q"), prompt="run the tests of the telegram restart command")
     assert "no test was run" not in turn("All tests pass.", write(project, "bot/a.py", "x = 1\n"))
     fresh = turn("All tests pass.", write(project, "bot/a.py", "x = 2\n"), prompt=PROMPT + " now")
@@ -112,23 +113,14 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, claude, 
         assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
 
 
-DETECT = """\
----
-type: lesson
-title: A telegram command must not run a shell
-detect:
-  - regex: 'shell\\s*=\\s*True'
-    files: ["*.py"]
----
-
-## Prevention Checklist
-
-- Run a telegram command without a shell
-"""
+def detecting(word, item, title="A telegram command must not run a shell"):
+    found = rf"""[{{regex: '{word}\s*=\s*True', files: ["*.py"]}}]"""
+    return card(title, f"Run a {item}", detect=found)
 
 
 def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn):
-    (project / "lessons/no-shell.md").write_text(DETECT)
+    text = detecting("shell", "telegram command without a shell")
+    (project / "lessons/no-shell.md").write_text(text)
     wrong = "subprocess.run(command, shell=True)\n"
     (project / "bot").mkdir(exist_ok=True)
     (project / "bot/main.py").write_text(wrong)
@@ -150,9 +142,7 @@ def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
     settings = "[gate]\nmin_confidence = 0.1\n\n[preflight]\nweakest = 0\nmax_lessons = 3\n"
     (project / "lessons.toml").write_text(settings)
     for word, item in list(RULES.items())[:many]:
-        text = DETECT.replace("A telegram command must not run a shell", f"Run a {item}")
-        text = text.replace("telegram command without a shell", item)
-        text = text.replace("'shell", f"'{word}")
+        text = detecting(word, item, f"Run a {item}")
         (project / f"lessons/{word}.md").write_text(text)
     wrong = "subprocess.run(read_from_the_group, shell=True, check=True, timeout=True)\n"
     (project / "bot/main.py").write_text(wrong)
