@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.markdown import Markdown
-from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events, on, work
@@ -58,7 +56,6 @@ _SETTLE_SECONDS = 0.05
 """How long the cursor must rest on a row before its file is read."""
 _WIDE = 110
 """Columns from which the preview stands beside the list, not below it."""
-_GAP = " "
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
 """Cells that are coloured, by what stands in them."""
 
@@ -120,15 +117,9 @@ class RowList(ScrollView, can_focus=True):
         self.refresh()
         self.post_message(self.Moved())
 
-    def replace(self, new: Row) -> None:
-        """Put a row where the one of its name stands."""
-        self.rows = [new if row.name == new.name else row for row in self.rows]
-        self.refresh()
-
     def heading(self) -> str:
         """Return the line above the list."""
-        names = tuple(column.name for column in self.columns)
-        return "".join(one.text for one in self._lay_out(names, self.rich_style, plain=True))
+        return self._draw(tuple(column.name for column in self.columns), plain=True).plain
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the screen."""
@@ -139,23 +130,22 @@ class RowList(ScrollView, can_focus=True):
         if is_chosen or row.status not in ("active", BROKEN):
             name = "list--cursor" if is_chosen else "list--dim"
             style += self.get_component_rich_style(name, partial=True)
-        strip = Strip(self._lay_out(cells(row, self.today), style, plain=is_chosen))
+        line = self._draw(cells(row, self.today), plain=is_chosen)
+        strip = Strip(line.render(self.app.console)).apply_style(style)
         return strip.adjust_cell_length(self.room, style).apply_offsets(0, number)
 
-    def _lay_out(self, texts: Sequence[str], style: Style, *, plain: bool) -> list[Segment]:
-        """Return a line's cells; wide characters take two columns."""
-        segments: list[Segment] = []
+    def _draw(self, texts: Sequence[str], *, plain: bool) -> Text:
+        """Return a line of cells, in their colours unless it is to be ``plain``."""
+        line = Text(end="")
         for column, text in zip(self.columns, texts, strict=True):
-            room = column.width or max(self.room - sum(s.cell_length for s in segments), 1)
-            own = style
+            width = column.width or max(self.room - line.cell_len, 1)
+            cell = Text(text)
             if not plain and column.width and text in _COLOURED:
-                own += self.get_component_rich_style(_COLOURED[text], partial=True)
-            space = " " * (room - cell_len(text))
-            fitted = _cut(text, room)
-            segments.append(Segment(space + fitted if column.right else fitted + space, own))
-            if column.width:
-                segments.append(Segment(_GAP, style))
-        return segments
+                cell.stylize(self.get_component_rich_style(_COLOURED[text], partial=True))
+            cell.truncate(width, overflow="ellipsis")
+            cell.align("right" if column.right else "left", width)
+            line.append_text(cell).append(" " if column.width else "")
+        return line
 
     def _scroll(self) -> None:
         self.scroll_to_region(
@@ -173,10 +163,6 @@ class RowList(ScrollView, can_focus=True):
                 self._put_cursor(number)
             if event.chain > 1:
                 self.post_message(self.Chosen())
-
-
-def _cut(text: str, room: int) -> str:
-    return text if cell_len(text) <= room else set_cell_size(text, room - 1) + "…"
 
 
 class Help(ModalScreen[None]):
@@ -577,8 +563,9 @@ class ManageApp(App[None]):
         count = f"by {board.order}" if shown and board.tab == CARDS else place
         if shown < (rows := len(board.rows[board.tab])):
             count = f"{shown} of {rows}"
-        room = max(self._room - len(count) - 1, 1)
-        self._update("#status", set_cell_size(_cut(self._said, room), room + 1) + count)
+        said = Text(self._said)
+        said.truncate(max(self._room - len(count) - 1, 1), overflow="ellipsis", pad=True)
+        self._update("#status", said.append(f" {count}"))
 
     async def on_event(self, event: events.Event) -> None:
         """Take keys here, in the order they came: widgets hear of them, and of the focus, later."""
@@ -671,7 +658,7 @@ class ManageApp(App[None]):
         else:
             if now != row:  # an editor was at it
                 self.board.replace({now.name: now})
-                self.listing.replace(now)
+                self.show()
             body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
             drawn = Group(
                 Text(view.title, style="bold"),
