@@ -20,7 +20,6 @@ from lessons_kb.cli.output import (
     print_answer,
     print_json,
     print_table,
-    print_wrapped,
     say,
 )
 from lessons_kb.config import flat_settings
@@ -49,11 +48,8 @@ def init(folder: str | None = None, user: bool = False) -> None:
     """
     root, made = make_brain(user_brain() if user else _choose(folder), confirm=_confirm)
     trusted = is_trusted(root)
-    if options().json:
-        print_json({"brain": root, "made": made, "trusted": trusted})
-    else:
-        told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
-        print_wrapped(f"{visible(root)}{told}")
+    told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
+    print_answer({"brain": root, "made": made, "trusted": trusted}, f"{visible(root)}{told}")
     if not trusted:
         cards = counted(count_cards(root), "card")
         say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
