@@ -61,20 +61,19 @@ _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "h
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows under a cursor. Posts Moved when another row is under it, Chosen on a double click."""
+    """Rows under a cursor. Posts Chosen on a double click."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("list--cursor", "list--dim", "list--loud", "list--bad", "list--good")
     }
-
-    class Moved(Message):
-        """Another row, or none, is under the cursor."""
 
     class Chosen(Message):
         """A row was clicked twice."""
 
     def __init__(self, columns: Sequence[Column], today: dt.date, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
+        self.moved: Callable[[], None] = lambda: None
+        """Called when another row, or none, may be under the cursor."""
         self.columns = tuple(columns)
         self.today = today
         self.rows: Sequence[Row] = ()
@@ -115,7 +114,7 @@ class RowList(ScrollView, can_focus=True):
         self.cursor = max(0, min(number, len(self.rows) - 1))
         self._scroll()
         self.refresh()
-        self.post_message(self.Moved())
+        self.moved()
 
     def heading(self) -> str:
         """Return the line above the list."""
@@ -249,10 +248,6 @@ class Pick(ModalScreen[str]):
         event.stop()
         self._list.show(filter_rows(self._rows, event.value), top=True)
 
-    @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
-
     @on(Input.Submitted)
     @on(RowList.Chosen)
     def _chosen(self, event: Input.Submitted | RowList.Chosen) -> None:
@@ -301,6 +296,7 @@ class ManageApp(App[None]):
         self.board.tab = tab
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, self.day, id="list")
+        self.listing.moved = self._moved
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
         self._rest: Timer | None = None
         self._progress = (0, 0)
@@ -460,7 +456,6 @@ class ManageApp(App[None]):
             self._base.set_class(tab == DRAFTS, "-drafts")
             self.listing.columns = _COLUMNS[tab]
             self.listing.show(self.board.shown(), keep=self.board.places[tab], top=top)
-            self._draw_lines()
 
     def _show_tab(self) -> None:
         """Show what this tab's filter is, and what it lets through."""
@@ -616,7 +611,6 @@ class ManageApp(App[None]):
             self.board.filters[self.board.tab] = typed
             self.show(top=True)
 
-    @on(RowList.Moved)
     def _moved(self) -> None:
         row = self.listing.current
         self.board.places[self.board.tab] = row.name if row else ""

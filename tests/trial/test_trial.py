@@ -285,21 +285,17 @@ def test_a_check_without_its_tool_is_a_fault(trial):
     assert all("the check cannot run: " in why and "nosuchtool" in why for why in whys)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_wrong_with_tasks_is_said(trial):
+    for text, said in (
         ("", "no task; write [[task]]"),
         ('[[task]]\nprompt = "a"\ncheck = "b"\n', "task 1: commit is missing"),
         ('[[task]]\nprompt = "a"\ncommit = "b"\ncheck = 3\n', "check must be a str, not 3"),
         ("[[task]\n", "fix or remove the line"),
         ('[[task]]\npromt = "a"\n', "'promt' is unknown; use one of name, prompt"),
         (TASKS + TASKS, "'retry' is the name of tasks.toml: task 1 too; rename"),
-    ],
-)
-def test_what_is_wrong_with_tasks_is_said(trial, text, said):
-    done = trial(text)
-    assert done.code == 2
-    assert said in done.err
+    ):
+        done = trial(text)
+        assert (done.code, said in done.err) == (2, True), said
 
 
 def test_what_cannot_run_is_said_before_anything_runs(trial, tmp_path, monkeypatch):
