@@ -10,17 +10,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import count
 from typing import Any, Unpack
 
-from lessons_kb.brain.cards import Cards, NewCard, compose, propose_names, redact_card
+from lessons_kb.brain.cards import Cards, NewCard, compose, redact_card
 from lessons_kb.brain.detection import propose_pattern, read_text
 from lessons_kb.brain.injected import is_posted
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.keys import parse_pattern
-from lessons_kb.cards.links import normal_title, slug
+from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.parse import in_mapped_folder, parse_bytes, parse_card
 from lessons_kb.duplicates.near_duplicates import RELATED, Duplicates, NearDuplicate
 from lessons_kb.errors import (
@@ -51,7 +50,8 @@ from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_tu
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
-from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.draft_files import DraftFacts, DraftFolder
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -223,13 +223,11 @@ class Drafts:
             sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
         text = _compose(sketch, time.time())
         key = normal_title(title)
-        name = first = _name(PROPOSED, key)
         facts = _facts(PROPOSED, key, text, time.time() if now is None else now)
         facts |= {"by": by} if by else {}
         with self._folder.locked():
-            numbers = count(2)
-            while not self._may_renew(name, text, by=by):
-                name = f"{first}-{next(numbers)}"
+            names = numbered_names(_name(PROPOSED, key), "")
+            name = next(one for one in names if self._may_renew(one, text, by=by))
             # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
             over = None if self._folder.facts_of(name) is None else self._folder.read(name)
             self._folder.write(name, text, facts, over=over)
@@ -620,7 +618,7 @@ class BranchReview(Drafts):
 
     def _write(self, draft: Draft, card: Card, text: str) -> Card:
         def add(start: str) -> tuple[str, bytes]:
-            for path in propose_names(f"{card.kind}s/{slug(redact(card.title))}"):
+            for path in numbered_names(f"{card.kind}s/{slug(redact(card.title))}"):
                 there = os.path.lexists(os.path.join(self._layer.root, *path.split("/")))
                 if not there and self._branch.find_entry(start, self._folder_in_git + path) is None:
                     break

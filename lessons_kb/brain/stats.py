@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from lessons_kb.brain.cards import Cards, day_or_today, names
+from lessons_kb.brain.cards import Cards, names, today
 from lessons_kb.brain.detection import glance
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import session_of
@@ -51,14 +51,8 @@ class Stats:
     def __init__(self, brain: Layers) -> None:
         self._brain = brain
 
-    def overview(
-        self, *, stage: str | None = None, project: str | None = None, today: str | None = None
-    ) -> Overview:
-        """Return totals and the effect of each card, of all or of one stage's or project's.
-
-        ``today`` (ISO) ends the last week and says which cards have been idle for long.
-        """
-        day = day_or_today(today)
+    def overview(self, *, stage: str | None = None, project: str | None = None) -> Overview:
+        """Return totals and the effect of each card, of all or of one stage's or project's."""
         self._brain.refresh()
         parts = [_Part(layer, stage, project) for layer in self._brain.layers]
         cards = [card for part in parts for card in part.cards]
@@ -67,7 +61,7 @@ class Stats:
         pooled = pool(two for part in parts for two in part.differences.values())
         effects = [
             replace(
-                part.weigh(card, day, pooled, shared=homes[card.id] > 1),
+                part.weigh(card, pooled, shared=homes[card.id] > 1),
                 added=added.get((part.layer.alias, card.id), ()),
             )
             for part in parts
@@ -99,21 +93,19 @@ class Stats:
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
             recurrences=len(failed),
-            periods=_weekly([*(row for part in parts for row in part.days()), *failed], day),
+            periods=_weekly([*(row for part in parts for row in part.days()), *failed]),
             effects=tuple(effects),
             pooled=pooled,
         )
 
-    def effect(self, name: str, *, today: str | None = None) -> Effect:
-        """Return what one card did; ``name`` as in ``Cards.find``."""
-        layer, card = Cards(self._brain).find(name)
-        added = glance(self._brain).get((layer.alias, card.id), ()) if card.detect else ()
-        return replace(self._weigh(layer, card, today), added=added)
+    def effect(self, name: str, *, look: bool = True) -> Effect:
+        """Return what one card did; ``name`` as in ``Cards.find``.
 
-    def recorded(self, name: str) -> Effect:
-        """Return what one card did as far as it is counted already: ``effect``, but at once."""
+        Unless it may ``look`` for the card's patterns in what was added of late, it takes no time.
+        """
         layer, card = Cards(self._brain).find(name)
-        return self._weigh(layer, card)
+        found = glance(self._brain) if card.detect and look else {}
+        return replace(self._weigh(layer, card), added=found.get((layer.alias, card.id), ()))
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted or came of it, how often) of one card, oldest first."""
@@ -141,12 +133,12 @@ class Stats:
         layer.journal.outcomes.note(known, card.id, what, at=time.time())
         return self._weigh(layer, card)
 
-    def _weigh(self, layer: Layer, card: Card, today: str | None = None) -> Effect:
+    def _weigh(self, layer: Layer, card: Card) -> Effect:
         others = (one for one in self._brain.layers if one is not layer)
         shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
         counted = {one: _Counted(one) for one in self._brain.layers}
         pooled = pool(two for one in counted.values() for two in one.differences.values())
-        return counted[layer].weigh(card, day_or_today(today), pooled, shared=shared)
+        return counted[layer].weigh(card, pooled, shared=shared)
 
 
 class _Counted:
@@ -172,13 +164,13 @@ class _Counted:
         found = {card: compare(occasions) for card, occasions in self.occasions.items()}
         return {card: two for card, two in found.items() if two.known}
 
-    def weigh(self, card: Card, day: str, pooled: Pooled, *, shared: bool) -> Effect:
+    def weigh(self, card: Card, pooled: Pooled, *, shared: bool) -> Effect:
         """Return what a card did; ``shared`` tells that another brain has its id, too."""
         first, last = self._span.get(card.id, (None, None))
         # Whether it could have been given for long, as far as its dates tell.
         dated = [one for one in (card.created, card.last_seen) if one]
-        since = [one for one in map(read_date, (*dated, self._first_day or day)) if one]
-        now, limit = read_date(day), self.layer.settings.learn.stale_days
+        since = [one for one in map(read_date, (*dated, self._first_day or today())) if one]
+        now, limit = read_date(today()), self.layer.settings.learn.stale_days
         totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
         # It was given, and no session shows what became of its mistake.
         untold = bool(totals.get(INJECTED)) and not any(one.fact for one in occasions)
@@ -231,14 +223,14 @@ class _Part(_Counted):
         return self.outcomes.sessions(self.chosen) if self.outcomes else 0
 
 
-def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, ...]:
+def _weekly(days: Iterable[tuple[str, str, int]]) -> tuple[Period, ...]:
     weeks: dict[dt.date, Counter[str]] = {}
     for day, what, times in days:
         if date := read_date(day):
             weeks.setdefault(_monday(date), Counter())[what] += times
     if not weeks:
         return ()
-    last = max(_monday(read_date(today) or max(weeks)), *weeks)
+    last = max(_monday(read_date(today()) or max(weeks)), *weeks)
     first = max(min(weeks), last - dt.timedelta(weeks=WEEKS - 1))
     mondays = [first + dt.timedelta(weeks=n) for n in range((last - first).days // 7 + 1)]
     return tuple(

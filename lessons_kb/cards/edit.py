@@ -73,7 +73,6 @@ _ALONE = {
     "choice": re.compile(r"[\w.-]+"),
 }
 """Form of a key → its value, right or wrong, with nothing else said beside it."""
-_UNSEEN = re.compile(r"[\ufeff\s]*^---[ \t]*$(?P<inside>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -118,7 +117,6 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if not needed:
         return text
     if split.header is None:
-        _check_unseen(text, needed)
         found = re.search(r"\r\n|\r|\n", text)
         lines = [line for name, value in needed.items() for line in _new_lines(name, value, "")]
         header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
@@ -155,30 +153,21 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
 
     What stands there was written by somebody who meant something by it.
     """
-    own = _named(reading.entries, key)
     name = re.escape(key).replace("\\-", "[-_ ]")
     opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
     like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
-    borrowed = re.compile(rf"(?i)[\"']?{name}[\"']?[ \t]*:[ \t]+(?P<value>(?:&|\*|!)\S.*)")
+    own = _named(reading.entries, key)
     for number, line in enumerate(header.lines):
-        at = f"line {header.line + number}"
-        if line.startswith("<<:") and not own:
-            where = f"write `{key}: …` on a line of its own"
-            raise EditRefused(f"{at}: '<<' may hold {key}; {where}")
-        found, is_like = borrowed.match(line), like.match(line)
-        if not found and not is_like:
-            continue
         # The key's own line, or one of a value that may hold what looks like a key.
         is_read = any(number == entry.line for entry in own) or any(
             entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p")
             for entry in reading.entries
         )
-        if is_read and found:
-            raise EditRefused(f"{at}: {key} is {found['value'].strip()!r}; write the value alone")
-        if is_like and not is_read:
-            what = f"{line.strip()[:40]!r} is not recognised as a key"
-            where = f"write `{key}: …` at the beginning of the line"
-            raise EditRefused(f"{at}: {what}; {where}")
+        if like.match(line) and not is_read:
+            raise EditRefused(
+                f"line {header.line + number}: {line.strip()[:40]!r} is not recognised as a key; "
+                f"write `{key}: …` at the beginning of the line"
+            )
     if own and (what := _unlike(own[-1], value)):
         raise EditRefused(f"line {header.line + own[-1].line}: {key} {what}")
 
@@ -209,17 +198,6 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
         return ""
     where = "one item a line, each behind a hyphen" if is_list else "it on one line"
     return f"continues on the next line; write {where}"
-
-
-def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
-    """Refuse to put a header above one that is not read as such and holds a key to be changed."""
-    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
-    found = _UNSEEN.match(plain)
-    lines = found["inside"].splitlines() if found else ()
-    names = {canonical(line.partition(":")[0].strip("\"' ")) for line in lines if ":" in line}
-    if found and not names.isdisjoint(map(canonical, changes)):
-        line = 1 + found[0][: found.start("inside")].count("\n")
-        raise EditRefused(f"line {line}: this header is ignored; move it to the first line")
 
 
 def read_comments(inside: str) -> list[str]:

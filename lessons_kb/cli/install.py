@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
 from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes, has_sdk
@@ -24,6 +23,7 @@ from lessons_kb.agents.install.settings_files import (
     is_committed,
     is_present,
 )
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import (
     count_cards,
     look,

@@ -33,7 +33,7 @@ def main() -> None:
                 os.open(os.devnull, os.O_RDWR)
         _thread.start_new_thread(_watch, (once, agent, silence, received))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
-        from lessons_kb.agents.capabilities import AGENTS, SILENCED
+        from lessons_kb.agents.table import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
 
         if agent not in AGENTS:

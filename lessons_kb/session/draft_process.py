@@ -17,7 +17,7 @@ import os
 from lessons_kb.brain.brain import Brain
 from lessons_kb.process.programs import start_drafts
 from lessons_kb.session.state import Hook, lend_memory
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.user_state import log_trouble
 
 

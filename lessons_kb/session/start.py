@@ -23,6 +23,7 @@ def answer(hook: Hook) -> Answer:
 
     With a first prompt known already, that is answered as well.
     """
+    hook.open_brains()
     event, journal = hook.event, hook.journal
     if event.text:
         return prompt.answer(hook)
@@ -35,7 +36,7 @@ def answer(hook: Hook) -> Answer:
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles), hook.can)
         if not event.takes_context:  # the chat has them
-            state.titled = state.titled or START
+            state.titles_from = state.titles_from or START
         if count and not state.offered:
             state.drafted, state.offered = count, True
         lines = withheld + state.tell_drafted(hook.can)

@@ -22,7 +22,7 @@ from lessons_kb.brain.injected import (
     read_withholding,
 )
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.layers import Layers, refresh_in_hook
 from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
@@ -112,7 +112,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return
-    if not all(layer.make_ready() for layer in brain.layers):
+    if not all(layer.ensure_indexed() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
@@ -263,7 +263,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
     session = hook.event.context_id if read_withholding().withhold else ""
     try:
         return build_titles(
-            brain or freshen(hook.brain)[0],
+            brain or refresh_in_hook(hook.brain)[0],
             replace(hook.access, session=session),
             most=can.tokens,
             counter=can.count_tokens,

@@ -77,7 +77,7 @@ class Database:
         self._inside = False
         """Within ``transaction``: SQLite itself may have rolled back."""
         self._lock = RLock()
-        self._db = self._open_or_stand_in()
+        self._db = self._open()
 
     def close(self) -> None:
         """Close the file."""
@@ -182,7 +182,7 @@ class Database:
             raise _storage_error(self.path, error) from None
         self._db.close()
         if damaged:
-            self._db = self._open_or_stand_in(damaged=True)
+            self._db = self._open(damaged=True)
         else:
             self._db = self._stand_in(_storage_error(self.path, error))
         if self._fallback is None:
@@ -191,16 +191,24 @@ class Database:
         if self._inside:
             self._db.execute("BEGIN")
 
-    def _open_or_stand_in(self, *, damaged: bool = False) -> sqlite3.Connection:
-        try:
-            if damaged:
-                self.set_aside = move_aside(self.path) or self.set_aside
-            db, self.trouble = self._open(), ""
-        except StorageError as error:
-            if self._fallback is None:
-                raise
-            return self._stand_in(error)
-        return db
+    def _open(self, *, damaged: bool = False) -> sqlite3.Connection:
+        """Return a connection to the file, made anew where it is damaged, or what stands in."""
+        while True:
+            try:
+                if damaged:
+                    self.set_aside = move_aside(self.path) or self.set_aside
+                db, self.trouble = self._connect(patience=self._patience), ""
+            except sqlite3.Error as error:
+                damaged = not self.set_aside and _has_code(error, _DAMAGE_CODES)
+                failure = _storage_error(self.path, error)
+            except StorageError as error:
+                damaged, failure = False, error
+            else:
+                return db
+            if not damaged:
+                if self._fallback is None:
+                    raise failure from None
+                return self._stand_in(failure)
 
     def _stand_in(self, error: StorageError) -> sqlite3.Connection:
         """Return a database in memory that knows what the file tells of the last days."""
@@ -226,15 +234,6 @@ class Database:
             db.execute("DETACH kept")
             break
         return db
-
-    def _open(self) -> sqlite3.Connection:
-        while True:
-            try:
-                return self._connect(patience=self._patience)
-            except sqlite3.Error as error:
-                if self.set_aside or not _has_code(error, _DAMAGE_CODES):
-                    raise _storage_error(self.path, error) from None
-            self.set_aside = move_aside(self.path)
 
     def _connect(self, *, patience: float) -> sqlite3.Connection:
         make_private(os.path.dirname(self.path))
@@ -409,34 +408,33 @@ _MIGRATIONS = (
 )
 
 
-class Mined:
-    """The file of one brain in the user's state folder; everything raises StorageError."""
+class Mined(Database):
+    """What was found in the past of one brain; everything raises StorageError."""
 
     def __init__(self, root: str) -> None:
-        self._db = Database(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        super().__init__(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
 
     def read_source(self, path: str, stamp: str) -> list[dict[str, Any]] | None:
         """Return what was found in a source, None when it was not read as it is now."""
-        rows = self._db.run("SELECT data FROM sources WHERE path = ? AND stamp = ?", (path, stamp))
-        return json.loads(rows[0][0]) if rows else None
+        sql = "SELECT data FROM sources WHERE path = ? AND stamp = ?"
+        found: list[dict[str, Any]] | None = json.loads(
+            self.value(sql, (path, stamp), default="null")
+        )
+        return found
 
     def write_sources(self, rows: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]]) -> None:
         """Remember what was found in sources: path, stamp, finds."""
         texts = [(path, stamp, json.dumps(data, ensure_ascii=False)) for path, stamp, data in rows]
-        with self._db.transaction():
-            self._db.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
+        with self.transaction():
+            self.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
 
     def read_commits(self) -> dict[str, dict[str, Any]]:
         """Return what is known of commits, by id."""
-        rows = self._db.run("SELECT id, data FROM commits")
+        rows = self.run("SELECT id, data FROM commits")
         return {number: json.loads(data) for number, data in rows}
 
     def write_commits(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
         """Remember what commits told."""
         pairs = [(number, json.dumps(row, ensure_ascii=False)) for number, row in rows.items()]
-        with self._db.transaction():
-            self._db.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)
+        with self.transaction():
+            self.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)

@@ -402,8 +402,7 @@ class RowSource:
     def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
         """Let the user's editor change a card, a file that cannot be used, or a draft."""
         if row.draft is not None:
-            draft = self.brain.drafts.get(row.name)
-            changed = self.undoing.edit_draft(draft, editor)
+            changed = self.undoing.edit_draft(row.name, editor)
             return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
         changed = self.undoing.edit(self.brain.layers[row.layer], row.path, editor)
         path = clean_line(row.path)
@@ -433,15 +432,15 @@ class RowSource:
 
     def undo(self) -> Outcome:
         """Take the latest change back."""
-        done = self.undoing.undo()
+        line, names = self.undoing.undo()
         changed: list[Row] = []
         gone: list[str] = []
-        for name in done.names:
+        for name in names:
             try:
                 changed.append(self.row_named(name))
             except LessonsError:
                 gone.append(name)
-        line = clean_line(done.line)
+        line = clean_line(line)
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
     def _effect(self, layer: int, card: Card) -> Effect | None:

@@ -4,6 +4,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.text.token_estimate import estimate_tokens
+from tests.agents.conftest import record_failure
 from tests.kit import Claude, write
 
 ONCE = r"""
@@ -76,15 +77,6 @@ def test_what_is_long_is_cut(claude, project, word):
     said = edit(claude, "bot/app.py").context
     assert "- [ ] Reject" in said
     assert estimate_tokens(said) <= 60
-
-
-def test_gemini_is_reminded_with_the_result(session):
-    gemini = session("gemini-cli")
-    gemini.prompt(TELEGRAM)
-    change = {"file_path": "bot/app.py", "old_string": "1", "new_string": "2"}
-    assert gemini.call("Pre", "replace", change) == {}
-    said = gemini.call("Post", "replace", change, tool_response={"llmContent": "ok"}).context
-    assert said.startswith("Before this, once more: “Telegram")
 
 
 def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
@@ -200,16 +192,7 @@ def test_each_agent_is_refused_in_its_own_words(project, session, agent, tool, k
 def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
     claude.prompt("go on")
     text = f"PreToolUse:Edit hook error: {edit(claude, 'pay/client.py').refused}"
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "x"}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
-    claude.record(
-        {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-        {
-            "type": "user",
-            "message": {"role": "user", "content": [result]},
-            "toolDenialKind": "permission-rule",
-        },
-    )
+    record_failure(claude, 1, tool="Edit", text=text, toolDenialKind="permission-rule")
     claude.prompt("and on", 2)
     claude.stop()
     drafted()

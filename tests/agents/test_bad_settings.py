@@ -1,15 +1,13 @@
 """Settings that cannot be read silence their brain, and the user is told by which line."""
 
-import json
 import pathlib
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import user_state as locate
-from tests.agents.conftest import TELEGRAM
-from tests.kit import answer_event, make_brain, write
-from tests.trust.test_takeovers import EVENTS, PROMPT
+from tests.agents.conftest import SHOW_LINES, TELEGRAM, Session
+from tests.kit import make_brain, write
 
 pytestmark = pytest.mark.slow
 
@@ -22,20 +20,13 @@ FAULTS = {
 }
 
 
-def told(project, agent, session, brain=None):
+def told(project, agent, name, brain=None):
     """Return the lines for the user at each event of a session, and all that was printed."""
-    lines, printed = [], ""
-    for event in EVENTS[agent]:
-        names = {"session_id": session, "sessionID": session, "cwd": str(project)}
-        find = (lambda _folder: brain) if brain is not None else None
-        output, _ = answer_event(agent, json.dumps({**names, **event}), {}, find=find)
-        answer = json.loads(output) if output else {}
-        lines.append(answer.get("systemMessage") or answer.get("message") or "")
-        printed += output
-    return lines, printed
+    said = Session(project, agent, name, find=(lambda _: brain) if brain else None).walk()
+    return [one.line for one in said], str(said)
 
 
-@pytest.mark.parametrize("agent", EVENTS)
+@pytest.mark.parametrize("agent", SHOW_LINES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_brain_with_bad_settings_is_named_once_a_session(project, agent, fault):
     name, text, named = FAULTS[fault]
@@ -69,7 +60,7 @@ def test_another_fault_is_another_line(project):
 def test_an_agent_that_shows_no_line_with_a_prompt_shows_it_later(project, session):
     (project / "lessons.toml").write_text("no_such_key = 1\n")
     cursor = session("cursor")
-    cursor.prompt(PROMPT)
+    cursor.prompt("Add a telegram command that restarts the service")
     assert "lessons.toml:1" in str(cursor.say("PreCompact", trigger="auto"))
 
 

@@ -1,10 +1,12 @@
 """``gate: ask``: the user is asked before a change of a guarded file, once, and never for a read."""
 
+import json
 import os
 
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import record_failure
 
 FILE = "migrations/001.sql"
 TITLE = "Never drop a column"
@@ -66,7 +68,7 @@ READING = [
 
 def test_a_command_that_reads_the_file_is_not(claude):
     for number, command in enumerate(READING):
-        assert claude.run(command, session_id=f"r{number}").asked == "", command
+        assert claude.run(command, session_id=f"r{number}") == {}, command
 
 
 @pytest.mark.parametrize("home", ["$HOME", "${HOME}", "~"])
@@ -161,15 +163,10 @@ BEFORE = {"toolDenialBeforeRun": True}
 
 def write_refusal(claude, command, text, tool="Bash", **more):
     """Write what Claude Code 2.1.328 writes when a call is refused at its question."""
-    use = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {"command": command}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
-    sent = {"role": "user", "content": [result]}
-    claude.record(
-        {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-        {"type": "user", "message": sent, "toolDenialKind": "user-rejected", **more},
-        # A copy of what was sent to the model.
-        {"type": "api-request-blob", "hash": "0a", "message": sent},
-    )
+    record_failure(claude, 1, command, tool, text, toolDenialKind="user-rejected", **more)
+    sent = json.loads(claude.transcript.read_text().splitlines()[-1])["message"]
+    # A copy of what was sent to the model.
+    claude.record({"type": "api-request-blob", "hash": "0a", "message": sent})
 
 
 @pytest.fixture

@@ -4,15 +4,14 @@ import json
 import os
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
-from tests.kit import read_troubles, state_dir
+from lessons_kb.agents.table import AGENTS
+from tests.kit import read_troubles
 
 pytestmark = [
     pytest.mark.slow,
@@ -148,24 +147,6 @@ def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project):
         with os.fdopen(reads, "rb") as pipe:
             said = pipe.read()[len(full) :]
     assert ADVICE in json.loads(said)["hookSpecificOutput"]["additionalContext"]
-
-
-def test_a_journal_that_another_writer_holds_costs_no_answer(project, enter):
-    enter("claude-code", json.loads(prompt(project)))
-    holder = sqlite3.connect(
-        pathlib.Path(state_dir(str(project))) / "journal.db", isolation_level=None
-    )
-    holder.execute("BEGIN IMMEDIATE")
-    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"}
-    named = {"session_id": "s2", "cwd": str(project)}
-    try:
-        for event, says in (("UserPromptSubmit", ADVICE), ("PostToolUse", "")):
-            data = json.dumps(named | call | {"hook_event_name": event, "prompt": PROMPT}).encode()
-            done = run('exec "$@"', data, project, LESSONS_HOOK_DEADLINE="8")
-            assert says.encode() in done.stdout
-        assert [t.message for t in read_troubles() if "database is locked" not in t.message] == []
-    finally:
-        holder.close()
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "cursor", "opencode"])

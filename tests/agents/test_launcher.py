@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.store.user_state import state_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")

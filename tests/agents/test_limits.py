@@ -53,12 +53,6 @@ def test_forty_long_cards_stay_below_the_agents_cap(agent, session, words):
         assert estimate_tokens(said) * 1.1 <= 2_500
 
 
-@pytest.mark.slow
-def test_forty_cards_that_guard_one_file_stay_below_it(claude, words):
-    claude.prompt("rename this variable")
-    assert size(claude.edit("src/a.py").context) <= CAP
-
-
 def after_reading(claude, count, name):
     """Read files, and return what is told after a compaction."""
     for number in range(count):
@@ -97,8 +91,10 @@ def test_files_with_long_names_in_another_script_come_after_a_compaction(claude)
 
 
 @pytest.mark.slow
-def test_the_line_for_the_user_is_bounded(claude, words):
-    claude.prompt(words)
+def test_what_is_said_of_a_file_that_forty_cards_guard_and_at_the_end_is_bounded(claude, words):
+    claude.prompt("rename this variable")
+    assert size(claude.edit("src/a.py").context) <= CAP
+    claude.prompt(words, 2)
     assert size(json.dumps(claude.stop("No."), ensure_ascii=False)) <= CAP
 
 

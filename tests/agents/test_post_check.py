@@ -67,11 +67,6 @@ def test_where_nothing_was_changed_nothing_is_said(turn, calls):
     assert turn(LEFT, *calls) == ""
 
 
-def test_all_shown_is_silent(project, turn):
-    test = write(project, "tests/test_bot.py", "def test_rejection_of_a_stranger(): ...\n")
-    assert turn("Done.", write(project, "bot/main.py", REJECT), test) == ""
-
-
 def test_the_last_check_in_full_with_lines_of_files(project, turn):
     code = "import os\n\n" + REJECT
     (project / "bot" / "main.py").write_text(code)
@@ -117,10 +112,6 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, claude, 
     )
     with Brain.open(project) as brain:
         assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
-
-
-def test_without_the_setting_nothing_is_asked_for(claude):
-    assert "L1.2" not in claude.prompt(PROMPT).context
 
 
 DETECT = """\
@@ -172,15 +163,6 @@ def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
     assert line.count("the mistake is in the change (bot/main.py") == 1
     assert line.count("“Run ") == many
     assert len(line) <= 240
-
-
-def test_a_mistake_that_was_taken_back_is_not(project, turn):
-    (project / "lessons/no-shell.md").write_text(DETECT)
-    wrong, right = "run(command, shell=True)\n", "run(command.split())\n"
-    (project / "bot").mkdir(exist_ok=True)
-    (project / "bot/main.py").write_text(right)
-    line = turn("Done.", write(project, "bot/main.py", wrong), write(project, "bot/main.py", right))
-    assert "contradicted" not in line
 
 
 def test_in_copilot_each_session_has_its_own_answer_in_the_record_that_they_share(project, session):

@@ -68,26 +68,18 @@ def fail(claude, calls):
 def test_a_change_brings_the_lesson_that_it_is_about_once(claude, change):
     claude.say("SessionStart", source="startup")
     assert claude.prompt(UNRELATED).context == ""
+    assert change(PLAIN) == ""
     assert SHELL in change(UPLOAD)
     assert change(UPLOAD) == ""
     claude.prompt(UNRELATED)
     assert change(UPLOAD) == ""
 
 
-def test_a_change_about_something_else_brings_nothing(claude, change):
-    claude.prompt(UNRELATED)
-    assert change(PLAIN) == ""
-
-
-def test_an_error_brings_the_lesson_that_it_is_about(claude, fail):
-    claude.prompt(UNRELATED)
-    assert "lessons/json-state-without-lock.md" in fail(LOCKED)
-    assert "lessons/json-state-without-lock.md" not in fail(LOCKED)
-
-
-def test_an_error_about_something_else_brings_nothing(claude, fail):
+def test_an_error_brings_the_lesson_that_it_is_about_once(claude, fail):
     claude.prompt(UNRELATED)
     assert "ACTIVE LESSONS" not in fail("ModuleNotFoundError: No module named 'requests'\n")
+    assert "lessons/json-state-without-lock.md" in fail(LOCKED)
+    assert "lessons/json-state-without-lock.md" not in fail(LOCKED)
 
 
 GUIDE = """\
@@ -107,18 +99,14 @@ A worker that stops in the middle of its export leaves the lease, and nobody els
 """
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "given"),
-    [
-        ("    pass\n", "leaseManager.pingWorker(dropHeartbeat, releaseLease)\n", False),
-        (
-            "    pass\n",
-            "leaseManager.pingWorker(dropHeartbeat, releaseLease)  # exports stop at midnight\n",
-            True,
-        ),
-        ("leaseManager.pingWorker(dropHeartbeat, releaseLease)\n", "return None\n", True),
-    ],
-)
+NAMES = "leaseManager.pingWorker(dropHeartbeat, releaseLease)"
+
+
+@pytest.mark.parametrize(("old", "new", "given"), [
+    ("    pass\n", f"{NAMES}\n", False),
+    ("    pass\n", f"{NAMES}  # exports stop at midnight\n", True),
+    (f"{NAMES}\n", "return None\n", True),
+])  # fmt: skip
 def test_a_change_that_shares_names_says_the_title_or_takes_them_out(
     claude, project, old, new, given
 ):

@@ -1,13 +1,11 @@
 """Which lessons were given is told in one line, with the first event whose line is shown."""
 
-import json
 import re
 
 import pytest
 
-from tests.agents.conftest import TELEGRAM
-from tests.kit import answer_event, make_brain, write
-from tests.trust.test_takeovers import EVENTS
+from tests.agents.conftest import SHOW_LINES, TELEGRAM, Session, context_of
+from tests.kit import make_brain, write
 
 
 @pytest.mark.slow
@@ -40,7 +38,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("agent", EVENTS)
+@pytest.mark.parametrize("agent", SHOW_LINES)
 @pytest.mark.parametrize("kind", ["not trusted", "bad settings"])
 @pytest.mark.parametrize("trick", ["\x1b]0;owned\x07\x1b[2J", "\n", "\x85\u2028\u202e"])
 def test_the_name_of_a_folder_steers_no_terminal_and_adds_no_line(tmp_path, agent, kind, trick):
@@ -50,15 +48,9 @@ def test_the_name_of_a_folder_steers_no_terminal_and_adds_no_line(tmp_path, agen
         make_brain(str(folder))
     write(folder, "lessons/telegram-allowlist.md", TELEGRAM)
     write(folder, "lessons.toml", "no_such_key = 1\n" if kind == "bad settings" else "")
-    told = ""
-    for event in EVENTS[agent]:
-        names = {"session_id": "s", "sessionID": "s", "cwd": str(folder)}
-        output, line = answer_event(agent, json.dumps({**names, **event}), {})
-        answer = json.loads(output) if output else {}
-        message = answer.get("systemMessage") or answer.get("message") or ""
-        specific = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
-        for text in (message, line, specific, answer.get("context", "")):
+    said = Session(folder, agent).walk()
+    for one in said:
+        for text in (one.line, one.log, context_of(one)):
             assert not CONTROLS.search(text), text
             assert not any(row.startswith("Lessons: all") for row in text.split("\n"))
-        told += message
-    assert "Lessons: " in told
+    assert "Lessons: " in "".join(one.line for one in said)

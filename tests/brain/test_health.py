@@ -41,7 +41,7 @@ def test_a_sound_brain_is_told_in_full(brain, lines, fixed):
     assert {line.level for line in health} == {"ok"}
     assert [line.what for line in health] == [
         *("hooks", "state", "versions", "brain", "trust", "settings", "index"),
-        *("semantic", "files", "write access", "journal", "drafts", "trash"),
+        *("semantic", "files", "write access", "journal", "drafts"),
     ]
     assert lines("trust")[0].detail == "created by you"
     assert lines("index")[0].detail.startswith("1 file: 1 card, 0 notes, 0 unusable; ")
@@ -129,19 +129,6 @@ def test_a_command_that_was_killed_is_ended(brain, fixed, root):
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()
     assert [line.detail for line in fixed()] == ["ended 1 command whose process no longer exists"]
-
-
-@pytest.mark.parametrize(
-    ("count", "text"), [(999, "999 B"), (1_000, "1.0 kB"), (9_990, "10.0 kB"), (151_000, "151 kB")]
-)
-def test_the_trash_is_told(brain, telegram, lines, count, text):
-    telegram.write_text("# Of a size\n\n".ljust(count - 100, "x"))
-    other = telegram.with_name("other.md")
-    other.write_text("# Another\n\n".ljust(100, "x"))
-    brain.cards.delete("telegram-allowlist")
-    brain.cards.delete("other")
-    (line,) = lines("trash")
-    assert line.detail == f"2 files, {text}; kept for 180 days, up to 100 MB"
 
 
 def test_drafts_that_wait_are_told(brain, lines):

@@ -30,10 +30,6 @@ def rules(text):
     return {finding.rule: finding.line for finding in check(text)}
 
 
-def test_a_good_card_has_no_findings():
-    assert check(GOOD) == ()
-
-
 @pytest.mark.parametrize(("old", "new", "rule", "line"), [
     ("title: Retries bill twice\n", "title:\n", "no-title", 2),
     ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
@@ -58,12 +54,6 @@ def test_what_stands_empty_is_to_be_filled_not_added():
     absent = check("---\ntitle: Retries bill twice\n---\n\nText.\n")
     assert {finding.line for finding in absent} == {0}
     assert all(finding.fix.startswith("add ") for finding in absent)
-
-
-def test_a_title_in_the_text_has_its_line_too():
-    assert rules(GOOD.replace("title: Retries bill twice\n", "") + "\n# TODO\n") == {
-        "placeholder": 15
-    }
 
 
 @pytest.mark.parametrize("item", [

@@ -153,10 +153,13 @@ def test_a_card_is_created_from_a_change_or_the_last_session(lessons, brain):
     text = (brain / made.out.strip()).read_text()
     assert "+    return sum(items)" in text
     assert "paths: [new.py]" in text
-    refused = lessons("create", "Another lesson about it", "--from-diff", "absent.py")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    for place in ("absent.py", "new.py:40"):
+        refused = lessons("create", "Another lesson about it", "--from-diff", place)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert f"{place} has no change against HEAD" in refused.err
     other = "Refunds ignored the currency of the order"
-    assert lessons("create", other, "--from-session").code == 2
+    for session, said in (([], "no session yet"), (["absent"], "no session 'absent'")):
+        assert said in lessons("create", other, "--from-session", *session).err
     with Brain.open(brain) as opened:
         opened.layers[0].journal.events.append(
             Event(kind="prompt", text="Sum up the cart", session="s", at=time.time())

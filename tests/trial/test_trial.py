@@ -15,7 +15,7 @@ import tomllib
 import pytest
 
 import lessons_kb
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.trial.runs import find_no_network, read_usage
 from tests.kit import commit, git, write
 

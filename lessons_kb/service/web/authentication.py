@@ -36,7 +36,6 @@ _BURST_SECONDS = 5
 """Seconds' worth of requests that a caller may send at once."""
 _SLOTS = 65_536
 _ROUNDING = 1e-9
-_SCHEME = b"bearer "
 _spawn = multiprocessing.get_context("spawn")
 
 
@@ -110,7 +109,7 @@ class Tokens:
         if required:
             shared.closed.value = 1
 
-    def find_caller(self, authorization: bytes) -> Caller | None:
+    def find_caller(self, authorization: str) -> Caller | None:
         """Return who sent this header, None where that is nobody we know.
 
         Once there was a token, a request without one is nobody's, even after it is removed: a
@@ -118,9 +117,8 @@ class Tokens:
         """
         if self._is_open():
             return self._local_caller()
-        if authorization[: len(_SCHEME)].lower() != _SCHEME:
-            return None
-        token = find_token(self._read(), authorization[len(_SCHEME) :].strip().decode("latin-1"))
+        scheme, _, secret = authorization.partition(" ")
+        token = find_token(self._read(), secret.strip()) if scheme.lower() == "bearer" else None
         return None if token is None else self._caller(token)
 
     def begin_login(self, secret: str) -> str:

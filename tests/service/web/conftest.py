@@ -92,7 +92,7 @@ def tokens():
     }
 
 
-def wait_until(holds, seconds=30):
+def wait_until(holds, seconds=60):
     """Return what ``holds()`` returns as soon as that is true."""
     until = time.monotonic() + seconds
     while not (found := holds()):
