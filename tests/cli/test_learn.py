@@ -155,8 +155,7 @@ def test_a_card_is_created_from_a_change_or_the_last_session(lessons, brain):
     assert "paths: [new.py]" in text
     for place in ("absent.py", "new.py:40"):
         refused = lessons("create", "Another lesson about it", "--from-diff", place)
-        assert (refused.code, refused.err.count("
-")) == (2, 1)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
         assert f"{place} has no change against HEAD" in refused.err
     other = "Refunds ignored the currency of the order"
     for session, said in (([], "no session yet"), (["absent"], "no session 'absent'")):

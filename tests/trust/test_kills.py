@@ -60,7 +60,8 @@ def test_bump(root, telegram, kills):
         now, same = header(telegram.read_text())
         assert now in (count + done, count + done + 1)
         assert same == rest
-        count = Brain.open(root).bump("telegram-allowlist")[0].occurrences
+        with Brain.open(root) as brain:
+            count = brain.bump("telegram-allowlist")[0].occurrences
         assert count == now + 1
 
 
