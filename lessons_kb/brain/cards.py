@@ -61,7 +61,8 @@ from lessons_kb.learn.draft_text import (
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
 from lessons_kb.store import files as disk
-from lessons_kb.store.card_files import DraftFolder, read_template
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.settings import ServerSettings, read_user_settings
 from lessons_kb.store.user_state import hold_new

@@ -50,7 +50,8 @@ from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_tu
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
-from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.draft_files import DraftFacts, DraftFolder
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES

@@ -15,7 +15,7 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
 from lessons_kb.model import Card
 from lessons_kb.store import card_files, trash
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
 
 _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
