@@ -74,7 +74,7 @@ def test_each_prompt_is_told_with_what_was_held_back(brain, telegram, told):
     assert (given.id, given.given, "telegram" in given.reason) == (TELEGRAM, True, True)
     assert given.title == "Telegram remote execution must require an allowlist"
     assert given.confidence > 0.5
-    assert why.tokens > 0
+    assert (why.tokens > 0, why.later, why.earlier) == (True, [], [])
     assert held
     assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
     (event,) = brain.journal.events()
