@@ -107,6 +107,8 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch,
     assert [one.how for one in later] == ["file", "compaction", "compaction"], later
     assert {one.id for one in later} == {"lessons/migration.md", TELEGRAM}
     assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
+    claude.prompt("What is for lunch?", 2)
+    assert sorted(one.id for one in told(brain).earlier) == ["lessons/migration.md", TELEGRAM]
 
 
 def test_a_session_without_reasons_tells_what_it_was_given(brain, told):
