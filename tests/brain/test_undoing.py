@@ -75,6 +75,20 @@ def test_what_was_written_since_is_kept_and_nothing_undone(undoing, brain, teleg
     assert undoing.undo()[0] == "nothing to undo"
 
 
+def test_a_draft_is_taken_back_only_as_it_was_left(undoing, brain):
+    draft = brain.drafts.propose("Shell open to the whole group")
+    path = pathlib.Path(draft.path)
+    assert not undoing.edit_draft(draft.id, lambda _path: None)
+    for later, text in (("", draft.text), ("edited again", "edited again")):
+        assert undoing.edit_draft(draft.id, lambda _path: path.write_text("edited"))
+        path.write_text(later or "edited")
+        assert ("changed since" in undoing.undo()[0]) == bool(later)
+        assert path.read_text() == text
+    undoing.discard(draft.id)
+    undoing.undo()
+    assert path.read_text() == "edited again"
+
+
 def test_what_an_undone_edit_wrote_is_in_the_trash(undoing, brain, telegram):
     before, layer = telegram.read_bytes(), brain.layers[0]
     assert undoing.edit(layer, NAME, lambda path: pathlib.Path(path).write_text("edited\n"))
