@@ -51,7 +51,7 @@ class Detected:
 def has_detectors(brain: Layers) -> bool:
     """Tell whether any card of any brain has a pattern, without reading a card."""
     for layer in brain.layers:
-        layer.make_ready()
+        layer.ensure_indexed()
     return any(layer.state is not None and layer.state.detectors for layer in brain.layers)
 
 

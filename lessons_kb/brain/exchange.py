@@ -11,17 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
-from lessons_kb.brain.cards import (
-    MAX_EXAMPLES,
-    MAX_OCCURRENCES,
-    Cards,
-    compose,
-    day_or_today,
-    redact_card,
-)
+from lessons_kb.brain.cards import Cards, compose, redact_card, today
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.cards.links import is_reserved, numbered_names, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
@@ -207,7 +201,7 @@ class Exchange:
         Each step is planned anew: of two imports of one file that run at once, the second finds
         the cards of the first.
         """
-        date = day_or_today()
+        date = today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near, plan.lessons)
@@ -400,7 +394,7 @@ def _read_rules(text: str, name: str) -> Imported:
             title=told["title"], severity=told["severity"], sections=sections, detect=(pattern,)
         )
         origin = make_origin(RULES, name, told["id"], pattern.text)
-        made = compose(sketch, created=day_or_today(), whole=True)
+        made = compose(sketch, created=today(), whole=True)
         lessons.append(
             Incoming(
                 title=told["title"],

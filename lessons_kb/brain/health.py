@@ -38,8 +38,8 @@ from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import scan_brain
@@ -172,7 +172,7 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     elif meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
         yield Health("warning", "semantic", f"off: {detail}", fix)
-    elif left := meaning.refresh(limit=0):
+    elif left := meaning.encode(limit=0):
         missing = counted(left, "file is not encoded yet", "files are not encoded yet")
         yield Health("warning", "semantic", f"on, {missing}", "run `lessons index` to encode them")
     else:

@@ -46,6 +46,7 @@ from lessons_kb.process.git import find_change, list_commits, read_commit, read_
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
 from lessons_kb.store.files import (
+    MAX_LINE_BYTES,
     is_inside,
     open_readonly,
     read_byte_lines,
@@ -62,7 +63,6 @@ from lessons_kb.transcripts.session_records import (
     CODEX,
     COPILOT,
     GEMINI,
-    MAX_LINE_BYTES,
     Entry,
     mapping,
     open_record,
@@ -130,9 +130,8 @@ def read_entries(source: Source) -> Iterator[Entry]:
     else:
         transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
         whole = source.path.endswith(".json")
-        lines = [(1, read_head(source.path, MAX_LINE_BYTES))] if whole else None
-        for _number, line in lines or read_byte_lines(source.path):
-            yield from transcript.feed_line(line)
+        lines = (line for _number, line in read_byte_lines(source.path))
+        yield from transcript.feed([read_head(source.path, MAX_LINE_BYTES)] if whole else lines)
         yield from transcript.finish()
 
 
