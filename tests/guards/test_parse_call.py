@@ -130,15 +130,6 @@ def test_files_touched_by_a_command_follow_it():
         assert len(events("Bash", {"command": command}, outcome=outcome)) == count
 
 
-@pytest.mark.parametrize("key", ["input", "patch", "patchText", "command"])
-def test_patch_is_one_call_and_what_it_made_and_removed(key):
-    assert events("apply_patch", {key: PATCH}, agent="codex") == [
-        ("edit", "apply_patch", ("src/a.py", "b.py")),
-        ("create", "", ("src/new.py", "src/moved.py")),
-        ("remove", "", ("src/old.py", "gone.py")),
-    ]
-
-
 @pytest.mark.parametrize(("tool", "arguments", "outcome", "expected"), [
     ("apply_patch", "*** Begin Patch\n*** Add File: a\n", "ok", [("create", ("a",))]),
     ("apply_patch", "*** Begin Patch\n*** Move to: a\n", "ok", [("create", ("a",))]),
@@ -222,17 +213,6 @@ def test_digest_is_equal_for_equal_calls():
     assert digest == digest_arguments({"b": [1, {"d": 3, "c": 2}], "a": 1})
     assert digest == digest_arguments(' {"b": [1, {"d": 3, "c": 2}],\n "a": 1}')
     assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
-
-
-def test_digest_is_short_holds_no_argument_and_is_empty_for_what_is_no_json_data():
-    digest = digest_arguments({"command": "curl -H 'Authorization: Bearer s3cr3t'" * 10_000})
-    assert len(digest) < 32
-    assert "s3cr3t" not in digest
-    circle = []
-    circle.append(circle)
-    assert digest_arguments(circle) == digest_arguments({1: 2, "a": 3}) == ""
-    assert digest_arguments({"a": "\udcff"})
-    assert digest_arguments(b"x")
 
 
 def test_why_a_command_is_run_makes_no_other_call():

@@ -89,12 +89,6 @@ def test_seen_once_and_no_why_are_not_mentioned():
     assert "1. Lesson a (medium · lessons/a.md)\n   - [ ] check a\n[/" in run([lesson()]).text
 
 
-def test_a_brain_alias_stands_before_the_id():
-    hit = lesson(brain="team")
-    assert shown_name(hit) == "team:lessons/a.md"
-    assert "(medium · team:lessons/a.md)" in run([hit]).text
-
-
 @pytest.mark.parametrize("shift", range(0, 14, 3))
 def test_why_is_cut_between_two_words_and_before_their_comma(shift):
     why = "x" * shift + "yz alpha, beta; gamma: delta — " * 9
@@ -133,11 +127,6 @@ class TestWithheld:
         found = run(hits, max_lessons=3, in_context={"team:lessons/a.md"})
         assert [shown_name(hit) for hit in found.lessons] == ["lessons/a.md", "lessons/b.md"]
         assert found.withheld[0].reason == "already in this session"
-
-    def test_a_repeated_prompt_does_not_bring_up_ever_weaker_lessons(self):
-        hits = [lesson(x) for x in "abcd"]
-        given = {shown_name(hit) for hit in run(hits, max_lessons=2).lessons}
-        assert run(hits, max_lessons=2, in_context=given).text == ""
 
     def test_far_weaker_than_the_first(self):
         hits = [lesson("a", confidence=0.9), lesson("b", confidence=0.5)]
