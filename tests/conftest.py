@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -32,6 +31,12 @@ for _signal, _usual in (
 # Hundreds of processes are started: none should compile the package anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# In memory nobody waits for a disk: each test writes hundreds of files, and syncs them.
+if sys.platform == "linux" and os.path.isdir("/dev/shm"):
+    _room = os.statvfs("/dev/shm")
+    if _room.f_bavail * _room.f_frsize > 4 << 30 and not _room.f_flag & os.ST_NOEXEC:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", "/dev/shm")
 
 # A commit is green or red, whenever it is tested and however busy the machine is;
 # HYPOTHESIS_PROFILE=default looks for new cases, each within its deadline.
@@ -97,15 +102,6 @@ def write(root):
     return functools.partial(kit.write, root)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Result:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-
 @pytest.fixture
 def lessons(monkeypatch, capsys):
     """Run the command line in this process, with its real entry, streams and exit codes."""
@@ -120,20 +116,29 @@ def lessons(monkeypatch, capsys):
             main()
         seen = capsys.readouterr()
         code = stop.value.code
-        return Result(code=code if isinstance(code, int) else 1, out=seen.out, err=seen.err)
+        return kit.Result(code if isinstance(code, int) else 1, seen.out, seen.err)
 
     return run
 
 
 @pytest.fixture
-def health(lessons, monkeypatch):
+def at(lessons, monkeypatch):
+    """Run a command in a folder: ``at(folder, *words)``."""
+
+    def at(folder, *words):
+        with monkeypatch.context() as go:
+            go.chdir(folder)
+            return lessons(*words)
+
+    return at
+
+
+@pytest.fixture
+def health(at):
     """Return the lines of the doctor: ``health(what, folder=None, *options)``."""
 
     def health(what, folder=None, *options):
-        with monkeypatch.context() as go:
-            if folder:
-                go.chdir(folder)
-            lines = json.loads(lessons("doctor", "--json", *options).out)
+        lines = json.loads(at(folder or ".", "doctor", "--json", *options).out)
         return [SimpleNamespace(**one) for one in lines if what in ("", one["what"])]
 
     return health

@@ -2,12 +2,17 @@
 
 import contextlib
 import datetime as dt
+import importlib.util
 import json
 import os
 import pathlib
+import shutil
+import socket
 import subprocess
 import sys
 import textwrap
+import time
+from typing import NamedTuple
 
 import lessons_kb
 from lessons_kb.brain.brain import Workspace
@@ -19,6 +24,10 @@ from lessons_kb.store.user_state import read_troubles, state_dir
 
 __all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
 
+ROOT = pathlib.Path(__file__).parents[1]
+EXAMPLE = ROOT / "brain-example"
+START = "from lessons_kb.cli.entry import main; main()"
+"""What a process of `lessons` runs."""
 
 TELEGRAM = """\
 ---
@@ -58,12 +67,63 @@ def today():
     return dt.date.today().isoformat()
 
 
+def free_port():
+    """Return a port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
+
+
 def write(folder, name, text):
     """Write a file and the folders above it; return its path."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(text), encoding="utf-8")
     return path
+
+
+def copy_example(folder):
+    """Copy the example brain, without what an index has left in it; return the folder."""
+    return shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".lessons"))
+
+
+class Result(NamedTuple):
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_python(code, *words, cwd=None, **environment):
+    """Run a piece of Python in a process of its own, which imports nothing from its folder."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code, *map(str, words)], cwd=cwd, stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment}, capture_output=True, encoding="utf-8", timeout=120,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def run_lessons(cwd, *words, **environment):
+    """Run `lessons` in a process of its own."""
+    return run_python(START, *words, cwd=cwd, **environment)
+
+
+def wait_until(holds, seconds=60):
+    """Return what ``holds()`` returns as soon as that is true."""
+    until = time.monotonic() + seconds
+    while not (found := holds()):
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.02)
+    return found
+
+
+def load_script(name):
+    """Import a script of the folder docs/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def git(folder, *words, when=""):
@@ -106,6 +166,9 @@ def open_journal(root):
 class Said(dict):
     """What a hook answered, as an agent reads it; {} for silence."""
 
+    log = ""
+    """What it printed beside."""
+
     @property
     def context(self):
         return self.get("hookSpecificOutput", {}).get("additionalContext", "")
@@ -135,7 +198,10 @@ class Said(dict):
 def answer(agent, event, environment=None, **how):
     """Answer one hook event in this process."""
     data = event if isinstance(event, (bytes, str)) else json.dumps(event)
-    return Said(read_output(answer_event(agent, data, environment or {}, **how)[0]))
+    output, log = answer_event(agent, data, environment or {}, **how)
+    said = Said(read_output(output))
+    said.log = log
+    return said
 
 
 def occasions(card="lessons/a.md", **arms):

@@ -7,8 +7,6 @@ import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from qdrant_client import QdrantClient, models
-
 
 class QdrantServer(ThreadingHTTPServer):
     """Start it with ``with``; ``url`` is where it listens."""
@@ -16,8 +14,10 @@ class QdrantServer(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, *, key=""):
+        import qdrant_client  # takes a second, and slow tests alone use it
+
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.client = QdrantClient(":memory:")
+        self.client, self.models = qdrant_client.QdrantClient(":memory:"), qdrant_client.models
         self.lock = threading.Lock()
         self.key = key
         self.seconds = 0.0
@@ -71,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, {"result": result, "status": "ok", "time": 0.0})
 
     def _call(self, name, what, body):
-        client = self.server.client
+        client, models = self.server.client, self.server.models
         matching = models.Filter(**body["filter"]) if body.get("filter") else None
         match what:
             case "GET exists":
@@ -92,21 +92,15 @@ class _Handler(BaseHTTPRequestHandler):
                 points = models.PointsList(**body)
                 return client.upsert(name, points.points, update_filter=points.update_filter)
             case "POST points/delete":
-                chosen = {"points": body.get("points"), "filter": matching}
-                given = chosen["points"] or models.FilterSelector(filter=chosen["filter"])
-                return client.delete(name, given)
+                chosen = body.get("points") or models.FilterSelector(filter=matching)
+                return client.delete(name, chosen)
             case "POST points/scroll":
+                how = {"limit": body["limit"], "with_payload": body["with_payload"]}
                 points, following = client.scroll(
-                    name,
-                    scroll_filter=matching,
-                    limit=body["limit"],
-                    offset=body.get("offset"),
-                    with_payload=body["with_payload"],
+                    name, scroll_filter=matching, offset=body.get("offset"), **how
                 )
-                return {
-                    "points": [one.model_dump(mode="json") for one in points],
-                    "next_page_offset": following,
-                }
+                points = [one.model_dump(mode="json") for one in points]
+                return {"points": points, "next_page_offset": following}
             case "POST points/count":
                 return client.count(name)
             case "POST points/query":

@@ -4,19 +4,9 @@ A fresh process loses what only Linux, or only POSIX, has; the everyday commands
 by the other way that each of them has.
 """
 
-import ast
-import os
-import pathlib
-import re
-import subprocess
-import sys
-
 import pytest
 
-PACKAGE = pathlib.Path(__file__).parents[1] / "lessons_kb"
-FILES = sorted(PACKAGE.rglob("*.py"))
-
-POSIX_MODULES = {"fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"}
+from tests.kit import run_python
 
 POORER = """
 import ctypes, os, signal, sys
@@ -79,55 +69,8 @@ assert "Refund worker pays twice" in output, output
 """
 
 
-def run(code, folder):
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", code],
-        cwd=folder,
-        env={**os.environ, "LESSONS_BRAIN": str(folder / "shop")},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.slow
-def test_the_walk_works_here(tmp_path):
-    run(WALK, tmp_path)
-
-
-@pytest.mark.slow
-def test_a_system_without_what_only_linux_has_will_do(tmp_path):
-    run(POORER + WALK, tmp_path)
-
-
-@pytest.mark.slow
-def test_no_module_needs_posix_to_be_imported():
-    for path in FILES:
-        for node in ast.parse(path.read_text("utf-8")).body:
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            assert not POSIX_MODULES & {name.split(".")[0] for name in names}, path.name
-
-
-@pytest.mark.slow
-def test_text_is_never_read_in_the_encoding_of_the_system():
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not isinstance(node, ast.Call) or ast.unparse(node.func) != "open":
-                continue
-            given = {keyword.arg for keyword in node.keywords}
-            modes = [a.value for a in node.args[1:2] if isinstance(a, ast.Constant)]
-            binary = "b" in str(modes[0]) if modes else False
-            assert binary or "encoding" in given, f"{path.name}:{node.lineno}"
-
-
-@pytest.mark.slow
-def test_no_parameter_of_sql_is_numbered():
-    """Python 3.14 refuses ``?1`` with a sequence of values."""
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                numbered = re.search(r"(?:[=<>(,|] ?|\b(?:AND|OR|IN|LIMIT) )\?\d", node.value)
-                assert not numbered, f"{path.name}:{node.lineno}"
+@pytest.mark.parametrize("poorer", ["", POORER], ids=["here", "without what only Linux has"])
+def test_the_walk_works(tmp_path, poorer):
+    done = run_python(poorer + WALK, cwd=tmp_path, LESSONS_BRAIN=str(tmp_path / "shop"))
+    assert done.code == 0, done.err

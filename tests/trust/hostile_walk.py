@@ -4,11 +4,11 @@
 standard output's end as one JSON object.
 """
 
+import contextlib
 import io
 import json
 import os
 import sys
-import time
 
 WATCHED = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "pty.spawn"),
@@ -51,19 +51,16 @@ def _run(arguments):
     from lessons_kb.cli.main import main
 
     sys.argv = ["lessons", *arguments]
-    sys.stdin = io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8")
-    kept = sys.stdout, sys.stderr
-    sys.stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
-    sys.stderr = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    sys.stdin, out, err = (
+        io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(3)
+    )
     code = 99
-    try:
-        main()
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 98
-    finally:
-        texts = [stream.buffer.getvalue().decode() for stream in (sys.stdout, sys.stderr)]
-        sys.stdout, sys.stderr = kept
-    return code, texts[0], texts[1]
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 98
+    return code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()
 
 
 def main():
@@ -73,10 +70,7 @@ def main():
     told = []
     for arguments in plan["commands"]:
         del _seen[:]
-        began = time.perf_counter()
         code, out, err = _run(arguments)
-        if os.environ.get("WALK_TIMES"):
-            print(f"{time.perf_counter() - began:.2f} {arguments}", file=sys.stderr)
         told.append({"what": arguments, "code": code, "out": out, "err": err, "seen": list(_seen)})
     from lessons_kb.service.hook_event import answer_event
 

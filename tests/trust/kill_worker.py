@@ -40,20 +40,14 @@ def journal(brain, _root, number):
     brain.journal.count("lessons/telegram-allowlist.md", "addressed")
 
 
-def install_hooks(_brain, root, number):
+def install_or_not(_brain, root, number):
     entries = Entries(hook="/opt/lessons-hook", server="/opt/lessons")
     request = Request(agent="claude-code", project=root, entries=entries)
     (install if number % 2 == 0 else uninstall)(request)
 
 
-WORK = {
-    "bump": bump,
-    "create": create,
-    "edit": edit,
-    "index": index,
-    "journal": journal,
-    "install": install_hooks,
-}
+WORK = {one.__name__: one for one in (bump, create, edit, index, journal)}
+WORK["install"] = install_or_not
 
 
 def work(what, root, said):

@@ -8,13 +8,9 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from tests.trust.hostile_repository import BOMB
 
 GOOD = "# Mind the zebra crossing\n\n## Prevention Checklist\n\n- Look at the zebra\n"
-
-BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n"
-    for old, new in zip("abcdefgh", "bcdefghi", strict=True)
-)
 
 BAD_FILES = {
     "malformed.md": b"---\ntitle: [unclosed\n\tfoo: bar: baz\n}}\n---\nzebra\n",
@@ -22,7 +18,7 @@ BAD_FILES = {
     "not-utf-8.md": b"---\ntitle: caf\xe9\n---\nzebra\n",
     "utf-16.md": "# zebra\n".encode("utf-16"),
     "nul.md": b"# zebra\0\0\n",
-    "bomb.md": f"---\n{BOMB}---\nzebra\n".encode(),
+    "bomb.md": f"---\na: &a [x,x]\n{BOMB}---\nzebra\n".encode(),
     "deep.md": b"---\nx: " + b"[" * 50_000 + b"\n---\nzebra\n",
     "deeper.md": b"---\nx:\n" + b"- " * 50_000 + b"\n---\nzebra\n",
     "duplicate.md": b"---\ntitle: One\ntitle: Two\n---\nzebra\n",
@@ -55,30 +51,21 @@ NAMED = {*BAD_FILES, *("huge.md", "pipe.md", "x.md", "dangling.md", "circle.md",
 
 
 def test_the_good_card_is_found_and_each_bad_one_is_named(bad):
-    brain = Brain.open(bad)
-    assert "lessons/good.md" in brain.preflight("mind the zebra crossing").text
-    named = {finding.path.removeprefix("lessons/") for finding in brain.lint()}
-    assert named >= NAMED
-    assert "good.md" not in {
-        f.path.removeprefix("lessons/") for f in brain.lint() if f.level == "error"
-    }
-    assert all(finding.message and finding.fix for finding in brain.lint())
-
-
-def test_what_cannot_be_read_is_not_injected(bad):
-    hits = Brain.open(bad).search("zebra", limit=50)
-    found = {hit.card.id.removeprefix("lessons/") for hit in hits}
+    with Brain.open(bad) as brain:
+        assert "lessons/good.md" in brain.preflight("mind the zebra crossing").text
+        findings = brain.lint()
+        found = {hit.card.id.removeprefix("lessons/") for hit in brain.search("zebra", limit=50)}
+    assert {finding.path.removeprefix("lessons/") for finding in findings} >= NAMED
+    assert "lessons/good.md" not in {f.path for f in findings if f.level == "error"}
+    assert all(finding.message and finding.fix for finding in findings)
     assert found <= {"good.md", "malformed.md", "scalar.md"} | STILL_IN_USE
     assert found >= {"good.md"} | STILL_IN_USE
 
 
-def test_the_doctor_names_what_is_out_of_use(bad, health):
+def test_the_doctor_names_what_is_out_of_use_and_the_census_accounts_for_all(bad, health, lessons):
     lines = [line.detail for line in health("", bad)]
     for name in NAMED - STILL_IN_USE - {"malformed.md", "scalar.md", "duplicate.md"}:
         assert any(f"lessons/{name}" in line for line in lines), name
-
-
-def test_the_census_accounts_for_all(bad, lessons):
     (count,) = json.loads(lessons("--brain", bad, "index", "--json").out)
     assert count["files"] == count["cards"] + count["notes"] + count["unusable"]
     assert count["files"] == 1 + len(NAMED)
@@ -126,9 +113,9 @@ def test_beyond_max_files_the_lessons_come_first(root):
             (root / folder / f"{number}.md").write_text(f"# Note {number}\n")
     (root / "lessons/zebra.md").write_text(GOOD)
     (root / "lessons.toml").write_text("[index]\nmax_files = 12000\n")
-    brain = Brain.open(root)
-    brain.refresh(workers=2)
-    assert "lessons/zebra.md" in brain.preflight("mind the zebra crossing").text
-    assert [f.message for f in brain.lint() if f.rule == "too-many-files"] == [
-        "1,001 files skipped: more than max_files = 12000"
-    ]
+    with Brain.open(root) as brain:
+        brain.refresh(workers=2)
+        assert "lessons/zebra.md" in brain.preflight("mind the zebra crossing").text
+        assert [f.message for f in brain.lint() if f.rule == "too-many-files"] == [
+            "1,001 files skipped: more than max_files = 12000"
+        ]

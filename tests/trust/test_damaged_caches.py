@@ -5,28 +5,28 @@ a preflight or a hook, must say what it says over a whole cache.
 """
 
 import contextlib
-import json
 import os
 import pathlib
 import random
 import shutil
 import sqlite3
+import time
 from typing import NamedTuple
 
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store.trust import cache_dir
-from tests.kit import answer_event, make_brain
+from tests.kit import Claude, make_brain, write
 
 PROMPT = "Add a telegram command that restarts the service"
 CARD = """\
 ---
 type: lesson
-title: {title}
+title: {0}
 severity: high
 occurrences: 4
-paths: ["{paths}"]
+paths: ["{1}"]
 gate: ask
 detect:
   - regex: never_written_anywhere
@@ -34,12 +34,12 @@ detect:
 
 ## Root Cause
 
-{cause}
+{2}
 
 ## Prevention Checklist
 
-- {item}
-- Cover {word} with a test
+- {3}
+- Cover {4} with a test
 """
 CARDS = {
     "telegram-allowlist": (
@@ -97,40 +97,33 @@ def ask_cards(root):
         return [brain.cards.all(), brain.lint()]
 
 
-def ask_hook(root, event):
-    # A session of its own each time: what was said once is not said again.
-    session = os.urandom(8).hex()
-    data = json.dumps({"session_id": session, "cwd": str(root), **event})
-    output, _line = answer_event("claude-code", data, {})
-    return json.loads(output) if output else {}
+def session(root):
+    # One of its own each time: what was said once is not said again.
+    return Claude(root, os.urandom(8).hex())
 
 
 def ask_prompt_hook(root):
-    return ask_hook(root, {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT})
+    return session(root).prompt(PROMPT)
 
 
 def ask_edit_hook(root):
     arguments = {"file_path": str(root / EDITED), "content": "ALTER TABLE a DROP COLUMN b;"}
-    call = {"tool_name": "Write", "tool_input": arguments, "tool_use_id": os.urandom(4).hex()}
-    return ask_hook(root, {"hook_event_name": "PreToolUse", **call})
+    return session(root).call("Pre", "Write", arguments)
 
 
 QUESTIONS = (ask_search, ask_preflight, ask_cards, ask_prompt_hook, ask_edit_hook)
 
 
 def fill(folder, *, shift=0):
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    write(folder, ".git/HEAD", "ref: refs/heads/main\n")
     make_brain(str(folder))
     # Titles stand in the order of their use, which each question changes.
-    (folder / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 0\n")
+    write(folder, "lessons.toml", "[hooks]\ncatalogue_tokens = 0\n")
     values = list(CARDS.values())
     for place, name in enumerate(CARDS):
-        title, paths, cause, item, word = values[(place + shift) % len(values)]
-        text = CARD.format(title=title, paths=paths, cause=cause, item=item, word=word)
-        (folder / f"lessons/{name}.md").write_text(text)
-    (folder / "notes.md").write_text("# The bot\n\nA telegram command restarts the service.\n")
-    (folder / "lessons/bad.md").write_text("---\ntitle: [unclosed\n\tx: y: z\n}}\n---\nzebra\n")
+        write(folder, f"lessons/{name}.md", CARD.format(*values[(place + shift) % len(values)]))
+    write(folder, "notes.md", "# The bot\n\nA telegram command restarts the service.\n")
+    write(folder, "lessons/bad.md", "---\ntitle: [unclosed\n\tx: y: z\n}}\n---\nzebra\n")
     for path in folder.rglob("*.md"):  # old enough for their times to be believed
         os.utime(path, (1_700_000_000, 1_700_000_000))
     return folder
@@ -157,8 +150,6 @@ def case(tmp_path, monkeypatch):
     card.write_text(text)
     index(root)
     other = index(fill(tmp_path / "other", shift=1))
-    import time
-
     time.sleep(0.05)  # the files are older than the run that reads them
     index(root)
     whole = tmp_path / "whole"

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -34,9 +35,8 @@ READING = (
 def command(lessons):
     def command(*arguments):
         done = lessons(*arguments)
-        assert "Traceback" not in done.err
         assert "unexpected" not in done.err, done.err
-        return done.code, done.out, done.err
+        return done
 
     return command
 
@@ -66,10 +66,7 @@ def fill(folder):
 
 
 @pytest.mark.slow
-def test_a_full_disk(
-    root, telegram, tmp_path, mount,
-    command, monkeypatch, figure
-):  # fmt: skip
+def test_a_full_disk(root, telegram, tmp_path, mount, command, monkeypatch, figure):
     """Brain, cache and state all lie on it."""
     small = pathlib.Path(mount(tmp_path / "small", "-t", "tmpfs", "-o", "size=4m", "tmpfs"))
     monkeypatch.setenv("LESSONS_STATE_HOME", str(small / "state"))
@@ -92,7 +89,7 @@ def test_a_full_disk(
             code, out, err = command(*arguments)
             assert code in (0, 1), (arguments, err)
             if arguments[0] in ("list", "show", "search", "preflight"):
-                assert "telegram-allowlist" in out or "allowlist" in out, (arguments, out, err)
+                assert "allowlist" in out, (arguments, out, err)
     assert command("index")[0] == 2
     assert command("delete", "telegram-allowlist", "--yes")[0] == 0
     code, out, err = command("list")  # the index has no room to forget the card
@@ -113,10 +110,7 @@ def test_a_full_disk(
 
 
 @pytest.mark.slow
-def test_a_read_only_brain(
-    root, telegram, mount, command,
-    monkeypatch, figure
-):  # fmt: skip
+def test_a_read_only_brain(root, telegram, mount, command, monkeypatch, figure):
     (root / "AGENTS.md").write_text("# Lessons\n\n- Never deploy on a Friday\n")
     for cache in root.glob(".lessons/cache-*"):
         shutil.rmtree(cache)
@@ -133,20 +127,16 @@ def test_a_read_only_brain(
     figure("read-only brain (bind mount)", "writing commands say so in one line, reading ones work")
 
 
-def _coarse(tmp_path, mount):
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("mkfs.ext4") is None, reason="needs mkfs.ext4")
+def test_a_file_system_with_coarse_times(tmp_path, mount, figure):
+    """Times in whole seconds: a save of the same length within that second is seen."""
     image = tmp_path / "coarse.img"
     with image.open("wb") as file:
         file.truncate(24 << 20)
     make = ["mkfs.ext4", "-q", "-F", "-I", "128", str(image)]  # inodes without nanoseconds
-    if shutil.which("mkfs.ext4") is None or subprocess.run(make, capture_output=True).returncode:
-        pytest.skip("needs mkfs.ext4")
-    return pathlib.Path(mount(tmp_path / "coarse", "-o", "loop", str(image)))
-
-
-@pytest.mark.slow
-def test_a_file_system_with_coarse_times(tmp_path, mount, figure):
-    """Times in whole seconds: a save of the same length within that second is seen."""
-    brain = _coarse(tmp_path, mount) / "brain"
+    subprocess.run(make, check=True, capture_output=True)
+    brain = pathlib.Path(mount(tmp_path / "coarse", "-o", "loop", str(image))) / "brain"
     make_brain(str(brain))
     card = brain / "lessons/animal.md"
     for number in range(100, 110):
@@ -175,12 +165,8 @@ def test_a_clock_that_was_wrong_when_a_card_was_saved(root, telegram, years):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jump", [-400 * 86_400, +400 * 86_400])
-def test_a_clock_that_jumps(
-    root, telegram, monkeypatch, jump, figure
-):  # fmt: skip
+def test_a_clock_that_jumps(root, telegram, monkeypatch, jump, figure):
     """Bumps count, deleted cards come back, sessions go on; only dates are as wrong as the clock."""
-    import time
-
     now = time.time
     with Brain.open(root) as brain:
         brain.bump("telegram-allowlist", task="before")

@@ -3,33 +3,28 @@
 The coverage-guided runs are `python -m fuzz`; here nothing is needed but the suite.
 """
 
-import pathlib
 import random
 import shutil
-import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:  # fuzz/ is no installed package
-    sys.path.insert(0, str(ROOT))
+from fuzz.corpus import mutate, seeds_of
+from fuzz.targets import TARGETS, run
 
-from fuzz.corpus import mutate, seeds_of  # noqa: E402
-from fuzz.targets import TARGETS, run  # noqa: E402
+pytestmark = pytest.mark.slow
 
+AMOUNT = 20_000
 COUNTED = ("card", "edit", "payload")
 """The table of trust has figures for these; the others get a part of the mutations."""
 
 
-@pytest.mark.slow
-@pytest.mark.amounts(60, 20_000)
 @pytest.mark.parametrize("name", TARGETS)
-def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch):
+def test_no_bytes_break_what_a_reader_promises(name, figure, monkeypatch):
     monkeypatch.setenv("LESSONS_STATE_HOME", "")
     target = TARGETS[name]
     seeds = seeds_of(name, target)
-    chance = random.Random(f"{name} {amount}")
-    number = amount if name in COUNTED else max(30, amount * 3 // 20)
+    chance = random.Random(f"{name} {AMOUNT}")
+    number = AMOUNT if name in COUNTED else AMOUNT * 3 // 20
     for data in seeds:
         run(target, data)
     for _ in range(number):
@@ -38,30 +33,25 @@ def test_no_bytes_break_what_a_reader_promises(name, amount, figure, monkeypatch
         figure("fuzzed inputs", f"{number:,} of {name}: no promise broken")
 
 
-@pytest.mark.slow
-@pytest.mark.amounts(150, 20_000)
-def test_a_brain_of_fuzzed_cards_answers(root, amount, figure, monkeypatch, lessons):
+def test_a_brain_of_fuzzed_cards_answers(root, figure, at):
     """Whole commands over files that are anything; a good card among them is found."""
     target = TARGETS["card"]
     seeds = seeds_of("card", target)
-    chance = random.Random(amount)
+    chance = random.Random(AMOUNT)
     good = root / "lessons/zebra.md"
-    monkeypatch.chdir(root)
-    done = 0
-    while done < amount:
+    for _half in range(2):
         shutil.rmtree(root / "lessons")
         (root / "lessons").mkdir()
         good.write_text("# Mind the zebra crossing\n\n## Prevention\n\n- Look at the zebra\n")
-        for number in range(min(10_000, amount - done)):
+        for number in range(AMOUNT // 2):
             data = mutate(chance, chance.choice(seeds), seeds)
             (root / "lessons" / f"{number:05}.md").write_bytes(data)
-            done += 1
         for arguments in (["index"], ["preflight", "mind the zebra crossing"], ["lint"], ["list"]):
-            seen = lessons(*arguments)
+            seen = at(root, *arguments)
             assert seen.code in (0, 1), (arguments, seen.err)
             assert "Traceback" not in seen.err
             assert "unexpected" not in seen.err
             assert not set(seen.out + seen.err) & set("\x1b\x07\x00\x9b\u202e"), arguments
             if arguments[0] == "preflight":
                 assert "lessons/zebra.md" in seen.out
-    figure("fuzzed inputs", f"a brain of {amount:,} card files: no traceback, good card found")
+    figure("fuzzed inputs", f"a brain of {AMOUNT:,} card files: no traceback, good card found")

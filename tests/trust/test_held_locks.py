@@ -11,6 +11,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from tests.kit import START, run_python
 
 pytestmark = pytest.mark.slow
 BUSY = "another process is writing the index"
@@ -26,20 +27,13 @@ NO_LOCKS = """
 import fcntl, os, sys
 def refuse(*_): raise OSError(int(os.environ["REFUSAL"]), os.strerror(int(os.environ["REFUSAL"])))
 fcntl.flock = refuse
-from lessons_kb.cli.main import main
-main()
 """
 
 
-def run(root, *arguments, code="", **env):
-    code = code or "from lessons_kb.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=root, capture_output=True, text=True, env={**os.environ, **env}, timeout=60
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr
-    assert "Warning" not in done.stderr
-    return done.returncode, done.stdout, done.stderr
+def run(root, *words, code=START, **environment):
+    done = run_python(code, *words, cwd=root, **environment)
+    assert "Warning" not in done.err
+    return done
 
 
 @pytest.fixture
@@ -56,10 +50,7 @@ def holder(indexed):
     with subprocess.Popen(
         [sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(f"{indexed / 'writer.lock'}\n")
-        process.stdin.flush()
+        print(indexed / "writer.lock", file=process.stdin, flush=True)
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
@@ -72,11 +63,7 @@ def test_a_stopped_writer_is_waited_for_no_longer_than_another(root, holder):
         assert brain.search("telegram")
         assert brain.preflight("Add a telegram command that runs a script").text
     assert time.monotonic() - began < 60
-    code, out, err = run(root, "search", "telegram", "--explain")
-    assert code == 0
-    assert "allowlist" in out
-    assert BUSY in err
-    assert "previous index" in err
+    assert "previous index" in run(root, "search", "telegram", "--explain").err
     for form in ([], ["--json"]):
         code, out, err = run(root, "search", "telegram", *form)
         assert (code, err.count("\n")) == (0, 1)
@@ -94,10 +81,9 @@ def test_a_writer_at_work_is_told_of_at_once(root, holder):
         assert brain.layers[0].stale == BUSY
     assert time.monotonic() - began < 60
     with subprocess.Popen(
-        [sys.executable, "-c", "from lessons_kb.cli.main import main; main()", "index"],
+        [sys.executable, "-c", START, "index"],
         cwd=root, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as waiter:  # fmt: skip
-        assert waiter.stderr is not None
         assert BUSY in waiter.stderr.readline()
         holder.kill()
         assert waiter.wait(timeout=30) == 0
@@ -115,16 +101,16 @@ def test_nothing_is_indexed_and_the_writer_is_stopped(root, indexed, holder):
 @pytest.mark.parametrize("refusal", [errno.ENOLCK, errno.ENOSYS])
 def test_a_file_system_without_locks(root, indexed, refusal):
     env = {"REFUSAL": str(refusal)}
-    code, out, err = run(root, "search", "telegram", "--explain", code=NO_LOCKS, **env)
+    code, out, err = run(root, "search", "telegram", "--explain", code=NO_LOCKS + START, **env)
     assert code == 0
     assert "allowlist" in out
     assert "used the previous index" in err
     assert "locks" in err
     for arguments in (["index"], ["index", "--rebuild"], ["bump", "telegram-allowlist"]):
-        code, out, err = run(root, *arguments, code=NO_LOCKS, **env)
+        code, out, err = run(root, *arguments, code=NO_LOCKS + START, **env)
         assert (code, out, err.count("\n")) == (2, "", 1), (arguments, out, err)
         assert "locks" in err
-    assert run(root, "search", "telegram", code=NO_LOCKS, **env)[0] == 0
+    assert run(root, "search", "telegram", code=NO_LOCKS + START, **env)[0] == 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows limits no files")
@@ -132,8 +118,7 @@ def test_a_file_system_without_locks(root, indexed, refusal):
 def test_a_limit_on_the_size_of_files(root, indexed, limit):
     code = (
         "import resource, sys; sys.dont_write_bytecode = True  # it would be cut short\n"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n"
-        "from lessons_kb.cli.main import main; main()"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))\n{START}"
     )
     for _ in range(2):
         status, out, err = run(root, "search", "telegram", code=code)

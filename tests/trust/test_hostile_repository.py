@@ -4,7 +4,6 @@ First as it was cloned, then after its user has trusted it. Watched from within 
 hook, from outside by comparing all files, and (where strace is) by the system calls themselves.
 """
 
-import importlib.util
 import json
 import os
 import pathlib
@@ -14,6 +13,9 @@ import subprocess
 import sys
 
 import pytest
+
+from lessons_kb.cli.main import COMMANDS
+from tests.trust import hostile_repository as hostile
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,21 +27,10 @@ OURS = (".local/state/lessons-kb", ".cache/lessons-kb", ".local/share/lessons-kb
 INVISIBLE = set("\x1b\x07\x00\x08\x9b\u202e\u200b")
 
 
-@pytest.fixture(scope="module")
-def hostile():
-    spec = importlib.util.spec_from_file_location("hostile", HERE / "hostile_repository.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 class Place:
     """The repository, what lies around it, and how to run things there."""
 
-    def __init__(self, hostile, folder):
-        self.hostile = hostile
+    def __init__(self, folder):
         self.folder = folder
         self.repo = hostile.build(folder)
         self.home = folder / "home"
@@ -71,9 +62,8 @@ class Place:
 
     def around(self, *without):
         """Return all files but those of this user's own state."""
-        ours = tuple(f"home/{name}" for name in OURS)
-        found = self.hostile.snapshot(self.folder, without=(*ours, "tmp", *without))
-        return {path: kind for path, kind in found.items() if path not in ours}
+        ours = [f"home/{name}" for name in OURS]
+        return hostile.snapshot(self.folder, without=(*ours, "tmp", *without))
 
     def is_ours(self, path):
         """Tell whether a path lies where we may write."""
@@ -83,8 +73,8 @@ class Place:
 
 
 @pytest.fixture
-def place(hostile, tmp_path):
-    return Place(hostile, tmp_path.resolve())
+def place(tmp_path):
+    return Place(tmp_path.resolve())
 
 
 STARTED = re.compile(
@@ -96,21 +86,15 @@ MAY_START = {"run": re.compile(r"^/bin/true$")}
 READS_CARDS = ("lint", "doctor", "import")
 """What looks at files on request, trusted or not, and puts nothing before an agent."""
 NEEDS_TRUST = (
-    "init",
-    "list",
-    "show",
-    "search",
-    "preflight",
-    "check",
-    "index",
-    "export",
-    "create",
-    "bump",
-)
-
-
+    "init", "list", "show", "search", "preflight", "check", "index", "export", "create", "bump",
+)  # fmt: skip
 MAY_WRITE = {"diet": ("AGENTS.md/", ".lessons-tmp-")}
 """Beside cards, by a command that its user tells to: the rules file, in one step."""
+
+
+FORBIDDEN = (
+    "os.system", "os.exec", "os.posix_spawn", "os.fork", "socket.", "urllib.", "webbrowser.",
+)  # fmt: skip
 
 
 def hold(place, one, *, written=()):
@@ -120,7 +104,7 @@ def hold(place, one, *, written=()):
     assert one["code"] in (0, 1, 2), one
     for said in (one["out"], one["err"]):
         assert "Traceback" not in said, one
-        assert place.hostile.SECRET not in said or place.hostile.SECRET in what, one
+        assert hostile.SECRET not in said or hostile.SECRET in what, one
         assert not INVISIBLE & set(said), (what, said)
     assert "unexpected" not in one["err"], one
     for event, first, *rest in one["seen"]:
@@ -129,27 +113,18 @@ def hold(place, one, *, written=()):
             assert allowed.match(rest[0]) or STARTED.match(rest[0]), (what, first, rest)
             assert not first.startswith((str(place.repo), ".")), (what, first)
             continue
-        assert event not in ("os.system", "os.exec", "os.posix_spawn", "os.fork"), (
-            what,
-            event,
-            first,
-        )
-        assert not event.startswith(("socket.", "urllib.", "webbrowser.")), (what, event, first)
+        assert not event.startswith(FORBIDDEN), (what, event, first)
         if event == "sqlite3.connect" and re.search(r"\?mode=ro\b", first):
             continue
         paths = [first, *rest] if event in ("os.rename", "os.link", "os.symlink") else [first]
         for path in paths:
             inside = os.path.relpath(os.path.join(place.repo, path), place.repo)
             fine = place.is_ours(path) or f"{inside}/".startswith(written or ("\0",))
-            assert fine or (written and (event, inside) == ("os.mkdir", ".lessons")), (
-                what,
-                event,
-                path,
-            )
+            made = written and (event, inside) == ("os.mkdir", ".lessons")
+            assert fine or made, (what, event, path)
 
 
 def test_a_clone_is_read_at_most(place, figure):
-    hostile = place.hostile
     before = place.around()
     every = [*hostile.COMMANDS, *hostile.WRITING]
     told = place.walk(known(every), hostile.payloads(place.repo))
@@ -168,7 +143,6 @@ def test_a_clone_is_read_at_most(place, figure):
 
 
 def test_trusted_it_may_speak_and_that_is_all(place, figure):
-    hostile = place.hostile
     trusted = place.walk([["trust"]], [])
     assert trusted[0]["code"] == 0
     before = place.around("repo/.lessons")
@@ -210,23 +184,17 @@ def test_trusted_it_may_speak_and_that_is_all(place, figure):
 
 def known(commands):
     """Leave out what this version has no command for."""
-    from lessons_kb.cli.main import COMMANDS
-
     return [list(command) for command in commands if command[0] in COMMANDS]
 
 
-def test_every_command_is_among_them(hostile):
-    from lessons_kb.cli.main import COMMANDS
-
+def test_every_command_is_among_them():
     walked = {command[0] for command in (*hostile.COMMANDS, *hostile.WRITING)}
     assert set(COMMANDS) - {"merge-driver"} - walked <= hostile.NOT_RUN
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_the_system_calls_say_the_same(place, figure):
     """Real processes, as installed: nothing executed but git and ourselves, nothing connected."""
-    hostile = place.hostile
     script = pathlib.Path(sys.executable).with_name("lessons")
     calls = processes = 0
     for stage in ("cloned", "trusted"):

@@ -1,6 +1,7 @@
 """Races and kills with real processes: a lock and an atomic replace are promises of a system."""
 
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -55,18 +56,9 @@ while not os.path.exists(card + ".stop"):
 """
 
 
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
 def start(code, *arguments):
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        bufsize=0,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def finish(processes):
@@ -78,23 +70,28 @@ def finish(processes):
 
 @pytest.fixture
 def counter(root):
-    path = os.path.join(root, "lessons", "card.md")
-    with open(path, "wb") as file:
-        file.write(BEFORE + b"0" + AFTER)
+    path = root / "lessons/card.md"
+    path.write_bytes(BEFORE + b"0" + AFTER)
     return path
 
 
-@pytest.mark.slow
+def kept(root, seconds, monkeypatch):
+    """Return what the trash holds, as it shows it some seconds later."""
+    now = time.time
+    monkeypatch.setattr(trash.time, "time", lambda: now() + seconds)
+    folder = pathlib.Path(trash.trash_dir(str(root)))
+    return [(folder / one.name / "card").read_bytes() for one in trash.entries(str(root))]
+
+
 def test_eight_processes_lose_no_update_and_no_byte(root, counter, figure):
     processes = [start(BUMP, root, "25") for _ in range(8)]
     assert finish(processes) == [25] * 8
-    assert read(counter) == BEFORE + b"200" + AFTER
+    assert counter.read_bytes() == BEFORE + b"200" + AFTER
     figure("8 processes × 25 bumps of one card", "200 of 200, the other bytes unchanged")
     assert os.listdir(f"{root}/lessons") == ["card.md"]
-    assert trash.entries(root) == []
+    assert trash.entries(str(root)) == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["in place", "by renaming"])
 def test_with_an_editor_in_between_every_line_it_saved_is_in_the_card_or_the_trash(
     root, counter, monkeypatch, figure, how
@@ -102,24 +99,20 @@ def test_with_an_editor_in_between_every_line_it_saved_is_in_the_card_or_the_tra
     editor = start(PLAIN_EDITOR, counter, how)
     processes = [start(BUMP, root, "25") for _ in range(8)]
     bumped = finish(processes)
-    with open(counter + ".stop", "wb"):
-        pass
+    counter.with_suffix(".md.stop").touch()
     (saved,) = finish([editor])
     assert bumped == [25] * 8
     assert saved > 20
-    now = time.time
-    monkeypatch.setattr(trash.time, "time", lambda: now() + 60)
-    kept = [read(os.path.join(trash.trash_dir(root), e.name, "card")) for e in trash.entries(root)]
-    found = {int(n) for data in (read(counter), *kept) for n in re.findall(rb"line (\d+)\n", data)}
+    held = b"".join([counter.read_bytes(), *kept(root, 60, monkeypatch)])
+    found = set(map(int, re.findall(rb"line (\d+)\n", held)))
     assert found == set(range(saved))
-    assert read(counter).startswith(BEFORE)
-    assert AFTER in read(counter)
+    assert counter.read_bytes().startswith(BEFORE)
+    assert AFTER in counter.read_bytes()
     figure(
         "the same with an editor that saves in between",
         f"{how}: 200 bumps answered, {len(found)} of {saved} saves in the card or the trash",
     )
-    names = set(os.listdir(f"{root}/lessons")) - {"card.md", "card.md.stop"}
-    assert names == set()
+    assert set(os.listdir(f"{root}/lessons")) == {"card.md", "card.md.stop"}
 
 
 def test_a_kill_between_exchange_and_check_keeps_what_was_displaced(root, counter, monkeypatch):
@@ -129,19 +122,17 @@ def test_a_kill_between_exchange_and_check_keeps_what_was_displaced(root, counte
         exchange = replace_file.exchange
 
         def die(temp, target):
-            with open(target, "wb") as file:
-                file.write(b"someone's save")
+            pathlib.Path(target).write_bytes(b"someone's save")
             exchange(temp, target)
             os.kill(os.getpid(), signal.SIGKILL)
 
         replace_file.exchange = die
-        card_files.rewrite(root, "lessons/card.md", lambda data: data + b"x")
+        card_files.rewrite(str(root), "lessons/card.md", lambda data: data + b"x")
         os._exit(1)
     os.waitpid(pid, 0)
-    assert read(counter) == BEFORE + b"0" + AFTER + b"x"
+    assert counter.read_bytes() == BEFORE + b"0" + AFTER + b"x"
     now = time.time
     monkeypatch.setattr(trash.time, "time", lambda: now() + 90_000)
-    card_files.rewrite(root, "lessons/card.md", lambda data: data + b"y")
+    card_files.rewrite(str(root), "lessons/card.md", lambda data: data + b"y")
     assert os.listdir(f"{root}/lessons") == ["card.md"]
-    (kept,) = trash.entries(root)
-    assert read(os.path.join(trash.trash_dir(root), kept.name, "card")) == b"someone's save"
+    assert kept(root, 0, monkeypatch) == [b"someone's save"]
