@@ -423,7 +423,7 @@ def _run_workers(
 
     They read what this process commits, and are replaced when they die.
     """
-    layers = [Layer.open(root, alias=name) for name, root in roots.items()]
+    layers = [Layer(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder
         watching = Watching(layers, tick=1.0)
