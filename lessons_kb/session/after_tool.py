@@ -52,7 +52,7 @@ def answer(hook: Hook) -> Answer:
         loud = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
             state.stopping = []
-        elif loud and not event.part:  # failures went on: the next call ends the turn
+        elif loud:  # failures went on: the next call ends the turn
             state.stopping = [ended.step, loud[-1].user_line]
         note_opened(state, event.context_id, opened, at=hook.now)
         made = _take_made(hook, state, wrote, done=is_done)
