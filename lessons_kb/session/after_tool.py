@@ -69,9 +69,7 @@ def answer(hook: Hook) -> Answer:
     lines = tuple(
         _TOLD_LINE if signal in loud else signal.user_line for signal in signals if signal.user_line
     )
-    if block is not None or named:
-        return hook.say(context=context, lines=lines, block=block, named=named)
-    return Answer(context=context, lines=lines) if context or lines else NOTHING
+    return Answer(context=context, lines=lines, block=block, named=named)
 
 
 def _read_ended(hook: Hook, missed: Missed) -> Event:

@@ -259,11 +259,6 @@ class Hook:
         with lend_memory(self.journal, self.event.context_id) as self.state:
             yield self.state
 
-    def say(self, **words: Any) -> Answer:
-        """Return an answer in the language of the nearest brain, with a footer if it wants one."""
-        settings = self.brain.layers[0].settings
-        return Answer(language=settings.language, footer=settings.hooks.footer, **words)
-
     def close(self) -> None:
         """Close what was opened here."""
         if self.find is None:
