@@ -59,7 +59,7 @@ def respond(
         hook.event = replace(hook_event, text=text)
     try:
         answer = _add_troubles(_answer(hook), hook)
-        if answer.block or answer.named or answer.check:
+        if not answer.language and (answer.block or answer.named or answer.check):
             with contextlib.suppress(ConfigError):  # a server's lessons come without settings
                 settings = hook.brain.layers[0].settings
                 language, footer = settings.language, settings.hooks.footer

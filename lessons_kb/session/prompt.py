@@ -108,7 +108,8 @@ def answer(hook: Hook) -> Answer:
         lines += (line,) if note_first(state_home(), said, unknown=True) else ()
     if asking is not None and asking.is_new:  # for the log: it came up just now
         trouble = trouble or line
-    return Answer(context=context, block=block, lines=lines, trouble=trouble)
+    told = Answer(context=context, block=block, lines=lines, trouble=trouble)
+    return replace(told, language=settings.language, footer=settings.hooks.footer)
 
 
 def _tell_evidence(hook: Hook) -> str:

@@ -164,7 +164,8 @@ class Answer:
     """Refuse the call, for this reason, which the model is given in the place of ``context``."""
     stop_line: str = ""
     """End the turn, resumable, with this line for the user."""
-    language: str = "en"
+    language: str = ""
+    """"" = that of the nearest brain."""
     footer: bool = True
     """Tell the user which lessons ``block`` has."""
     named: tuple[str, ...] = ()
