@@ -12,7 +12,7 @@ import typer
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
-from lessons_kb.cli.output import options, print_json, print_wrapped
+from lessons_kb.cli.output import print_answer
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import upgrade_command
@@ -58,14 +58,10 @@ def upgrade() -> None:
 
 
 def _print_lines(lines: Sequence[Health]) -> None:
-    if options().json:
-        print_json([as_data(line) for line in lines])
-    for line in lines if not options().json else ():
+    before_fix = "\n  " if sys.stdout.isatty() else " "
+    told = []
+    for line in lines:
         done = "fixed: " if line.level == "fixed" else ""
-        text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
-        remedy = f"→ {clean_line(line.fix)}" if line.fix else ""
-        if sys.stdout.isatty():
-            for piece in filter(None, (text, f"  {remedy}" if remedy else "")):
-                print_wrapped(piece)
-        else:
-            print(" ".join(filter(None, (text, remedy))))
+        fix = f"{before_fix}→ {clean_line(line.fix)}" if line.fix else ""
+        told.append(f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}{fix}")
+    print_answer([as_data(line) for line in lines], *told)

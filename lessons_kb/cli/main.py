@@ -164,10 +164,7 @@ def hoist_options(arguments: list[str]) -> list[str]:
 
 def _run(arguments: list[str]) -> int:
     try:
-        try:
-            status = app(arguments, prog_name="lessons", standalone_mode=False)
-        except typer.Exit as stop:
-            status = int(stop.exit_code)
+        status = app(arguments, prog_name="lessons", standalone_mode=False)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         tell("lessons: interrupted")
@@ -195,8 +192,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(message: str) -> int:
-    line = " ".join(map(str.strip, message.splitlines()))
-    say(line)
+    say(" ".join(map(str.strip, message.splitlines())))
     return 2
 
 

@@ -19,6 +19,7 @@ from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, read_file
 from lessons_kb.cli.output import (
     options,
     pick,
+    print_answer,
     print_beside,
     print_bold,
     print_json,
@@ -181,8 +182,6 @@ def _print_effect(effect: Effect, history: History) -> None:
             WITHHELD: _rate(effect.untold),
             "difference": tell_difference(effect),
         }
-    elif effect.checked:  # by `lessons check`, outside of sessions
-        rows["addressed"] = _items(effect)
     if added := tell_added([effect]):
         months = ", ".join(f"{month}: {before + since}" for month, before, since in effect.added)
         rows["in git"] = f"{added} ({months})"
@@ -323,11 +322,9 @@ def report(
         return
     brain.cards.check_free(path)
     write_export(path, page.split("\n"))
-    if options().json:
-        figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
-        print_json({"file": path, **pick(overview, *figures)})
-        return
-    print(clean_line(relative_path(path)))
+    figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
+    data = {"file": path, **pick(overview, *figures)}
+    print_answer(data, clean_line(relative_path(path)))
     say("open it in any browser")
 
 

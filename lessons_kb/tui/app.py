@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.markdown import Markdown
-from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events, on, work
@@ -58,26 +56,24 @@ _SETTLE_SECONDS = 0.05
 """How long the cursor must rest on a row before its file is read."""
 _WIDE = 110
 """Columns from which the preview stands beside the list, not below it."""
-_GAP = " "
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
 """Cells that are coloured, by what stands in them."""
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows under a cursor. Posts Moved when another row is under it, Chosen on a double click."""
+    """Rows under a cursor. Posts Chosen on a double click."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("list--cursor", "list--dim", "list--loud", "list--bad", "list--good")
     }
-
-    class Moved(Message):
-        """Another row, or none, is under the cursor."""
 
     class Chosen(Message):
         """A row was clicked twice."""
 
     def __init__(self, columns: Sequence[Column], today: dt.date, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
+        self.moved: Callable[[], None] = lambda: None
+        """Called when another row, or none, may be under the cursor."""
         self.columns = tuple(columns)
         self.today = today
         self.rows: Sequence[Row] = ()
@@ -118,17 +114,11 @@ class RowList(ScrollView, can_focus=True):
         self.cursor = max(0, min(number, len(self.rows) - 1))
         self._scroll()
         self.refresh()
-        self.post_message(self.Moved())
-
-    def replace(self, new: Row) -> None:
-        """Put a row where the one of its name stands."""
-        self.rows = [new if row.name == new.name else row for row in self.rows]
-        self.refresh()
+        self.moved()
 
     def heading(self) -> str:
         """Return the line above the list."""
-        names = tuple(column.name for column in self.columns)
-        return "".join(one.text for one in self._lay_out(names, self.rich_style, plain=True))
+        return self._draw(tuple(column.name for column in self.columns), plain=True).plain
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the screen."""
@@ -139,23 +129,22 @@ class RowList(ScrollView, can_focus=True):
         if is_chosen or row.status not in ("active", BROKEN):
             name = "list--cursor" if is_chosen else "list--dim"
             style += self.get_component_rich_style(name, partial=True)
-        strip = Strip(self._lay_out(cells(row, self.today), style, plain=is_chosen))
+        line = self._draw(cells(row, self.today), plain=is_chosen)
+        strip = Strip(line.render(self.app.console)).apply_style(style)
         return strip.adjust_cell_length(self.room, style).apply_offsets(0, number)
 
-    def _lay_out(self, texts: Sequence[str], style: Style, *, plain: bool) -> list[Segment]:
-        """Return a line's cells; wide characters take two columns."""
-        segments: list[Segment] = []
+    def _draw(self, texts: Sequence[str], *, plain: bool) -> Text:
+        """Return a line of cells, in their colours unless it is to be ``plain``."""
+        line = Text(end="")
         for column, text in zip(self.columns, texts, strict=True):
-            room = column.width or max(self.room - sum(s.cell_length for s in segments), 1)
-            own = style
+            width = column.width or max(self.room - line.cell_len, 1)
+            cell = Text(text)
             if not plain and column.width and text in _COLOURED:
-                own += self.get_component_rich_style(_COLOURED[text], partial=True)
-            space = " " * (room - cell_len(text))
-            fitted = _cut(text, room)
-            segments.append(Segment(space + fitted if column.right else fitted + space, own))
-            if column.width:
-                segments.append(Segment(_GAP, style))
-        return segments
+                cell.stylize(self.get_component_rich_style(_COLOURED[text], partial=True))
+            cell.truncate(width, overflow="ellipsis")
+            cell.align("right" if column.right else "left", width)
+            line.append_text(cell).append(" " if column.width else "")
+        return line
 
     def _scroll(self) -> None:
         self.scroll_to_region(
@@ -173,10 +162,6 @@ class RowList(ScrollView, can_focus=True):
                 self._put_cursor(number)
             if event.chain > 1:
                 self.post_message(self.Chosen())
-
-
-def _cut(text: str, room: int) -> str:
-    return text if cell_len(text) <= room else set_cell_size(text, room - 1) + "…"
 
 
 class Help(ModalScreen[None]):
@@ -263,10 +248,6 @@ class Pick(ModalScreen[str]):
         event.stop()
         self._list.show(filter_rows(self._rows, event.value), top=True)
 
-    @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
-
     @on(Input.Submitted)
     @on(RowList.Chosen)
     def _chosen(self, event: Input.Submitted | RowList.Chosen) -> None:
@@ -315,6 +296,7 @@ class ManageApp(App[None]):
         self.board.tab = tab
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, self.day, id="list")
+        self.listing.moved = self._moved
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
         self._rest: Timer | None = None
         self._progress = (0, 0)
@@ -474,7 +456,6 @@ class ManageApp(App[None]):
             self._base.set_class(tab == DRAFTS, "-drafts")
             self.listing.columns = _COLUMNS[tab]
             self.listing.show(self.board.shown(), keep=self.board.places[tab], top=top)
-            self._draw_lines()
 
     def _show_tab(self) -> None:
         """Show what this tab's filter is, and what it lets through."""
@@ -577,8 +558,9 @@ class ManageApp(App[None]):
         count = f"by {board.order}" if shown and board.tab == CARDS else place
         if shown < (rows := len(board.rows[board.tab])):
             count = f"{shown} of {rows}"
-        room = max(self._room - len(count) - 1, 1)
-        self._update("#status", set_cell_size(_cut(self._said, room), room + 1) + count)
+        said = Text(self._said)
+        said.truncate(max(self._room - len(count) - 1, 1), overflow="ellipsis", pad=True)
+        self._update("#status", said.append(f" {count}"))
 
     async def on_event(self, event: events.Event) -> None:
         """Take keys here, in the order they came: widgets hear of them, and of the focus, later."""
@@ -629,7 +611,6 @@ class ManageApp(App[None]):
             self.board.filters[self.board.tab] = typed
             self.show(top=True)
 
-    @on(RowList.Moved)
     def _moved(self) -> None:
         row = self.listing.current
         self.board.places[self.board.tab] = row.name if row else ""
@@ -671,7 +652,7 @@ class ManageApp(App[None]):
         else:
             if now != row:  # an editor was at it
                 self.board.replace({now.name: now})
-                self.listing.replace(now)
+                self.show()
             body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
             drawn = Group(
                 Text(view.title, style="bold"),

@@ -161,6 +161,7 @@ def test_a_card_that_says_the_same_in_other_words_is_named(lessons, brain):
         assert "clock-change-doubled-the-job.md has a title with the same words" in done.err
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked_for_what_is_missing(terminal, brain):
     asked = terminal("add", "Rotated the signing key of the app", "--symptom", "logins fail")
     asked.wait("--why:")
@@ -174,6 +175,7 @@ def test_a_terminal_is_asked_for_what_is_missing(terminal, brain):
     assert "- [ ] Ship both public keys before the rotation" in card.read_text()
 
 
+@pytest.mark.slow
 def test_an_editor_that_changes_nothing_leaves_no_card(terminal, brain):
     done = terminal("create", "Deployed on a Friday", EDITOR="false", VISUAL="false")
     seen = done.end()

@@ -169,8 +169,8 @@ def test_check_and_preflight_of_a_diff(lessons, brain, tmp_path, monkeypatch):
 
 def test_index_accounts_for_every_file(lessons, brain):
     files = len(list(brain.rglob("*.md")))
-    out = lessons("index").out
-    assert out.startswith(f"{files} files: ")
+    done = lessons("index")
+    assert (done.out.startswith(f"{files} files: "), done.err) == (True, "")
     (data,) = json.loads(lessons("index", "--rebuild", "--json").out)
     assert data["files"] == files == data["cards"] + data["notes"] + data["unusable"]
     (brain / "lessons.toml").write_text("[index]\nmax_files = 2\n")

@@ -64,26 +64,29 @@ def test_a_card_that_the_start_of_a_session_lists_could_be_opened(lessons, brain
     assert "false-injection is undefined: the file has no prompt without a card" in bad.err
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_bad_input_is_one_line(lessons, brain, prompts):
+    for text, words in (
         ("", "is empty"),
         ("\n\n", "is empty"),
         ('{"query": "a", "expected": []}\n{"query"', ":2: not JSON"),
         ('{"query": "a", "expected": ["no-such-card"]}', "line 1: no card named 'no-such-card'"),
         ('{"query": "a", "expected": ["lessons/"]}', "line 1: 'lessons/' matches 16 cards"),
-        (None, "cannot read"),
-    ],
-)
-def test_bad_input_is_one_line(lessons, brain, prompts, text, words):
-    if text is None:
-        prompts.unlink()
-    else:
+    ):
         prompts.write_text(text)
-    seen = lessons("eval", prompts)
-    assert (seen.code, seen.out) == (2, "")
-    assert words in seen.err
-    assert len(seen.err.splitlines()) == 1
+        seen = lessons("eval", prompts)
+        assert (seen.code, seen.out, seen.err.count("\n")) == (2, "", 1)
+        assert words in seen.err
+    metrics = "write METRIC=VALUE; the metrics are recall@5, "
+    wrong = ("recall=0.5", "recall@5", "mrr=much", "=1", "mrr=nan")
+    for words, told in (
+        *((("--fail-under", one), metrics) for one in wrong),
+        (("--engine", "lucene"), "choose tantivy, rank-bm25, qdrant, all"),
+    ):
+        prompts.write_text(json.dumps(LINES[0]))
+        seen = lessons("eval", prompts, *words)
+        assert (seen.code, seen.err.count("\n"), told in seen.err) == (2, 1, True), words
+    prompts.unlink()
+    assert "cannot read" in lessons("eval", prompts).err
 
 
 def test_each_miss_and_each_false_injection_is_named_with_its_reason(lessons, brain, prompts):
@@ -118,22 +121,3 @@ def test_why_an_inactive_card_is_missed(lessons, brain, prompts):
     (first, *_others) = json.loads(lessons("eval", prompts, "--json").out)["faults"]["tantivy"]
     assert (first["card"], first["rank"]) == ("lessons/telegram-allowlist.md", None)
     assert first["reason"] == "not active, so no prompt finds it"
-
-
-WRONG = ["recall=0.5", "recall@5", "mrr=much", "=1", "mrr=nan"]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        *(
-            (["--fail-under", one], "write METRIC=VALUE; the metrics are recall@5, ")
-            for one in WRONG
-        ),
-        (["--engine", "lucene"], "choose tantivy, rank-bm25, qdrant, all"),
-    ],
-)
-def test_an_option_that_names_nothing_is_one_line(lessons, brain, prompts, options, words):
-    seen = lessons("eval", prompts, *options)
-    assert (seen.code, seen.err.count("\n")) == (2, 1)
-    assert words in seen.err

@@ -181,6 +181,12 @@ def test_prose_without_a_lesson_is_refused(lessons, brain, tmp_path):
         f"`lessons import memory {prose}` takes its sections all the same\n"
     )
     assert "Install" in lessons("import", "memory", prose).out
+    both = lessons("import", prose, write(tmp_path, "AGENTS.md", NOTES))
+    assert (both.code, "no lesson in" in both.err, "applied-migration" in both.out) == (
+        0,
+        True,
+        True,
+    )
     prose.write_text(prose.read_text() + "- Never sell sandals in winter\n")
     assert lessons("import", prose).code == 0
     digest = tmp_path / "digest.md"

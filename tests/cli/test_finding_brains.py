@@ -284,25 +284,23 @@ def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, run)
     assert "skipped" not in run(tmp_path, "list")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run):
+    folder = write_card(tmp_path / "brain")
+    (folder / "lessons.toml").touch()
+    for name, text in (
         ("lessons.toml", '[check]\ncommand = "x"\n'),
         ("lessons.toml", "[hooks\n"),
         ("lessons.toml", "[hooks]\ndaemon = 7\n"),
         (".lessonsignore", "[z-a]\n"),
-    ],
-)
-def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run, name, text):
-    folder = write_card(tmp_path / "brain")
-    (folder / "lessons.toml").touch()
-    (folder / name).write_text(text)
-    said = run(folder, "trust")
-    assert f"lessons: {name}" in said
-    assert "now trusted" not in said
-    assert "not trusted" in run(folder, "list")
-    (folder / name).write_text("")
-    assert "now trusted" in run(folder, "trust")
+    ):
+        (folder / name).write_text(text)
+        said = run(folder, "trust")
+        assert f"lessons: {name}" in said
+        assert "now trusted" not in said
+        assert "not trusted" in run(folder, "list")
+        (folder / name).write_text("")
+        assert "now trusted" in run(folder, "trust")
+        run(folder, "trust", "--revoke")
 
 
 @pytest.mark.slow

@@ -44,6 +44,8 @@ def test_an_id_that_is_too_long_has_a_line_of_its_own():
     assert lines[2].split()[0] == "12"
     assert lines[3].startswith("lessons/a.md")
     assert all(cell_len(line) <= 60 for line in lines if line != LONG[0])
+    (_head, fits) = lay_out(("id", "title"), [("x" * 30, "y" * 40)], width=48)
+    assert fits == f"{'x' * 30}  {'y' * 15}…"
 
 
 @given(
