@@ -2,10 +2,11 @@
 
 import contextlib
 import importlib
-import importlib.util
+import json
 import pkgutil
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,33 +17,20 @@ import lessons_kb
 from lessons_kb.cli.main import COMMANDS
 from lessons_kb.config import DEFAULTS
 from lessons_kb.store.settings import JudgeSettings
+from tests.kit import ROOT, load_script
 
-ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 
 
-@pytest.fixture(scope="module")
-def reference():
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="it names the folders of Linux")
-def test_the_reference_is_fresh(reference, request):
+def test_the_reference_is_fresh_and_explains_every_command_and_every_option(request):
+    reference = load_script("reference")
     page = reference.build_reference()
-    if request.config.getoption("--update", default=False):
+    if request.config.getoption("--update"):
         reference.PAGE.write_text(page, encoding="utf-8")
     fresh = reference.PAGE.read_text(encoding="utf-8") == page
     assert fresh, "docs/reference.md is stale: python docs/reference.py writes it anew"
-
-
-def test_every_command_and_every_option_is_explained(reference):
-    page = reference.build_reference()
     commands = page.partition("## Settings")[0]
     assert re.findall(r"^\| .* \|  \|$", page, re.MULTILINE) == []
     for name in re.findall(r"^### (\S+)$", commands, re.MULTILINE):
@@ -115,29 +103,17 @@ def test_a_table_of_data_says_who_reads_it(page):
         assert f'"{page.stem}' in reader, name
 
 
-def glossary_terms():
-    page = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    return re.findall(r"^\*\*(.+?)\*\*", page, re.MULTILINE)
-
-
-def test_the_glossary_stays_short():
-    terms = glossary_terms()
+def test_the_glossary_stays_short_and_each_term_is_used():
+    texts = {page.name: page.read_text("utf-8") for page in PAGES}
+    terms = re.findall(r"^\*\*(.+?)\*\*", texts.pop("glossary.md"), re.MULTILINE)
     assert 0 < len(terms) <= 25
     assert len(terms) == len({term.lower() for term in terms})
-
-
-@pytest.mark.parametrize("term", glossary_terms())
-def test_each_term_of_the_glossary_is_used(term):
-    readers = [page for page in PAGES if page.name != "glossary.md"]
-    spelled = re.compile(re.escape(term).replace(r"\ ", "[ -]"), re.IGNORECASE)
-    used = [page.name for page in readers if spelled.search(page.read_text("utf-8"))]
-    assert used, f"{term} is explained but never used"
+    for term in terms:
+        spelled = re.compile(re.escape(term).replace(r"\ ", "[ -]"), re.IGNORECASE)
+        assert any(map(spelled.search, texts.values())), f"{term} is explained but never used"
 
 
 def test_the_settings_of_editors_are_what_they_read():
-    import json
-    import tomllib
-
     page = DOCS / "editors.md"
     (toml,), (zed,) = blocks(page, "toml"), blocks(page, "json")
     server = tomllib.loads(toml)["language-server"]["lessons"]

@@ -1,7 +1,6 @@
 """What installers look for: each file is what the code says, and leads where it says."""
 
 import dataclasses
-import importlib.util
 import json
 import os
 import re
@@ -10,9 +9,7 @@ import socket
 import subprocess
 import sys
 import tarfile
-import time
 import zipfile
-from pathlib import Path
 
 import pytest
 import yaml
@@ -20,34 +17,21 @@ import yaml
 from lessons_kb import __version__
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.model import KINDS
+from tests.kit import ROOT, START, load_script, run_lessons, wait_until
 
-ROOT = Path(__file__).parent.parent
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli")
 
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-packages = load("packages")
+packages = load_script("packages")
 FILES = packages.build_packages()
 
 
 def test_every_file_is_what_the_code_says(request):
     if request.config.getoption("--update"):
         packages.main([])
-    stale = [
-        path
-        for path, text in FILES.items()
-        if not (ROOT / path).is_file() or (ROOT / path).read_text("utf-8") != text
-    ]
-    assert stale == [], "`python docs/packages.py` writes them anew"
-    folder = ROOT / packages.PLUGINS
-    there = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert there - set(FILES) == set()
+    there = [path for path in (ROOT / packages.PLUGINS).rglob("*") if path.is_file()]
+    paths = {path.relative_to(ROOT).as_posix() for path in there} | set(FILES)
+    files = {path: (ROOT / path).read_text("utf-8") for path in paths}
+    assert files == FILES, "`python docs/packages.py` writes them anew"
 
 
 MANIFESTS = {path: json.loads(text) for path, text in FILES.items() if path.endswith(".json")}
@@ -140,15 +124,14 @@ FETCHED_SERVER = f"fetched -q --from lessons-kb[mcp]=={__version__} lessons mcp"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="its line is for a POSIX shell")
-def test_the_server_of_a_plugin_is_the_installed_one_else_fetched(tmp_path):
-    fetched = 'echo "fetched $*"'
-    for name, line, expected in (
-        ("whole", "echo installed", "installed"),
-        ("bare", "exit 2", FETCHED_SERVER),
-    ):
-        environment = programs(tmp_path / name, lessons=line, uvx=fetched)
-        assert run(packages.START_SERVER, environment) == expected
-    assert run(packages.START_SERVER, programs(tmp_path / "none", uvx=fetched)) == (FETCHED_SERVER)
+@pytest.mark.parametrize(("installed", "started"), [
+    ({"lessons": "echo installed"}, "installed"),
+    ({"lessons": "exit 2"}, FETCHED_SERVER),
+    ({}, FETCHED_SERVER),
+])  # fmt: skip
+def test_the_server_of_a_plugin_is_the_installed_one_else_fetched(tmp_path, installed, started):
+    there = programs(tmp_path / "bin", uvx='echo "fetched $*"', **installed)
+    assert run(packages.START_SERVER, there) == started
 
 
 def test_the_bundles_hold_what_their_clients_open(tmp_path):
@@ -163,19 +146,13 @@ def test_the_bundles_hold_what_their_clients_open(tmp_path):
         assert {"gemini-extension.json", "hooks/hooks.json"} < set(tar.getnames())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a POSIX path")
 def test_the_bundle_starts_the_server(tmp_path):
     (tmp_path / "server.py").write_text(packages.mcp_bundle()["server.py"])
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
+    who = {"clientInfo": {"name": "test", "version": "1"}, "capabilities": {}}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    hello["params"] = {"protocolVersion": "2025-11-25", **who}
     done = subprocess.run(
         [sys.executable, "server.py"], cwd=tmp_path, input=json.dumps(hello) + "\n",
         capture_output=True, text=True, timeout=60,
@@ -233,7 +210,8 @@ def test_a_workflow_calls_scripts_that_exist_and_actions_by_their_hash(path):
             subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=True)
 
 
-def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path):
     lines = (ROOT / "docs" / "container" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
     words = [json.loads(line) for line in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", lines)]
     health, (program,), command = words
@@ -241,22 +219,13 @@ def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path, m
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port = str(one.getsockname()[1])
-    environment = {**os.environ, "HOME": str(tmp_path), "LESSONS_STATE_HOME": str(tmp_path / "s")}
-    started = {"cwd": tmp_path, "env": environment, "text": True}
-    run = [sys.executable, "-m", "lessons_kb.cli.main"]
-    subprocess.run([*run, "init", "brain"], check=True, capture_output=True, **started)
-    token = [*run, "--brain", "brain", "serve", "token", "add", "ann"]
-    subprocess.run(token, check=True, capture_output=True, **started)
+    for words in ("init brain", "--brain brain serve token add ann"):
+        assert run_lessons(tmp_path, *words.split()).code == 0
     served = [port if word == "8766" else word for word in command]
     served = [word.replace("/data/", f"{tmp_path}/") for word in served]
-    server = subprocess.Popen([*run, *served], stderr=subprocess.PIPE, **started)
-    try:
-        check = [sys.executable, *health[1:]]
-        check[-1] = check[-1].replace("8766", port)
-        until = time.monotonic() + 60
-        while (done := subprocess.run(check, capture_output=True)).returncode:
-            assert time.monotonic() < until, done.stderr
-            assert server.poll() is None, server.stderr.read()
-    finally:
-        server.terminate()
-        server.communicate()
+    check = [sys.executable, *health[1:-1], health[-1].replace("8766", port)]
+    with subprocess.Popen([sys.executable, "-c", START, *served], cwd=tmp_path) as server:
+        try:
+            wait_until(lambda: subprocess.run(check, capture_output=True).returncode == 0)
+        finally:
+            server.terminate()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +17,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+from tests.kit import ROOT, copy_example, run_python
+
 SET_UP = 2
 """How many of README's first blocks install the package, and are not run here."""
 GENERATED = "reference.md"
@@ -95,8 +94,7 @@ def write_outputs(page, seen):
 def newcomer(tmp_path):
     """A folder with the example brain, and an environment that knows nothing but the package."""
     folder = tmp_path / "lessons_kb"
-    ignore = shutil.ignore_patterns(".lessons", "__pycache__")
-    shutil.copytree(ROOT / "brain-example", folder / "brain-example", ignore=ignore)
+    copy_example(folder / "brain-example")
     home = tmp_path / "home"
     home.mkdir()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -108,6 +106,13 @@ def newcomer(tmp_path):
         "LESSONS_HOOK_DEADLINE": "50",  # a busy machine may be slow; the answers count here
     }  # fmt: skip
     return folder, environment
+
+
+def run_block(language, text, folder, environment):
+    return subprocess.run(
+        [*RUNNERS[language], text], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        capture_output=True, encoding="utf-8", timeout=120, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -130,14 +135,7 @@ def test_continuous_integration_runs_the_second_block_as_it_stands():
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     extract = re.search(r"<<'PYTHON'\n(.*?)^PYTHON$", run, re.MULTILINE | re.DOTALL)
     assert extract, ".ci/run takes the test command from the README"
-    done = subprocess.run(
-        [sys.executable, "-c", extract[1]],
-        cwd=ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    assert done.stdout == blocks()[1].text
+    assert run_python(extract[1], cwd=ROOT).out == blocks()[1].text
 
 
 @pytest.mark.slow
@@ -149,10 +147,7 @@ def test_blocks_run_and_print_what_is_shown(newcomer, request, page):
     seen = []
     differences = []
     for block in blocks_to_run(page):
-        done = subprocess.run(
-            [*RUNNERS[block.language], command_of(block)], cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=60, check=False,
-        )  # fmt: skip
+        done = run_block(block.language, command_of(block), folder, environment)
         where = f"{page}:{block.first_line}"
         assert done.returncode == 0, f"{where} exits {done.returncode}\n{block.text}{done.stderr}"
         if block.output is None:
@@ -163,7 +158,7 @@ def test_blocks_run_and_print_what_is_shown(newcomer, request, page):
         differences += difflib.unified_diff(
             shown, normal(printed, folder), f"{where} shows", "prints", lineterm=""
         )
-    if request.config.getoption("--update", default=False):
+    if request.config.getoption("--update"):
         write_outputs(ROOT / page, seen)
     else:
         assert not differences, "\n".join(differences)
@@ -173,12 +168,5 @@ def test_blocks_run_and_print_what_is_shown(newcomer, request, page):
 def test_whoever_types_one_block_after_the_other_gets_through(newcomer):
     folder, environment = newcomer
     typed = "\n".join(command_of(block) for block in blocks_to_run("README.md"))
-    done = subprocess.run(
-        [*RUNNERS["sh"], typed],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
+    done = run_block("sh", typed, folder, environment)
     assert done.returncode == 0, done.stderr

@@ -386,7 +386,9 @@ class Cards:
         by_words = Duplicates(self.all()).find(card.title, text=text)
         found = {one.card.id: one for one in by_words}
         for layer in self._brain.layers:
-            alike = layer.read(partial(_titled_like, title=card.title))
+            alike = layer.read(
+                lambda one: one.meaning.titled_like(card.title) if one.meaning else []
+            )
             for one, cosine in alike if len(alike) <= _MOST_SAME_MEANING else ():
                 is_reworded = similarity(card.title, one.title) < _REWORDED
                 if one.kind != NOTE and one.id not in found and is_reworded:
@@ -646,12 +648,6 @@ def _now(root: str, path: str) -> str:
 def today() -> str:
     """Return the ISO date of today here."""
     return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
-
-
-def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
-    alike = layer.meaning.titled_like(title) if layer.meaning else []
-    cards = layer.cards(number for number, _cosine in alike)
-    return [(cards[number], cosine) for number, cosine in alike if number in cards]
 
 
 _USES = ("injected", "addressed", "bumped", "helpful")

@@ -490,6 +490,6 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     for outer in around:
         # What it holds of this one is another from now on, and no watcher can see that.
         if trust.is_trusted(outer):
-            with contextlib.suppress(LessonsError), contextlib.closing(Layer.open(outer)) as layer:
+            with contextlib.suppress(LessonsError), contextlib.closing(Layer(outer)) as layer:
                 layer.refresh(leased=False)
     return root

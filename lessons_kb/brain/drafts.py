@@ -71,14 +71,14 @@ def find_fix(
     since: float,
     until: float | None = None,
     files: Sequence[str] = (),
-    brains: Sequence[Layer] = (),
+    layers: Sequence[Layer] = (),
 ) -> str:
     """Return the diff of what changed in a work tree after ``since``, "" if git knows nothing.
 
     Times in seconds since the epoch. Commits made since count as well as what lies in the work
     tree, and of that only files written since. Files written after ``until`` belong to what was
     done next: they are left out, unless all were. Where ``files`` are known to be the change, their
-    parts come first. What was written into ``brains`` is no part of it: a lesson fixes nothing.
+    parts come first. What was written into ``layers`` is no part of it: a lesson fixes nothing.
     """
     top = git_top(directory) or directory
     parts: dict[str, tuple[str, float]] = {}
@@ -89,7 +89,7 @@ def find_fix(
             continue
         for name, part in ((names_of(part)[-1], part) for part in found):
             full = os.path.join(top, name)
-            if not name or name in parts or _is_lore(full, brains, top):
+            if not name or name in parts or _is_lore(full, layers, top):
                 continue
             try:
                 written = os.stat(full).st_mtime
@@ -102,13 +102,13 @@ def find_fix(
     return "".join(parts[name][0] for name in ordered)
 
 
-def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
+def _is_lore(path: str, layers: Sequence[Layer], top: str) -> bool:
     """Return whether a file is one of a brain's own.
 
     Of a brain that is the whole project, or more, that is what lies in its folders of cards:
     its notes may be the project's documentation.
     """
-    holding = [one for one in brains if path.startswith(one.root + os.sep)]
+    holding = [one for one in layers if path.startswith(one.root + os.sep)]
     return os.path.basename(path) in _OURS or any(
         path.endswith(SUFFIXES)
         and (
@@ -390,7 +390,7 @@ class Drafts:
         since = failed[0 if title else -1] if failed else events[0].at
         place = self._place(events[-1])
         edited = [path for event in events if event.kind in CHANGES for path in event.targets]
-        diff = find_fix(place, since=since, files=edited, brains=self._brain.layers)
+        diff = find_fix(place, since=since, files=edited, layers=self._brain.layers)
         if title and edited:
             diff = "".join(part for part in split_files(diff) if names_of(part)[-1] in edited)
         learn = partial(propose_pattern, place)
@@ -496,7 +496,7 @@ class Drafts:
             since=trigger.failure.at,
             until=trigger.cause.at,
             files=trigger.files,
-            brains=self._brain.layers,
+            layers=self._brain.layers,
         )
 
     def _place(self, event: Event) -> str:

@@ -228,10 +228,8 @@ class Exchange:
         """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
         if form not in FORMATS:
             raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
-        if form == "jsonl":
-            return _format_jsonl(self._texts())
-        make = _format_json if form == "json" else _format_markdown
-        return iter([make(self._texts()).rstrip("\n")])
+        make = {"json": _format_json, "jsonl": _format_jsonl, "markdown": _format_markdown}[form]
+        return make(self._texts())
 
     def _texts(self) -> Iterator[tuple[Card, str]]:
         self._brain.refresh()
@@ -474,20 +472,20 @@ def _format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
         yield visible_json(json.dumps(data, ensure_ascii=False))
 
 
-def _format_json(cards: Iterable[tuple[Card, str]]) -> str:
-    """Return one JSON document with every card."""
+def _format_json(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield one JSON document with every card."""
     data = [{**as_data(card), "text": text} for card, text in cards]
     whole = {"format": FORMAT, "cards": data}
-    return visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
+    yield visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
 
 
-def _format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
-    """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
+def _format_markdown(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield a digest for people: each card's title, marks, cause and checklist, by kind."""
     every = [card for card, _text in cards]
-    lines = ["# Lessons", "", f"{counted(len(every), 'card')}."]
+    yield f"# Lessons\n\n{counted(len(every), 'card')}."
     for kind, heading in _DIGEST_HEADINGS.items():
         chosen = [card for card in every if card.kind == kind]
-        lines += ["", f"## {heading}"] if chosen else []
+        yield from ("", f"## {heading}") if chosen else ()
         for card in chosen:
             known = {
                 "last": card.last_seen,
@@ -501,12 +499,10 @@ def _format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
             marks = [card.severity, f"seen {card.occurrences}×"]
             marks += [f"{name} {value}".strip() for name, value in known.items() if value]
             marks += [card.status, card.id] if card.status != "active" else [card.id]
-            lines += ["", f"### {_plain(card.title)}", "", _plain(" · ".join(marks))]
-            if card.why:
-                lines += ["", f"Why: {_plain(card.why)}"]
-            if card.checklist:
-                lines += ["", *(f"- [ ] {_plain(item)}" for item in card.checklist)]
-    return "\n".join(lines) + "\n"
+            yield f"\n### {_plain(card.title)}\n\n{_plain(' · '.join(marks))}"
+            yield from ("", f"Why: {_plain(card.why)}") if card.why else ()
+            yield from [""] if card.checklist else ()
+            yield from (f"- [ ] {_plain(item)}" for item in card.checklist)
 
 
 def _plain(text: str) -> str:

@@ -53,11 +53,19 @@ ENCODED_ON_THE_WAY = 2
 
 
 class Layer(SearchIndex):
-    """One brain among those searched together: its index, kept fresh, and its journals."""
+    """One brain directory among those searched together; nothing is read before it is needed.
 
-    def __init__(self, root: str, *, alias: str, cache: str) -> None:
-        super().__init__(root, cache=cache)
-        self.alias = alias
+    Raises BrainNotFound when there is no such folder.
+    """
+
+    def __init__(self, root: str, *, alias: str = "") -> None:
+        real = os.path.realpath(root)
+        if not os.path.isdir(real):
+            raise BrainNotFound(
+                f"{root} is not a folder; create a brain there with `lessons init {root}`"
+            )
+        super().__init__(real, cache=cache_dir(real))
+        self.alias = alias or os.path.basename(real)
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
         self._meaning: Meaning | None = None
@@ -69,19 +77,6 @@ class Layer(SearchIndex):
         """Another process keeps it so: its last commit is what there is."""
         self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
-
-    @classmethod
-    def open(cls, root: str, *, alias: str | None = None) -> Layer:
-        """Open the brain at ``root``; nothing is read yet.
-
-        Raises BrainNotFound when there is no such folder.
-        """
-        real = os.path.realpath(root)
-        if not os.path.isdir(real):
-            raise BrainNotFound(
-                f"{root} is not a folder; create a brain there with `lessons init {root}`"
-            )
-        return cls(real, alias=alias or os.path.basename(real), cache=cache_dir(real))
 
     @cached_property
     def journal(self) -> Journal:
@@ -189,10 +184,7 @@ class Layer(SearchIndex):
         """
         edited = self.watcher.changes.files if self.watcher is not None else None
         with self.lock:
-            shown = self._rebuilding(partial(self._read_edited, edited)) if edited else None
-            if shown is None and self._edited:
-                self.show(())
-            return shown
+            return self._rebuilding(partial(self._read_edited, edited)) if edited else None
 
     def _read_edited(self, edited: Collection[str]) -> Refresh | None:
         state = self.state
@@ -423,7 +415,7 @@ class _Watcher:
     def __init__(self, layer: Layer, say: Callable[[str], None], *, tick: float) -> None:
         self.layer = layer
         # Another opening of the same brain: what it commits holds up no search of the first.
-        self.writer = Layer(layer.root, alias=layer.alias, cache=layer.cache)
+        self.writer = Layer(layer.root, alias=layer.alias)
         self.say = say
         self.changes = Changes(layer.cache, layer.root)
         self.leasing = not is_network(layer.root)

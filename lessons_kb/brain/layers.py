@@ -116,7 +116,7 @@ class Layers:
         directory: str | os.PathLike[str] | None,
         project: str | None = None,
     ) -> Self:
-        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
+        layers = [Layer(root, alias=alias) for root, alias in aliases.items()]
         here = os.path.realpath(directory or os.getcwd())
         return cls(layers, directory=locate.git_top(here) or here, project=project)
 
@@ -194,16 +194,16 @@ class Layers:
         """
         return self._find(self._complete(query))[0][: query.limit]
 
-    def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
-        """Return the cards that guard a file by their ``paths``, with the brain of each.
+    def find_guarding(self, path: str) -> list[Card]:
+        """Return the cards that guard a file by their ``paths``.
 
         ``path`` starts from the project. The last commit is looked at as it is.
         """
-        found: list[tuple[Layer, Card]] = []
+        found: list[Card] = []
         for layer in self.layers:
             if layer.ensure_indexed():
                 cards = layer.read(lambda one: find_usable(one, one.guarding([path]), self.project))
-                found += [(layer, card) for card in cards.values()]
+                found += cards.values()
         return found
 
     def preflight(

@@ -14,7 +14,7 @@ import numpy as np
 from lessons_kb.brain.search_index import SearchIndex, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
-from lessons_kb.model import NOTE, Hit
+from lessons_kb.model import NOTE, Card, Hit
 from lessons_kb.search.embeddings import (
     FARTHEST,
     NEAR_DUPLICATE,
@@ -137,14 +137,15 @@ class Meaning:
         loaded, query = self._ask(text)
         return Nearness(loaded, query) if loaded is not None and query.any() else None
 
-    def titled_like(self, title: str) -> list[tuple[int, float]]:
-        """Return the files whose titles mean nearly the same, with their cosines, best first."""
+    def titled_like(self, title: str) -> list[tuple[Card, float]]:
+        """Return the cards whose titles mean nearly the same, with their cosines, best first."""
         loaded, query = self._ask(title)
         if loaded is None:
             return []
         cosines = zip(loaded.numbers, (loaded.titles @ query).tolist(), strict=True)
-        alike = [(number, cosine) for number, cosine in cosines if cosine >= NEAR_DUPLICATE]
-        return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
+        alike = {number: cosine for number, cosine in cosines if cosine >= NEAR_DUPLICATE}
+        found = [(card, alike[number]) for number, card in self._index.cards(alike).items()]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0].id))
 
     def _ask(self, text: str) -> tuple[Loaded | None, Floats]:
         """Return the vectors and that of a text; none where there are none or no text."""

@@ -54,30 +54,37 @@ class Stats:
     def overview(self, *, stage: str | None = None, project: str | None = None) -> Overview:
         """Return totals and the effect of each card, of all or of one stage's or project's."""
         self._brain.refresh()
-        parts = [_Part(layer, stage, project) for layer in self._brain.layers]
-        cards = [card for part in parts for card in part.cards]
-        homes = Counter(card_id for part in parts for card_id in part.known)
+        parts: list[tuple[_Counted, list[Card]]] = []
+        homes: Counter[str] = Counter()
+        notes = 0
+        for layer in self._brain.layers:
+            files = layer.read(lambda one: one.catalogue.all_cards())
+            homes.update(card.id for card in files)
+            notes += sum(card.kind == NOTE for card in files)
+            own = [card for card in files if card.kind != NOTE]
+            own = [card for card in own if names(card, stage=stage, project=project)]
+            chosen = {card.id for card in own} if stage is not None or project is not None else None
+            parts.append((_Counted(layer, chosen), own))
+        counted, cards = [part for part, _own in parts], [card for _, own in parts for card in own]
         added = glance(self._brain)
-        pooled = pool(two for part in parts for two in part.differences.values())
+        pooled = pool(two for one in counted for two in one.differences.values())
         effects = [
             replace(
-                part.weigh(card, pooled, shared=homes[card.id] > 1),
-                added=added.get((part.layer.alias, card.id), ()),
+                one.weigh(card, pooled, shared=homes[card.id] > 1),
+                added=added.get((one.layer.alias, card.id), ()),
             )
-            for part in parts
-            for card in part.cards
+            for one, own in parts
+            for card in own
             if card.status != "archived"
         ]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
-        failed = [day for part in parts for day in part.failed()]
+        failed = [day for one in counted for day in one.failed()]
         sums: Counter[str] = Counter()
-        for part in parts:
-            for card_id, counts in part.totals.items():
-                if card_id != ALL and (part.chosen is None or card_id in part.chosen):
-                    sums.update(counts)
+        for counts in (counts for one in counted for counts in one.totals.values()):
+            sums.update(counts)
         return Overview(
             cards=len(cards),
-            notes=sum(part.notes for part in parts),
+            notes=notes,
             occurrences=sum(card.occurrences for card in cards),
             drafts=Drafts(self._brain).count(),
             by_kind=_ranked(card.kind for card in cards),
@@ -87,13 +94,13 @@ class Stats:
             by_source=_ranked(card.source for card in cards),
             by_status=_ranked(card.status for card in cards),
             # A session may be given cards of several brains: their sum would count it twice.
-            sessions=max((part.sessions() for part in parts), default=0),
+            sessions=max(one.sessions for one in counted),
             injections=sums[INJECTED],
             tokens=sums[TOKENS],
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
             recurrences=len(failed),
-            periods=_weekly([*(row for part in parts for row in part.days()), *failed]),
+            periods=_weekly([*(row for one in counted for row in one.days()), *failed]),
             effects=tuple(effects),
             pooled=pooled,
         )
@@ -142,21 +149,32 @@ class Stats:
 
 
 class _Counted:
-    """What the journal of one brain counted of its cards; nothing if unreadable."""
+    """What the journal of one brain counted of its ``chosen`` cards, of all if None.
 
-    def __init__(self, layer: Layer) -> None:
+    That is nothing if it is unreadable, and includes what was counted of cards that are gone.
+    """
+
+    def __init__(self, layer: Layer, chosen: set[str] | None = None) -> None:
         self.layer = layer
+        self.sessions = 0
         self.totals: Mapping[str, Mapping[str, int]] = {}
         self.occasions: Mapping[str, list[Occasion]] = {}
         self.outcomes: Outcomes | None = None
         self._first_day: str | None = None
         self._span: Mapping[str, tuple[str, str]] = {}
+        self._chosen = chosen
         with contextlib.suppress(StorageError):
             outcomes = layer.journal.outcomes
             totals, ledger = outcomes.totals(), layer.journal.ledger.find()
+            of_all = totals.pop(ALL, {}).get(SESSIONS, 0)
+            self.sessions = of_all if chosen is None else outcomes.sessions(chosen)
             self._first_day, self._span = outcomes.first_day(), outcomes.span()
-            self.outcomes, self.totals = outcomes, totals
-            self.occasions = group_by_card(ledger)
+            self.totals, self.occasions = totals, group_by_card(ledger)
+            if chosen is not None:
+                self.totals = {card: totals[card] for card in chosen.intersection(totals)}
+                cards = chosen.intersection(self.occasions)
+                self.occasions = {card: self.occasions[card] for card in cards}
+            self.outcomes = outcomes
 
     @cached_property
     def differences(self) -> Mapping[str, RiskDifference]:
@@ -188,39 +206,12 @@ class _Counted:
         two = self.differences.get(card.id) if pooled.lessons > 1 else None
         return replace(effect, expected=pooled.shrink(two) if two else None)
 
-
-class _Part(_Counted):
-    """One brain's part of an overview: the cards that are meant, and what was counted of them.
-
-    Without a filter that includes what was counted of cards that are gone.
-    """
-
-    def __init__(self, layer: Layer, stage: str | None, project: str | None) -> None:
-        super().__init__(layer)
-        files = layer.read(lambda one: one.catalogue.all_cards())
-        self.cards = [
-            card
-            for card in files
-            if card.kind != NOTE and names(card, stage=stage, project=project)
-        ]
-        self.notes = sum(card.kind == NOTE for card in files)
-        self.known = {card.id for card in files}
-        filtered = stage is not None or project is not None
-        self.chosen = {card.id for card in self.cards} if filtered else None
-        if self.chosen is not None:
-            self.occasions = {x: y for x, y in self.occasions.items() if x in self.chosen}
-
     def failed(self) -> list[tuple[str, str, int]]:
         told = (one for some in self.occasions.values() for one in some if one.told != WITHHELD)
         return [(day_of(one.at), _FAILED, 1) for one in told if one.outcome in FAILED]
 
     def days(self) -> list[tuple[str, str, int]]:
-        return self.outcomes.days(_WEEKLY, self.chosen) if self.outcomes else []
-
-    def sessions(self) -> int:
-        if self.chosen is None:
-            return self.totals.get(ALL, {}).get(SESSIONS, 0)
-        return self.outcomes.sessions(self.chosen) if self.outcomes else 0
+        return self.outcomes.days(_WEEKLY, self._chosen) if self.outcomes else []
 
 
 def _weekly(days: Iterable[tuple[str, str, int]]) -> tuple[Period, ...]:

@@ -73,6 +73,7 @@ _ALONE = {
     "choice": re.compile(r"[\w.-]+"),
 }
 """Form of a key → its value, right or wrong, with nothing else said beside it."""
+_UNSEEN = re.compile(r"[\ufeff\s]*^---[ \t]*$(?P<inside>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
@@ -117,6 +118,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if not needed:
         return text
     if split.header is None:
+        _check_unseen(text, needed)
         found = re.search(r"\r\n|\r|\n", text)
         lines = [line for name, value in needed.items() for line in _new_lines(name, value, "")]
         header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
@@ -198,6 +200,17 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
         return ""
     where = "one item a line, each behind a hyphen" if is_list else "it on one line"
     return f"continues on the next line; write {where}"
+
+
+def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
+    """Refuse to put a header above one that is not read as such and holds a key to be changed."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
+    found = _UNSEEN.match(plain)
+    lines = found["inside"].splitlines() if found else ()
+    names = {canonical(line.partition(":")[0].strip("\"' ")) for line in lines if ":" in line}
+    if found and not names.isdisjoint(map(canonical, changes)):
+        line = 1 + found[0][: found.start("inside")].count("\n")
+        raise EditRefused(f"line {line}: this header is ignored; move it to the first line")
 
 
 def read_comments(inside: str) -> list[str]:
@@ -394,12 +407,7 @@ def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: M
                 f"the comment {next(iter(lost))[:40]!r} at {name} would be lost; "
                 "move it above the key, then try again"
             )
-    if old[1].header is None:
-        mark = "\ufeff" * old[0].startswith("\ufeff")
-        same = mark + split.body == old[0] and text.startswith(mark or text[:1])
-    else:
-        same = _other_lines(old, changes) == _other_lines(new, changes)
-    if not same:
+    if old[1].header and _other_lines(old, changes) != _other_lines(new, changes):
         raise EditRefused("this change would alter other lines of the header; edit it by hand")
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from lessons_kb.cards.edit import edit_header, read_comments
@@ -114,12 +115,22 @@ def _alike(one: HeaderEntry, other: HeaderEntry) -> bool:
     return texts == others
 
 
-def read_date(side: Side) -> str:
-    """Return a date, which compares as text; Contradiction for what is none."""
+def read_date(side: Side) -> tuple[str, str]:
+    """Return a date in a form that compares: by its moment where it has a time.
+
+    A day without a time is its beginning; times without a zone are taken as UTC. Raises
+    Contradiction for what is no date.
+    """
     day = _read(side)
-    if not isinstance(day, str):
+    if not isinstance(day, str) or side.entry is None:
         raise Contradiction
-    return day
+    try:
+        moment = datetime.fromisoformat((side.entry.texts[0] or "").strip())
+    except ValueError:
+        return f"{day}T00:00:00", ""
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return moment.isoformat(), day
 
 
 def _read(side: Side) -> Read:
@@ -318,7 +329,7 @@ class _Merge:
         self._merge_text = merge_text
         self._conflict = False
         self._had_base = bool(base.head or base.body)
-        seen = ["", ""]
+        seen = [("", ""), ("", "")]
         for place, parts in enumerate((ours, theirs)):
             with suppress(Contradiction):
                 seen[place] = read_date(parts.keys.get("last-seen", Side()))

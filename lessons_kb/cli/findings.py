@@ -333,11 +333,11 @@ def _test_patterns(cards: Sequence[Card]) -> int:
     for card in cards:
         for pattern in card.detect:
             tried += len(pattern.bad) + len(pattern.good)
-            for example in find_failing_examples(pattern):
+            for name, text in find_failing_examples(pattern):
                 failed += 1
-                what = "good, and found" if example.good else "bad, and not found"
+                what = "good, and found" if name == "good" else "bad, and not found"
                 which = f"{card.id}: {pattern.kind} {pattern.text}"
-                print(visible(f"{which}: {what}: {example.text.strip()}"))
+                print(visible(f"{which}: {what}: {text.strip()}"))
     say(f"{counted(tried, 'example')}, {failed} failed")
     return failed
 

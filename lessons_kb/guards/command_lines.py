@@ -206,6 +206,7 @@ def _parse_steps(command: str) -> list[_RunCommand]:
     """Return each simple command of a line, none of one that cannot be read to its end."""
     steps: list[_RunCommand] = []
     outer: list[str | None] = []
+    left: list[str | None] = []
     folder: str | None = ""
     piped = False
     for simple in parse_commands(command):
@@ -218,7 +219,7 @@ def _parse_steps(command: str) -> list[_RunCommand]:
         words = [re.sub(_HERE, ".", word) for word in simple.words]
         step = _RunCommand(folder=folder, piped=piped, words=words, redirects=redirects)
         step.program, step.arguments = _program(words)
-        folder = _moved(step)
+        folder = _moved(step, left)
         for char in simple.operator:
             if char == "(":
                 outer.append(folder)
@@ -239,12 +240,14 @@ def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return "", ()
 
 
-def _moved(step: _RunCommand) -> str | None:
-    """Return where a line goes on after a step."""
-    if step.program in ("pushd", "popd"):
-        return None
-    if step.program != "cd":
+def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
+    """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
+    if step.program == "popd":
+        return left.pop() if left else None
+    if step.program not in ("cd", "pushd"):
         return step.folder
+    if step.program == "pushd":
+        left.append(step.folder)
     to = step.arguments[0] if len(step.arguments) == 1 else "-"
     return None if to.startswith("-") or _is_expanded(to) else _below(step.folder, to)
 

@@ -34,7 +34,6 @@ COLUMNS = (
 )
 """What is read of it."""
 IGNORED = ("embedding",)
-NEEDED = ("description",)
 
 _MAX_ITEMS = 5
 _MAX_RULE = 300
@@ -51,9 +50,9 @@ def read_mistakes(
     InputError where those that are needed are not among them.
     """
     present = list(columns)
-    if missing := [column for column in NEEDED if column not in present]:
+    if "description" not in present:
         raise InputError(
-            f"{name}: its table {TABLE} has no column {', '.join(missing)} "
+            f"{name}: its table {TABLE} has no column description "
             f"but {', '.join(present) or 'none'}; is it galangal's mistakes.db?"
         )
     unknown = [column for column in present if column not in (*COLUMNS, *IGNORED)]

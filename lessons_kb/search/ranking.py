@@ -73,7 +73,7 @@ def rank(
     ]
 
 
-def guards_file(hit: Hit) -> bool:
+def protects_file(hit: Hit) -> bool:
     """Tell whether the card's globs match a file at hand, whatever the words of the prompt."""
     return "path" in dict(hit.factors)
 

@@ -29,7 +29,6 @@ from lessons_kb.search.engine_protocol import (
     read_terms,
     tell_broken,
     tell_busy,
-    tell_refused,
 )
 
 _KEY = "key"
@@ -43,16 +42,11 @@ _FOOTER_BYTES = 64
 """Fewer than a footer has; they hold the checksum of all above it."""
 _FOOTER_NUMBERS = 8
 """Bytes at a file's end: the length of the JSON above, and a magic number."""
-_REFUSALS = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space"),
-    errno.EFBIG: "raise the limit (ulimit -f)",
-    errno.EMFILE: "raise the limit (ulimit -n)",
-    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make it writable"),
-    errno.EIO: "check the disk",
-    errno.ENOMEM: "free some memory",
-    **dict.fromkeys((errno.ENOLCK, errno.ENOSYS), "keep it on a file system with locks"),
-}
-"""What to do about errors that no rebuild would fix; tantivy tells them in words alone."""
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.EROFS, errno.EACCES),
+    *(errno.EPERM, errno.EIO, errno.ENOMEM, errno.ENOLCK, errno.ENOSYS),
+)
+"""Errors that no rebuild would fix; tantivy tells them in words alone."""
 _COMPACT_ABOVE = 0.1
 """Share of deleted documents above which the idf is off enough to compact."""
 _IN_ONE_PIECE = range(2_000, 20_000)
@@ -267,11 +261,9 @@ class TantivyEngine(Engine):
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise what the library raises as errors of ours."""
+        """Raise what the library raises as errors of ours, and OSError where the disk refuses."""
         try:
             yield
-        except OSError as error:
-            raise tell_refused(self._directory, error.strerror or error) from None
         except BaseException as error:
             is_panic = type(error).__name__ == "PanicException"  # what one in Rust is raised as
             if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
@@ -281,10 +273,7 @@ class TantivyEngine(Engine):
             found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
             number = int(found[1] or found[2]) if found else 0
             if number in _REFUSALS:  # the system refused to write: the index is as whole as before
-                raise StorageError(
-                    f"cannot write the index in {self._directory}: {os.strerror(number)}; "
-                    f"{_REFUSALS[number]}"
-                ) from None
+                raise OSError(number, os.strerror(number), self._directory) from None
             raise tell_broken(self._directory, error) from None
 
 

@@ -147,7 +147,7 @@ class _Daemon:
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())
-            note_start()
+            _write({"failures": 0, "error": "", "tried": 0.0})
             refresh_launcher()
             if asked := os.environ.pop(FIRST_ASKED, ""):
                 self._pool.submit(self._open_first, *json.loads(asked))
@@ -361,11 +361,6 @@ def read_record() -> Mapping[str, Any]:
         if all(isinstance(value, kinds.get(name, object)) for name, value in found.items()):
             return found
     return {}
-
-
-def note_start() -> None:
-    """Remember that the daemon listens. Raises StorageError where the state cannot be written."""
-    _write({"failures": 0, "error": "", "tried": 0.0})
 
 
 def note_failure(error: str) -> None:

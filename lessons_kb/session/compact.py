@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 
@@ -28,9 +29,10 @@ _LONG = 200_000
 def answer(hook: Hook) -> Answer:
     """Return the files of the session, its active lessons and the titles again."""
     brain, event, can = hook.open_brains(), hook.event, hook.can
-    if not event.id and (size := _size(event.transcript)):
+    with contextlib.suppress(OSError, ValueError):
         # Two within a moment are two, if the record has grown meanwhile.
-        hook.event = event = replace(event, id=f"compaction {size}")
+        own = event.id or f"compaction {os.path.getsize(event.transcript)}"
+        hook.event = event = replace(event, id=own)
     events = as_seen([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)
@@ -51,13 +53,6 @@ def answer(hook: Hook) -> Answer:
         texts += state.take_titles(titles)
         context = state.deliver(texts, can)
     return hook.say(context=context, block=block)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except (OSError, ValueError):
-        return 0
 
 
 def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:

@@ -54,15 +54,6 @@ _LEAST_CARDS = 16
 Found = tuple[Layer, Card]
 
 
-def describe(brain: Layers, changes: Iterable[Change]) -> str:
-    """Return the text of changes to search for; those of the brains' own cards do not count."""
-    text = ""
-    for change in changes:
-        if len(text) < _MAX_TEXT and not is_card_file(brain, change.path):
-            text += f"{change.path}\n{change.before}\n{change.after}\n"
-    return text[:_MAX_TEXT]
-
-
 def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     """Tell whether a lesson is withheld from the session, and note that it was due."""
     return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
@@ -75,7 +66,8 @@ def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> lis
     the code that one lesson has, and few others; and that it says what the title says, or takes
     out such a name, unless the prompt spoke of the lesson.
     """
-    text = describe(brain, changes)
+    changed = (one for one in changes if not is_card_file(brain, one.path))
+    text = "\n".join(f"{one.path}\n{one.before}\n{one.after}" for one in changed)[:_MAX_TEXT]
     names = find_names(text)
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
@@ -308,14 +300,9 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         journal, row = layer.hook_journal, (card.id, card_digest(card))
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
+            how = {"source": OPENED, "told": OPENED}
             journal.record_injections(
-                session,
-                turn=turn,
-                at=at,
-                cards=[(*row, 0)],
-                ranks=[0],
-                source=OPENED,
-                told=OPENED,
+                session, turn=turn, at=at, cards=[(*row, 0)], ranks=[0], **how
             )
         journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(layer, session, card.id, at=at)

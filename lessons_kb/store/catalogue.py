@@ -198,11 +198,10 @@ class Catalogue:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
                     self._db.executemany(insert, rows)
-            (cards, notes) = self._db.execute(
-                "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
-                " FROM docs WHERE card IS NOT NULL"
+            (cards, notes, detectors) = self._db.execute(
+                "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0),"
+                " (SELECT count(*) FROM detectors) FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            ((detectors,),) = self._db.execute("SELECT count(*) FROM detectors")
             state = replace(state, cards=cards, notes=notes, detectors=detectors)
             names = [one.name for one in fields(State) if one.name != "manifest"]
             head = {name: getattr(state, name) for name in names}
@@ -212,9 +211,8 @@ class Catalogue:
 
     def size(self) -> int:
         """Return how many bytes its pages take."""
-        ((pages,),) = self._db.execute("PRAGMA page_count")
-        ((size,),) = self._db.execute("PRAGMA page_size")
-        return int(pages) * int(size)
+        sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        return int(self._db.execute(sql).fetchone()[0])
 
     def version(self) -> int:
         """Return a number that changes when another process commits."""

@@ -164,9 +164,7 @@ class Database:
                 db.execute(f"PRAGMA user_version = {len(self._migrations)}")
                 db.execute("COMMIT")
                 db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1_000)}")
-        except StorageError as error:
-            self.trouble = str(error)
-        except sqlite3.Error as error:
+        except (StorageError, sqlite3.Error) as error:
             if _has_code(error, _DAMAGE_CODES):
                 self._replace(error)
             else:
@@ -175,7 +173,7 @@ class Database:
             self._db.close()
             self._db, self.trouble = db, ""
 
-    def _replace(self, error: sqlite3.Error) -> None:
+    def _replace(self, error: Exception) -> None:
         """Go on with another database than the one that failed, or raise what it said."""
         damaged = _has_code(error, _DAMAGE_CODES)
         if self._fallback is None and not damaged:
@@ -198,11 +196,9 @@ class Database:
                 if damaged:
                     self.set_aside = move_aside(self.path) or self.set_aside
                 db, self.trouble = self._connect(patience=self._patience), ""
-            except sqlite3.Error as error:
+            except (StorageError, sqlite3.Error) as error:
                 damaged = not self.set_aside and _has_code(error, _DAMAGE_CODES)
                 failure = _storage_error(self.path, error)
-            except StorageError as error:
-                damaged, failure = False, error
             else:
                 return db
             if not damaged:
@@ -353,11 +349,13 @@ def _is_damaged(path: str) -> bool:
         db.close()
 
 
-def _has_code(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
+def _has_code(error: Exception, codes: tuple[int, ...]) -> bool:
     return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF in codes
 
 
-def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
+def _storage_error(path: str, error: Exception) -> StorageError:
+    if isinstance(error, StorageError):
+        return error
     if _has_code(error, _BUSY_CODES):
         return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")

@@ -448,7 +448,7 @@ MAX_TEXT_BYTES = 20_000_000
 MAX_LINE_BYTES = 20_000_000
 """No longer line is held in memory."""
 _CHUNK_BYTES = 1 << 20
-_MAX_CELL_CHARS = 100_000
+_MAX_CELL_BYTES = 100_000
 _BUSY_SECONDS = 2.0
 
 
@@ -500,14 +500,14 @@ def read_table(
     """Return the names of a SQLite table's columns, and its rows by the named ones.
 
     The file is opened for reading only and nothing is written beside it. Text is cut after
-    100,000 characters. Raises InputError for a file that is no SQLite database or lacks the
+    100,000 bytes. Raises InputError for a file that is no SQLite database or lacks the
     table, StorageError.
     """
     if not read_head(path, 1):
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
         with contextlib.closing(open_readonly(path)) as db:
-            db.text_factory = lambda data: data.decode("utf-8", "replace")
+            db.text_factory = lambda data: data[:_MAX_CELL_BYTES].decode("utf-8", "replace")
             known = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             tables = sorted(name for (name,) in known)
             if table not in tables:
@@ -517,12 +517,8 @@ def read_table(
             columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
             chosen = [column for column in names if column in columns]
             order = " ORDER BY id" if "id" in columns else ""
-            cells = ", ".join(
-                f"CASE WHEN typeof({c}) IN ('text', 'blob') THEN substr({c}, 1, {_MAX_CELL_CHARS})"
-                f" ELSE {c} END"
-                for c in chosen
-            )
-            rows = db.execute(f"SELECT {cells or 1} FROM {table}{order}")  # noqa: S608 our names
+            sql = f"SELECT {', '.join(chosen) or 1} FROM {table}{order}"  # noqa: S608 our names
+            rows = db.execute(sql)
             return columns, [dict(zip(chosen, row, strict=False)) for row in rows]
     except sqlite3.Error as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -234,18 +234,15 @@ def adopt_leftovers(root: str, folder: str) -> None:
 
 def _settle(entry: str, trashed: str) -> None:
     card = os.path.join(entry, CARD)
-    try:
-        changed = os.lstat(card).st_ctime
-    except FileNotFoundError:  # its process was killed before the card came
-        drop(entry)
-        return
-    if is_being_written(card) and time.time() - changed < _GIVEN_UP_SECONDS:
-        return
-    if digest(_read_whole(card)) == read_meta(entry).get("expected"):
-        drop(entry)
-        return
-    make_private(os.path.dirname(trashed))
-    os.rename(entry, trashed)
+    if os.path.lexists(card):
+        young = time.time() - os.lstat(card).st_ctime < _GIVEN_UP_SECONDS
+        if young and is_being_written(card):
+            return
+        if digest(_read_whole(card)) != read_meta(entry).get("expected"):
+            make_private(os.path.dirname(trashed))
+            os.rename(entry, trashed)
+            return
+    drop(entry)  # unchanged, or its process was killed before the card came
 
 
 def put(root: str, path: str, *, why: str = "deleted") -> str:

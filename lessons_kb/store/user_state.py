@@ -535,8 +535,7 @@ def find_open_folders(root: str | None = None) -> list[str]:
     folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]
     if root is not None:
         mine = state_dir(root, create=False)
-        folders.append(mine)
-        folders += [os.path.join(mine, name) for name in list_folder(mine)]
+        folders += [mine, *(os.path.join(mine, name) for name in list_folder(mine))]
     found = []
     for folder in folders:
         with contextlib.suppress(OSError):

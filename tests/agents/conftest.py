@@ -13,23 +13,21 @@ from tests import kit
 from tests.kit import Claude, answer, make_brain, read_output, write
 
 TELEGRAM = kit.TELEGRAM.replace('last-seen: "2026-01-02"\n', 'paths: ["bot/**"]\n')
-MIGRATION = """\
----
-type: lesson
-title: Never drop a column in the release that stops writing it
-severity: high
-gate: ask
-paths: ["migrations/*.sql"]
----
 
-## Root Cause
 
-Old processes still wrote the column.
+def card(title, *items, cause="", **header):
+    """Return the text of a lesson with a checklist; values of the header are YAML."""
+    keys = [f"{key}: {value}" for key, value in {"title": title, **header}.items()]
+    body = ["", "## Root Cause", "", cause] if cause else []
+    body += ["", "## Prevention Checklist", "", *(f"- {item}" for item in items), ""]
+    return "\n".join(["---", "type: lesson", *keys, "---", *body])
 
-## Prevention Checklist
 
-- Drop the column one release later
-"""
+MIGRATION = card(
+    "Never drop a column in the release that stops writing it", "Drop the column one release later",
+    cause="Old processes still wrote the column.", severity="high", gate="ask",
+    paths='["migrations/*.sql"]',
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -88,14 +88,6 @@ def test_edits_and_creations_are_asked_about_and_reads_are_not(claude, project):
     assert "migrations/003.sql" in claude.call("Pre", "Write", new, 5).asked
 
 
-def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(claude):
-    assert claude.run(f"rm {FILE}").asked == (
-        "A lesson asks for your permission before migrations/001.sql is changed or run: “Never "
-        "drop a column in the release that stops writing it” (lessons/drop-column.md). "
-        "Approve to go on, or decline to leave the file as it is."
-    )
-
-
 def test_once_a_file_and_session_a_read_before_does_not_count(claude):
     assert not claude.run(f"cat {FILE}", 1).asked
     assert FILE in claude.run(f"rm {FILE}", 2).asked
@@ -134,16 +126,13 @@ SDK, ATTENDED = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_SESSION_ATT
 ])  # fmt: skip
 def test_where_nobody_can_answer_it_is_context(agent, mode, environment, claude):
     claude.agent = agent
-    mode = (
-        {"permission_mode": mode, "turn_id": "t1"}
-        if agent == "codex"
-        else {"permission_mode": mode}
-    )
-    said = claude.run(f"rm {FILE}", environment=environment, **mode)
+    how = {"permission_mode": mode, "environment": environment}
+    how |= {"turn_id": "t1"} if agent == "codex" else {}
+    said = claude.run(f"rm {FILE}", **how)
     assert not said.asked
     assert "Drop the column one release later" in said.context
     assert "nobody can be asked here" in said.context
-    assert claude.run(f"rm {FILE}", 2, environment=environment, **mode) == {}
+    assert claude.run(f"rm {FILE}", 2, **how) == {}
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan"])

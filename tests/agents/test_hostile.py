@@ -49,28 +49,22 @@ def run(shell, data, cwd, *, agent="claude-code", **variables):
     return done
 
 
-@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "", "relative/home"])
+@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "", "relative/home", "no folder"])
 def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path):
+    if home == "no folder":
+        state = pathlib.Path(os.environ["HOME"], ".local", "state")
+        shutil.rmtree(state)
+        state.write_text("no folder")
+        home = os.environ["HOME"]
     # An empty or relative one falls back to the account's, which no test may touch.
     away = {} if home.startswith("/") else {"XDG_STATE_HOME": str(tmp_path / "state")}
     away |= {"XDG_DATA_HOME": str(tmp_path / "data")} if away else {}
     for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
         data = prompt(project).replace(b"UserPromptSubmit", event.encode())
-        hold_silence(run('exec "$@"', data, project, HOME=home, **away).stdout)
-
-
-def test_a_home_that_may_not_be_written_is_silence(project):
-    state = pathlib.Path(os.environ["HOME"], ".local", "state")
-    shutil.rmtree(state)
-    state.write_text("no folder")
-    hold_silence(run('exec "$@"', prompt(project), project).stdout)
-
-
-def hold_silence(output):
-    """Hold that the model is told nothing; the user may learn that the brain is not trusted."""
-    answer = json.loads(output or b"{}")
-    assert set(answer) <= {"systemMessage"}
-    assert "lessons trust" in answer.get("systemMessage", "lessons trust")
+        answer = json.loads(run('exec "$@"', data, project, HOME=home, **away).stdout or b"{}")
+        # The model is told nothing; the user may learn that the brain is not trusted.
+        assert set(answer) <= {"systemMessage"}
+        assert "lessons trust" in answer.get("systemMessage", "lessons trust")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
@@ -85,7 +79,9 @@ def test_closed_standard_files_harm_no_file(project, closed):
     assert not [t for t in read_troubles() if "not a JSON object" not in t.message]
 
 
-def test_an_endless_event_is_read_and_refused(project):
+def test_an_endless_event_is_refused_and_bytes_that_are_no_text_are_read_around(project):
+    data = prompt(project).replace(b"telegram", b"telegram \xff\xfe")
+    assert ADVICE.encode() in run('exec "$@"', data, project).stdout
     data = prompt(project, text="telegram " * (50 * MEGABYTE // 9))
     assert run('exec "$@"', data, project).stdout == b""
     assert "the event has 50,0" in read_troubles()[-1].message
@@ -108,11 +104,6 @@ def seconds_of_children():
     """Return what the processor has worked for processes that have ended."""
     spent = os.times()
     return spent.children_user + spent.children_system
-
-
-def test_bytes_that_are_no_text_are_read_around(project):
-    data = prompt(project).replace(b"telegram", b"telegram \xff\xfe")
-    assert ADVICE.encode() in run('exec "$@"', data, project).stdout
 
 
 def test_nobody_reads_the_answer(project):

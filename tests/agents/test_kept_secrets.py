@@ -66,14 +66,14 @@ def by_hooks(texts, project):
 
 
 def by_drafts(texts, project):
-    brain = Brain.open(str(project))
-    for number, (channel, text) in enumerate(texts):
-        # A title of its own for each, or it is the same draft.
-        title = f"Number {number} went wrong"
-        if "path" in channel:
-            brain.drafts.propose(title, paths=(text,))
-        else:
-            brain.drafts.propose(f"{title}: {text}", symptoms=(text,), example=text)
+    with Brain.open(str(project)) as brain:
+        for number, (channel, text) in enumerate(texts):
+            # A title of its own for each, or it is the same draft.
+            title = f"Number {number} went wrong"
+            if "path" in channel:
+                brain.drafts.propose(title, paths=(text,))
+            else:
+                brain.drafts.propose(f"{title}: {text}", symptoms=(text,), example=text)
 
 
 def by_hook_log(texts, project):
@@ -95,10 +95,17 @@ def by_backoff(texts, project):
 
 
 def by_runs(texts, project):
-    journal = Brain.open(str(project)).layers[0].journal
-    for _, text in texts:
-        event = Event(kind="tool", at=1.0, tool=text, targets=(text,), text=text)
-        journal.runs.begin(replace(event, scope=text, record={text: [text]}))
+    """Keep what the journal holds of a command while it runs, and end it: each holds a lock."""
+    journal = os.path.join(state_dir(str(project)), "journal.db")
+    with Brain.open(str(project)) as brain, (project / "runs.txt").open("w") as file:
+        runs = brain.layers[0].journal.runs
+        with contextlib.closing(sqlite3.connect(journal)) as db:
+            for _, text in texts:
+                event = Event(kind="tool", at=1.0, tool=text, targets=(text,), text=text)
+                event = replace(event, scope=text, record={text: [text]})
+                number = runs.begin(event)
+                file.write(f"{db.execute('SELECT event FROM runs').fetchone()}\n")
+                runs.end(number, event)
 
 
 def by_export(texts, project):
@@ -108,11 +115,11 @@ def by_export(texts, project):
     for number in range(0, len(texts), 20):
         name, body = f"lessons/n{number}.md", "\n\n".join(t for _, t in texts[number : number + 20])
         write(folder, name, f"---\ntitle: Number {number} went wrong\n---\n## Cause\n\n{body}\n")
-    brain = Brain.open(str(folder))
-    with pytest.raises(InputError, match="json, jsonl, markdown"):  # there is no other
-        list(brain.exchange.export(""))
-    for form in ("json", "jsonl", "markdown"):
-        (project / f"{form}.txt").write_text("\n".join(brain.exchange.export(form)))
+    with Brain.open(str(folder)) as brain:
+        with pytest.raises(InputError, match="json, jsonl, markdown"):  # there is no other
+            list(brain.exchange.export(""))
+        for form in ("json", "jsonl", "markdown"):
+            (project / f"{form}.txt").write_text("\n".join(brain.exchange.export(form)))
 
 
 def by_judge(texts, project):

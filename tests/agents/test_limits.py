@@ -53,18 +53,13 @@ def test_forty_long_cards_stay_below_the_agents_cap(agent, session, words):
         assert estimate_tokens(said) * 1.1 <= 2_500
 
 
-def after_reading(claude, count, name):
-    """Read files, and return what is told after a compaction."""
-    for number in range(count):
-        path = {"file_path": str(claude.project / name.format(number))}
-        claude.call("Post", "Read", path, number)
-    return claude.say("SessionStart", source="compact").context
-
-
 @pytest.mark.slow
 def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(claude, words):
     claude.prompt(words)
-    said = after_reading(claude, 200, "a-rather-long-folder-name/file-{}.py")
+    for number in range(200):
+        path = claude.project / f"긴-이름의-폴더/file-{number}.py"
+        claude.call("Post", "Read", {"file_path": str(path)}, number)
+    said = claude.say("SessionStart", source="compact").context
     assert size(said) <= CAP
     assert "[ACTIVE LESSONS" in said
 
@@ -79,15 +74,6 @@ def test_what_a_compression_took_and_a_prompt_stay_below_it_together(session, wo
     with gemini.transcript.open("a") as file:
         file.write(json.dumps(left, separators=(",", ":")) + "\n")
     assert 5_000 < size(gemini.prompt(f"{words} 1.2 3.4 5.6").context) <= CAP
-
-
-@pytest.mark.slow
-def test_files_with_long_names_in_another_script_come_after_a_compaction(claude):
-    claude.prompt("go on")
-    said = after_reading(claude, 100, "결제/웹훅을-다시-보내는-모듈과-그-시험-{}.py")
-    assert "웹훅을-다시-보내는-모듈과-그-시험-1.py" in said
-    assert "more" in said
-    assert size(said) <= CAP
 
 
 @pytest.mark.slow

@@ -45,6 +45,30 @@ EDITS = {
 """Agent → the tool of an edit, its arguments, and what the event after it says."""
 
 
+DONE, FAILED = "PostToolUse", "PostToolUseFailure"
+FAILURES = {
+    "claude-code": [(FAILED, "Bash", {"error": "Exit code 1\nboom", "is_interrupt": False})],
+    "codex": [(DONE, "Bash", {"tool_response": ""})],
+    "gemini-cli": [(DONE, "run_shell_command", {"tool_response": {
+        "llmContent": "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>",
+        "returnDisplay": "Command exited with code: 3"}})],
+    "opencode": [
+        (DONE, "bash", {"output": "(no output)", "metadata": {"exit": 3}}),
+        (FAILED, "edit", {"error": "Could not find oldString in the file. It must match exactly"}),
+    ],
+    "cursor": [(FAILED, "Shell", {
+        "error_message": "Command failed with exit code 1", "failure_type": "error", "duration": 5,
+        "is_interrupt": False})],
+    "copilot-cli": [
+        (FAILED, "bash", {"error": "exit 1"}),
+        (DONE, "Bash", {"tool_result": {"result_type": "success", "text_result_for_llm":
+            "boom\n<shellId: 1 completed with exit code 2>"}}),
+    ],
+    "vscode": [(DONE, "run_in_terminal", {"tool_response": "boom\nCommand exited with code 1"})],
+}  # fmt: skip
+"""Agent → how it tells that a command failed, in one way or in two by turns."""
+
+
 class Script(Session):
     """The payloads of one agent's session."""
 
@@ -74,35 +98,12 @@ class Script(Session):
         return self._call("PostToolUse", f"e{number}", tool, arguments, **done)
 
     def failed(self, number):
-        command = {"command": f"make build{number}"}
-        name, tool, arguments = "PostToolUse", "Bash", command
-        if self.agent == "claude-code":
-            name, told = "PostToolUseFailure", {"error": "Exit code 1\nboom", "is_interrupt": False}
-        elif self.agent == "codex":
-            record_failure(self, f"f{number}", command["command"])
-            told = {"tool_response": ""}
-        elif self.agent == "gemini-cli":
-            content = "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>"
-            shown = "Command exited with code: 3"
-            told = {"tool_response": {"llmContent": content, "returnDisplay": shown}}
-            tool = "run_shell_command"
-        elif self.agent == "opencode" and number % 2:
-            error = "Could not find oldString in the file. It must match exactly"
-            name, tool, told = "PostToolUseFailure", "edit", {"error": error}
+        arguments, odd = {"command": f"make build{number}"}, bool(number % 2)
+        name, tool, told = FAILURES[self.agent][odd % len(FAILURES[self.agent])]
+        if self.agent == "codex":
+            record_failure(self, f"f{number}", arguments["command"])
+        if tool == "edit":
             arguments = {"filePath": str(self.project / "b.py"), "oldString": f"{number}"}
-        elif self.agent == "opencode":
-            tool, told = "bash", {"output": "(no output)", "metadata": {"exit": 3}}
-        elif self.agent == "cursor":
-            name, tool = "PostToolUseFailure", "Shell"
-            told = {"error_message": "Command failed with exit code 1", "failure_type": "error"}
-            told |= {"duration": 5, "is_interrupt": False}
-        elif self.agent == "copilot-cli" and number % 2:
-            printed = f"boom\n<shellId: {number} completed with exit code 2>"
-            told = {"tool_result": {"result_type": "success", "text_result_for_llm": printed}}
-        elif self.agent == "copilot-cli":
-            name, tool, told = "PostToolUseFailure", "bash", {"error": "exit 1"}
-        else:
-            tool, told = "run_in_terminal", {"tool_response": "boom\nCommand exited with code 1"}
         return self._call(name, f"toolu_f{number}", tool, arguments, **told)
 
     def stopped(self):

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 from tests.kit import trust_brain
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -82,23 +83,13 @@ def test_an_error_brings_the_lesson_that_it_is_about_once(claude, fail):
     assert "lessons/json-state-without-lock.md" not in fail(LOCKED)
 
 
-GUIDE = """\
----
-type: lesson
-title: Nightly exports stop halfway when two hosts disagree about midnight
----
-
-## Root Cause
-
-A worker that stops in the middle of its export leaves the lease, and nobody else can take it.
-
-## Prevention Checklist
-
-- Call `releaseLease` and `dropHeartbeat` in the end, whatever has happened
-- Let `leaseManager` forget a worker that `pingWorker` does not find
-"""
-
-
+GUIDE = card(
+    "Nightly exports stop halfway when two hosts disagree about midnight",
+    "Call `releaseLease` and `dropHeartbeat` in the end, whatever has happened",
+    "Let `leaseManager` forget a worker that `pingWorker` does not find",
+    cause="A worker that stops in the middle of its export leaves the lease, and nobody else can"
+    " take it.",
+)
 NAMES = "leaseManager.pingWorker(dropHeartbeat, releaseLease)"
 
 

@@ -4,18 +4,17 @@ import pytest
 
 from benchmarks import __main__ as command
 from benchmarks import data
+from tests.kit import write
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    tiny = tmp_path / "retrieval" / "bugs"
-    tiny.mkdir(parents=True)
     docs = [{"id": "d1", "title": "One", "text": "first"}, {"id": "d2", "text": "second"}]
     queries = [{"id": "q1", "text": "first?"}, {"id": "q2", "text": "never judged"}]
     for name, rows in (("docs", docs), ("queries", queries)):
         text = "".join(json.dumps(row) + "\n" for row in rows)
-        (tiny / f"{name}.jsonl").write_text(text, encoding="utf-8")
-    (tiny / "qrels.tsv").write_text("query\tdoc\trel\nq1\td1\t2\nq1\td2\t0\n", encoding="utf-8")
+        write(tmp_path, f"retrieval/bugs/{name}.jsonl", text)
+    write(tmp_path, "retrieval/bugs/qrels.tsv", "query\tdoc\trel\nq1\td1\t2\nq1\td2\t0\n")
     monkeypatch.setenv("LESSONS_BENCH_DATA", str(tmp_path))
     return tmp_path
 
@@ -28,7 +27,7 @@ def test_a_set_keeps_judged_queries_and_relevant_documents(folder):
 
 
 def test_a_broken_line_is_named_by_number(folder):
-    (folder / "retrieval" / "bugs" / "docs.jsonl").write_text('{"id": "d1"\n', encoding="utf-8")
+    write(folder, "retrieval/bugs/docs.jsonl", '{"id": "d1"\n')
     with pytest.raises(data.DataError, match=r"docs\.jsonl:1: "):
         data.read_set("bugs")
 

@@ -6,6 +6,7 @@ from benchmarks import __main__, detect, linter_fixes
 from benchmarks.data import DataError
 from benchmarks.documented_pairs import read_documented
 from benchmarks.linter_fixes import File, Project, apply_edits, find_data, part_of, pick_sites
+from tests.kit import write
 
 BAD = "def f(x):\n    return run(\n        x,\n        shell=True,\n    )\n"
 
@@ -67,30 +68,31 @@ def test_a_fix_without_a_proposal_counts_for_recall():
     assert (figures["proposed"], figures["recall, all"], figures["precision"]) == (0, 0, None)
 
 
+RUFF = """\
+/// ## Example
+/// ```python
+/// bad(1)
+/// ```
+///
+/// Use instead:
+/// ```python
+/// good(1)
+/// ```
+#[derive(X)]
+pub(crate) struct NoBadThing;
+"""
+BIOME = "".join(f"    /// {line}\n" for line in (
+    "### Invalid", "```js,expect_diagnostic", "bad();", "```", "```js,expect_diagnostic",
+    "worse();", "```", "### Valid", "```js", "good();", "```",
+))  # fmt: skip
+
+
 def test_examples_are_read_from_documentation(tmp_path):
-    pylint = tmp_path / "pylint" / "doc" / "data" / "messages" / "b" / "bad-thing"
-    pylint.mkdir(parents=True)
-    (pylint / "bad.py").write_text("x = bad()\n")
-    (pylint / "good.py").write_text("x = good()\n")
-    for name, text in (
-        (
-            "ruff",
-            (
-                "/// ## Example\n/// ```python\n/// bad(1)\n/// ```\n///\n/// Use instead:\n"
-                "/// ```python\n/// good(1)\n/// ```\n#[derive(X)]\npub(crate) struct NoBadThing;\n"
-            ),
-        ),
-        (
-            "biome",
-            (
-                "    /// ### Invalid\n    /// ```js,expect_diagnostic\n    /// bad();\n    /// ```\n"
-                "    /// ```js,expect_diagnostic\n    /// worse();\n    /// ```\n"
-                "    /// ### Valid\n    /// ```js\n    /// good();\n    /// ```\n"
-            ),
-        ),
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "no_bad.rs").write_text(text)
+    pylint = "pylint/doc/data/messages/b/bad-thing"
+    write(tmp_path, f"{pylint}/bad.py", "x = bad()\n")
+    write(tmp_path, f"{pylint}/good.py", "x = good()\n")
+    write(tmp_path, "ruff/no_bad.rs", RUFF)
+    write(tmp_path, "biome/no_bad.rs", BIOME)
     assert [
         (one.source, one.rule, one.path, one.bad, one.good) for one in read_documented(tmp_path)
     ] == [

@@ -68,13 +68,13 @@ def test_real_size_is_about_that_of_real_cards(statistics):
 
 
 def test_a_small_brain_is_the_beginning_of_a_large_one(statistics, tmp_path):
-    generate.write_cards(tmp_path / "small", statistics, 5, seed=1)
-    generate.write_cards(tmp_path / "large", statistics, 12, seed=1)
-    small = {path.relative_to(tmp_path / "small") for path in (tmp_path / "small").rglob("*.md")}
-    large = {path.relative_to(tmp_path / "large") for path in (tmp_path / "large").rglob("*.md")}
-    assert len(small) == 5
-    assert len(large) == 12
-    assert small < large
+    def paths(count):
+        folder = tmp_path / str(count)
+        generate.write_cards(folder, statistics, count, seed=1)
+        return {path.relative_to(folder) for path in folder.rglob("*.md")}
+
+    assert (len(paths(5)), len(paths(12))) == (5, 12)
+    assert paths(5) < paths(12)
 
 
 def test_a_prompt_has_its_words_and_shares_identifiers_with_no_luck_involved(statistics):

@@ -12,24 +12,18 @@ from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, m
 from benchmarks.mine import Lesson, link, measure
 from benchmarks.ours import open_ours, private_state
 from lessons_kb.brain.evaluation import evaluate
-from lessons_kb.duplicates.near_duplicates import similarity
 from lessons_kb.learn.mining import CommitFacts
 from lessons_kb.relevance.evaluation_measures import Labelled
+from lessons_kb.text.sanitize import counted
 
 
 def test_ndcg_by_hand():
     # gains 1 at places 1 and 3, ideal at 1 and 2
     got = metrics.compute_ndcg(["a", "x", "b"], {"a": 1, "b": 1})
     assert got == pytest.approx((1 + 1 / 2) / (1 + 1 / math.log2(3)))
-
-
-def test_ndcg_weighs_grades():
     grades = {"a": 1, "b": 2}
     assert metrics.compute_ndcg(["b", "a"], grades) == pytest.approx(1)
     assert metrics.compute_ndcg(["a", "b"], grades) < 1
-
-
-def test_ndcg_looks_no_deeper_than_asked():
     assert metrics.compute_ndcg([*"vwxyz", "a"], {"a": 1}, depth=5) == 0
     assert metrics.compute_ndcg(["a"], {}) == 0
 
@@ -69,13 +63,11 @@ def test_spread_and_growth():
     assert metrics.compute_exponent(sizes, [7.0] * 3) == pytest.approx(0)
 
 
+ALIKE = (("3", True), ("1", True), ("2", False), ("1", False))
+
+
 def test_auc_by_hand():
-    pairs = [
-        Pair(one="a", other="3", same=True),
-        Pair(one="a", other="1", same=True),
-        Pair(one="a", other="2", same=False),
-        Pair(one="a", other="1", same=False),
-    ]
+    pairs = [Pair(one="a", other=n, same=same) for n, same in ALIKE]
     assert compute_auc(pairs, lambda _one, other: float(other)) == (2 + 0.5) / 4
 
 
@@ -95,22 +87,11 @@ def test_templated_lessons_are_a_thousand_and_none_is_merged():
     assert measure_templated(titles[:80])["merged"] == 0
 
 
-def test_unlike_texts_score_low():
-    assert similarity("Retry without a key", "Telegram allowlist") < 0.2
-
-
 def test_calls_files_and_moves_of_the_package_are_counted():
-    from lessons_kb.text.sanitize import counted
-
     output, calls, moves = house.trace(lambda: counted(2, "card") + str(sorted([2, 1])))
     assert output == "2 cards[1, 2]"
-    assert house.count(calls, moves) == {
-        "calls": 1,
-        "functions": 1,
-        "files": 1,
-        "rooms": 1,
-        "moves between files": 1,
-    }
+    names = ("calls", "functions", "files", "rooms", "moves between files")
+    assert house.count(calls, moves) == dict.fromkeys(names, 1)
     assert [house.name_of(code) for code in calls] == ["text/sanitize.py counted"]
 
 
@@ -124,37 +105,29 @@ def test_a_warm_prompt_is_traced_to_its_lesson(tmp_path):
 DAY = 86_400.0
 
 
-def commits(count):
-    return [
-        CommitFacts(
-            id=f"{number:040x}", at=number * DAY, subject=f"Change {number}", paths=("a.py",)
-        )
-        for number in range(count)
-    ]
+HISTORY = [
+    CommitFacts(id=f"{number:040x}", at=number * DAY, subject=f"Change {number}", paths=("a.py",))
+    for number in range(400)
+]
 
 
-def scores(history, best):
-    return {"mine": {facts.id: float(facts.id in best) for facts in history}}
+def test_a_ranking_that_knows_the_fixes_finds_them_all_and_another_no_more_than_chance():
+    fixes = {HISTORY[number].id for number in range(50, 400, 25)}
 
+    def figures(best):
+        scores = {"mine": {facts.id: float(facts.id in best) for facts in HISTORY}}
+        return measure(HISTORY, fixes, scores, seed=1)
 
-def test_a_ranking_that_knows_the_fixes_finds_them_all():
-    history = commits(400)
-    fixes = {history[number].id for number in range(50, 400, 25)}
-    figures = measure(history, fixes, scores(history, fixes), seed=1)
-    assert (figures["mine r@5"], figures["mine r@20"]) == (1.0, 1.0)
-    assert figures["mine p@10"] > 3 * figures["base"]
-
-
-def test_a_ranking_that_knows_nothing_is_no_better_than_chance():
-    history = commits(400)
-    fixes = {history[number].id for number in range(50, 400, 25)}
-    figures = measure(history, fixes, scores(history, set()), seed=1)
-    assert figures["mine r@20"] == 0.0, "ties count as half above"
-    assert figures["mine p@10"] < 0.2
+    knows = figures(fixes)
+    assert (knows["mine r@5"], knows["mine r@20"]) == (1.0, 1.0)
+    assert knows["mine p@10"] > 3 * knows["base"]
+    guesses = figures(set())
+    assert guesses["mine r@20"] == 0.0, "ties count as half above"
+    assert guesses["mine p@10"] < 0.2
 
 
 def test_a_lesson_is_linked_to_the_commit_that_shares_its_rare_words():
-    history = commits(300)
+    history = HISTORY[:300]
     terms = {facts.id: frozenset({"common_name"}) for facts in history}
     terms[history[200].id] |= {"retry_budget_exceeded", "drain_dispatcher", "settle_queue"}
     text = "The `retry_budget_exceeded` of `drain_dispatcher` and `settle_queue`, `common_name`."

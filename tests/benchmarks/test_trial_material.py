@@ -85,11 +85,8 @@ def test_a_rehearsal_from_folders_to_figures(prepared, tmp_path):
     assert propose(plain, "../x").returncode == 1
     rehearse.main(["score", str(tmp_path / "out"), "--results", str(tmp_path)])
     rows = {(row["arm"], row["run"]): row for row in results.read_results(tmp_path)}
-    assert {arm: row["outcome"] for (arm, _run), row in rows.items()} == {
-        "without": "wrong",
-        "act": "right",
-        "catalogue": "right",
-    }
+    outcomes = {arm: row["outcome"] for (arm, _run), row in rows.items()}
+    assert outcomes == {"without": "wrong", "act": "right", "catalogue": "right"}
     assert rows["without", 1]["note"] == "test_convention"
     assert rows["act", 1]["lessons"] == [{"id": card, "how": "given", "outcome": ""}]
     assert "+ATTEMPTS = 3" in rows["act", 1]["diff"]

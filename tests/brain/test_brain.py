@@ -166,12 +166,13 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
     assert f'last-seen: "{today()}"' in after
     assert after.split("---\n")[2:] == before.split("---\n")[2:]
     assert brain.cards.get("telegram").occurrences == 6
-    telegram.write_text("---\noccurrences: 999999\n---\n# Allowlist\n", encoding="utf-8")
-    for number in range(7):
+    full = "occurrences: 999999\nexamples: [task 1, task 2, task 3, task 4]"
+    telegram.write_text(f"---\n{full}\n---\n# Allowlist\n", encoding="utf-8")
+    for number in (5, 6):
         (card,) = brain.bump("telegram", task=f"task {number}")
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
     assert card.occurrences == 1_000_000
-    assert telegram.read_text().count("- task") == 5
+    assert telegram.read_text().count("task") == 5
 
 
 def test_names_of_cards(brain, write, telegram):
@@ -204,6 +205,10 @@ def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     ]
     assert brain.cards.get("far:lessons/a.md").title == "Mind the giraffe necks"
     assert brain.cards.get("a").title == "Mind the zebra stripes"
+    other = tmp_path / "other" / "near"
+    other.mkdir(parents=True)
+    aliases = [layer.alias for layer in Brain.open(near, far, other).layers]
+    assert aliases == ["near", "far", "near-2"]
     brain.create("Something new")
     assert (near / "lessons/something-new.md").exists()
 

@@ -3,8 +3,6 @@
 import os
 import pathlib
 import re
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -152,7 +150,7 @@ def test_a_flaky_test_makes_no_draft(brain, break_and_fix):
 
 
 def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card(
-    brain, break_and_fix
+    brain, root, break_and_fix
 ):
     for session in ("a", "b"):
         (draft,) = break_and_fix(f"{FIXED}# {session}\n", session=session)
@@ -167,6 +165,7 @@ def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card
     assert card.occurrences == 2
     assert brain.drafts.all() == brain.drafts.collect("b") == []
     assert not os.path.exists(draft.path)
+    assert in_trash(root) == []
     assert brain.preflight("the total of the cart is wrong").lessons
     (again,) = break_and_fix("", session="later")
     assert (again.card, again.id) == (card.id, f"{draft.id}-2")
@@ -332,6 +331,9 @@ def test_a_proposal_made_again_leaves_what_a_human_wrote_into_the_first(brain):
     again, third = (brain.drafts.propose(TITLE, **GOOD) for _ in range(2))
     assert path.read_text() == edited
     assert third.id == again.id != first.id
+    theirs = brain.drafts.propose("A refund was late", by="rita", **GOOD)
+    mine = brain.drafts.propose("A refund was late", example="Pay back", **GOOD)
+    assert brain.drafts.get(theirs.id).text == theirs.text != mine.text
 
 
 @pytest.mark.parametrize("way", ["merge", "discard"])
@@ -361,43 +363,5 @@ def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(brain, root, mo
     monkeypatch.setattr(type(brain.cards), "add", save_then_add)
     brain.drafts.accept(draft.id)
     assert in_trash(root) == [late]
-
-
-OPEN = "import sys; from lessons_kb import Brain; brain = Brain.open(sys.argv[1], directory='.')\n"
-COLLECT = "sys.stdin.read(); print(len(brain.drafts.collect('s')))"
-ACCEPT = """
-draft = brain.drafts.get("prop")
-brain.drafts.find_near_duplicates(draft)
-print("ready", flush=True)
-sys.stdin.read()
-brain.drafts.accept(draft.id)
-"""
-
-
-def at_once(folder, root, code, number):
-    """Run some processes, each until it reads its input, then let all go on."""
-    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    command = [sys.executable, "-c", OPEN + code, str(root)]
-    started = [subprocess.Popen(command, cwd=folder, text=True, **pipes) for _ in range(number)]
-    if code == ACCEPT:
-        assert [process.stdout.readline() for process in started] == ["ready\n"] * number
-    for process in started:
-        process.stdin.close()
-        process.stdin = None
-    outputs = [process.communicate(timeout=60) for process in started]
-    return [process.returncode for process in started], outputs
-
-
-@pytest.mark.slow
-def test_processes_at_once_make_one_draft_and_one_card(brain, tell, project, root):
-    tell("test", "pytest", "exec_error", RED)
-    (project / "cart.py").write_text(FIXED)
-    tell("test", "pytest")
-    _codes, outputs = at_once(project, root, COLLECT, 4)
-    assert sorted(out.strip() for out, _error in outputs) == ["0", "0", "0", "1"]
-    assert brain.drafts.count() == 1
-    brain.drafts.propose(TITLE, **GOOD)
-    codes, outputs = at_once(project, root, ACCEPT, 3)
-    assert sorted(codes) == [0, 1, 1], outputs
-    assert len(list((root / "lessons").iterdir())) == 1
-    assert brain.drafts.count() == 1
+    path.write_text(late)
+    assert brain.drafts.all() == []

@@ -12,6 +12,8 @@ from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
 from tests.kit import git, state_dir, trust_brain, write
 
+CARD = "# Retry twice\n\n## Fix\n\nSend a key.\n"
+
 
 @pytest.fixture
 def root(tmp_path):
@@ -69,12 +71,21 @@ def test_retention_is_a_setting(brain, root, days, kept):
     assert len(brain.journal.events()) == kept
 
 
-def test_counts_are_kept_by_card_and_day(brain):
-    brain.journal.count("lessons/a.md", "addressed")
+def test_counts_are_kept_by_card_and_day(brain, root):
+    write(root, "lessons/a.md", CARD)
+    brain.bump("a")
+    brain.bump("a", task="again")
     brain.journal.count("lessons/a.md", "addressed", times=2)
     day = time.strftime("%Y-%m-%d")
-    assert brain.journal.counts("lessons/a.md") == [("lessons/a.md", "addressed", day, 3)]
+    counts = [("lessons/a.md", what, day, 2) for what in ("addressed", "bumped")]
+    assert sorted(brain.journal.counts("lessons/a.md")) == counts
     assert brain.journal.counts("other") == []
+
+
+def test_a_bump_counts_even_where_the_journal_cannot_be_written(brain, root):
+    write(root, "lessons/a.md", CARD)
+    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
+    assert brain.bump("a")[0].occurrences == 2
 
 
 def test_a_run_is_one_event_with_its_end(brain, run):
@@ -118,15 +129,3 @@ def test_the_doctor_names_a_journal_that_was_damaged(brain, health):
     assert [line.level for line in lines] == ["ok", "warning"]
     assert "journal.db.damaged-" in lines[1].detail
     assert "a new journal was started" in lines[1].fix
-
-
-@pytest.mark.parametrize("broken", [False, True])
-def test_a_bump_is_counted_though_the_journal_cannot_be_written(brain, root, broken):
-    write(root, "lessons/a.md", "# Retry twice\n\n## Fix\n\nSend a key.\n")
-    if broken:
-        pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
-    brain.bump("a")
-    assert brain.bump("a", task="again")[0].occurrences == 3
-    if not broken:
-        ((_card, what, _day, times),) = brain.journal.counts("lessons/a.md")
-        assert (what, times) == ("bumped", 2)

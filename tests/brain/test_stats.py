@@ -119,13 +119,11 @@ def test_a_bump_belongs_to_the_session_that_was_given_the_card(brain, happen, mo
     monkeypatch.setenv("LESSONS_SESSION", "s-1")
     brain.bump(NAME)
     assert brain.stats.effect(NAME).outcomes == {"came back": 1}
-
-
-def test_a_bump_by_hand_is_meant_of_the_last_session_of_a_day(brain):
+    monkeypatch.delenv("LESSONS_SESSION")  # by hand it is meant of the last session of a day
     brain.preflight(PROMPT, session="now")
-    brain.bump(NAME)
-    brain.bump(NAME)
-    assert brain.stats.effect(NAME).outcomes == {"came back": 1}
+    for _ in range(2):
+        brain.bump(NAME)
+    assert brain.stats.effect(NAME).outcomes == {"came back": 2}
 
 
 @pytest.mark.slow

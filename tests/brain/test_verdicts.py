@@ -158,30 +158,19 @@ def test_asking_about_a_prompt_writes_nothing(brain, told):
     assert rows(brain) == before
 
 
-def test_a_secret_is_not_noted_in_a_reason(brain):
+def test_a_reason_names_its_setting_and_no_secret(brain, told):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    event = Event(kind="prompt", at=5.5, session="s", text="x")
-    journal = brain.layers[0].journal
-    journal.events.append(event)
-    journal.events.tell(event, "lessons", [{"id": "a.md", "reason": f'rare terms: {secret}"'}])
-    (kept,) = journal.events.find(session="s")
-    assert secret not in str(kept.record)
-    assert kept.record["lessons"][0]["id"] == "a.md"  # type: ignore[index]
-
-
-@pytest.mark.parametrize(
-    ("reason", "rule"),
-    [
-        ("suppressed: only common words matched (run)", "gate.min_confidence"),
-        ("far weaker than the best hit: 1.00 against 9.00", "preflight.weakest"),
-        ("beyond max_lessons = 3", "preflight.max_lessons"),
-        ("does not fit into a budget of 800 tokens for lessons", "preflight.budget"),
-        ("covers 100%", ""),
-    ],
-)
-def test_a_reason_names_its_setting(brain, told, reason, rule):
+    rules = {
+        "suppressed: only common words matched (run)": "gate.min_confidence",
+        "far weaker than the best hit: 1.00 against 9.00": "preflight.weakest",
+        "beyond max_lessons = 3": "preflight.max_lessons",
+        "does not fit into a budget of 800 tokens for lessons": "preflight.budget",
+        f'covers 100% of {secret}"': "",
+    }
     event = Event(kind="prompt", at=5.5, session="s", text="x")
     events = brain.layers[0].journal.events
     events.append(event)
-    events.tell(event, "lessons", [{"id": "a.md", "reason": reason}])
-    assert [one.rule for one in told(brain, "s").verdicts] == [rule]
+    events.tell(event, "lessons", [{"id": "a.md", "reason": reason} for reason in rules])
+    verdicts = told(brain, "s").verdicts
+    assert [one.rule for one in verdicts] == [*rules.values()]
+    assert ("covers 100%" in verdicts[-1].reason, secret in str(verdicts)) == (True, False)

@@ -25,6 +25,7 @@ def header(text):
     ("title: 'a'", {"title": "a\u2028b"}, 'title: "a\\u2028b"'),
     ("severity:", {"severity": "high"}, "severity: high"),
     ("severity: # later", {"severity": "high"}, "severity: high # later"),
+    ("Last Seen: x", {"last-seen": "2026-11-21"}, "Last Seen: 2026-11-21"),
     ("severity: ''", {"severity": "high"}, "severity: 'high'"),
     ("severity:\n  low\nx: 1", {"severity": "high"}, "severity:\n  high\nx: 1"),
     ("severity: # c\n  # d\n  low # e\nx: 1", {"severity": "high"},
@@ -78,6 +79,7 @@ def test_only_the_changed_keys_lines_change(first, before, changes, after):
     ("examples:\n  - a\n  # about b\n  - b\n\nx: 1", ("a", "b", "c"),
      "examples:\n  - a\n  # about b\n  - b\n  - c\n\nx: 1"),
     ("examples: # c\nx: 1", ("a", "b"), "examples: # c\n  - a\n  - b\nx: 1"),
+    ("examples: # c\n  - a\n", (), "examples: [] # c\n"),
     ("examples: a", ("a", "b"), "examples: [a, b]"),
     ("examples:\n  - a\n    more\n  - |\n    b\n    b\nx: 1", ("a more", "b b", "c"),
      "examples:\n  - a\n    more\n  - |\n    b\n    b\n  - c\nx: 1"),
@@ -241,3 +243,9 @@ def test_an_item_that_is_no_text_is_not_dropped_to_make_room():
     assert kept == header(f"{before}\n  - c")
     with pytest.raises(EditRefused, match="line 2: examples begins with a nested item; write each"):
         edit_header(header(before), {"examples": ("c",)})
+
+
+@pytest.mark.parametrize("start", ["\n---\n%YAML 1.1", "\n---\n? a\n: b", "\n\ufeff---"])
+def test_a_header_that_is_none_for_what_stands_above_it_is_not_counted_anew(start):
+    with pytest.raises(EditRefused, match=r"line 2: .*first line"):
+        edit_header(f"{start}\noccurrences: 5\n---\n# T\n", BUMP)

@@ -1,7 +1,5 @@
 """Headings and their synonyms, the checklist and its fallbacks, the `Why:` line (SPEC §1, §5)."""
 
-import re
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,9 +7,6 @@ from markdown_it import MarkdownIt
 
 from lessons_kb.cards.sections import (
     find_headings,
-    find_items,
-    first_paragraph,
-    plain_text,
     read_fragments,
 )
 from tests.cards import reading
@@ -215,7 +210,6 @@ PIECES = [
     "| a | b |", "|---|---|", "3 apples", "2026. Jan", "", "", "", "  ",
 ]  # fmt: skip
 bodies = st.lists(st.sampled_from(PIECES), max_size=14).map("\n".join)
-CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
 _COMMONMARK = MarkdownIt("commonmark").disable("reference")
 
 
@@ -240,38 +234,6 @@ def whole_headings(body):
 def test_headings_are_those_of_the_whole_body(body):
     found = [(f"h{h.level}", h.line, h.end) for h in find_headings(body)]
     assert found == whole_headings(body)
-
-
-@pytest.mark.slow
-@given(bodies)
-@example("- a\n- b\n\n  c")
-@example("- - a\n- 1. b")
-@example("-x\n- y")
-@example("*em* x\n- a")
-@example("<div>\n- a")
-def test_items_are_those_of_the_whole_part(part):
-    tokens = _COMMONMARK.parse(part)
-    expected = [
-        (plain_text(CHECKBOX.sub("", tokens[place + 2].content)), token.map[0])
-        for place, token in enumerate(tokens)
-        if token.type == "list_item_open" and token.map and tokens[place + 2].type == "inline"
-    ]
-    assert [(i.text, i.line) for i in find_items(part)] == [e for e in expected if e[0]]
-
-
-@pytest.mark.slow
-@given(bodies)
-@example("text\n## x")
-@example("text\n===\n\nmore")
-@example("text\n- item")
-def test_first_paragraph_is_that_of_the_whole_part(part):
-    tokens = _COMMONMARK.parse(part)
-    texts = (
-        plain_text(CHECKBOX.sub("", tokens[place + 1].content))
-        for place, token in enumerate(tokens)
-        if token.type == "paragraph_open"
-    )
-    assert first_paragraph(part) == next((text for text in texts if text), "")
 
 
 FRAGMENTS = """\

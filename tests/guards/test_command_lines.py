@@ -114,7 +114,7 @@ def test_changes(command, does):
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", [
     *("<<A", "'", '"a', "a\\", "<", "1", "sh -c ", "(", "a=", "\n<<A\n"),
-    *("cd a;", "(cd a)", "cat a|psql ", "for a in b;"),
+    *("cd a;", "(cd a)", "pushd a;", "cat a|psql ", "for a in b;"),
 ])  # fmt: skip
 def test_long_commands_take_no_time(piece):
     command = (piece * 20_000)[:20_000]
@@ -170,7 +170,8 @@ def test_any_text_is_looked_at(command):
     ("(cd src && ls)", "/p/src", "/p/src"),
     ("cd src", "C:\\p\\src", "C:/p"),
     ("cd p", "/p", "/"),
-    *((command, "/p/x", "") for command in ("cd ..", "cd ../x", "cd /p", "cd $X", "cd", "pushd x",
+    ("pushd src; popd", "/p", "/p"),
+    *((command, "/p/x", "") for command in ("cd ..", "cd ../x", "cd /p", "cd $X", "cd",
                                             "popd", "cd -")),
 ])  # fmt: skip
 def test_where_a_command_began(command, end, start):

@@ -138,13 +138,9 @@ def test_limits_and_scope_reach_each_guard_also_after_a_restart(kept):
 @pytest.mark.parametrize("state", [
     *(None, 3, "x", [], {}),
     state_with(version=0),
-    state_with(mistakes={"run": [1], "nudged": False}),
     state_with(mistakes={"run": []}),
     state_with(mistakes={"run": [], "nudged": False, "more": 1}),
     state_with(repeats={"call": [], "count": True}),
-    state_with(repeats={"call": [None], "count": 0}),
-    state_with(edits={"counts": {"": 3}}),
-    state_with(edits={"counts": {"": {"a": "3"}}}),
     state_with(files={"read": [], "modified": {}}),
     {key: value for key, value in state_with().items() if key != "files"},
 ])  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
-from lessons_kb.preflight.block import NO_OFFERS, pack, shown_name
+from lessons_kb.preflight.block import pack, shown_name
 
 
 def quarter(text):
@@ -22,15 +22,8 @@ GOLDEN = os.path.join(os.path.dirname(__file__), "..", "golden", "recall")
 def lesson(name="a", *, score=5.0, confidence=0.9, passed=True, brain="", reason="", **fields):
     given = {"title": f"Lesson {name}", "checklist": (f"check {name}",), **fields}
     card = Card(id=f"lessons/{name}.md", kind="lesson", **given)
-    return Hit(
-        card=card,
-        score=score,
-        bm25=score,
-        confidence=confidence,
-        passed=passed,
-        brain=brain,
-        reason=reason,
-    )
+    judged = {"confidence": confidence, "passed": passed, "reason": reason}
+    return Hit(card=card, score=score, bm25=score, brain=brain, **judged)
 
 
 def note(name, text, *, passed=True, reason=""):
@@ -38,31 +31,14 @@ def note(name, text, *, passed=True, reason=""):
     return (Hit(card=card, score=1.0, bm25=1.0, passed=passed, reason=reason), text)
 
 
-def run(
-    hits=(),
-    notes=(),
-    *,
-    query="",
-    frequencies=None,
-    size=0,
-    max_chars=None,
-    in_context=(),
-    counter=quarter,
-    offers=NO_OFFERS,
-    **settings,
-):
-    return pack(
-        hits,
-        notes,
-        query=query,
-        frequencies=frequencies or {},
-        size=size,
-        settings=PreflightSettings(**settings),
-        counter=counter,
-        max_chars=max_chars,
-        in_context=in_context,
-        offers=offers,
-    )
+PACKED = {"query": "", "frequencies": {}, "size": 0, "counter": quarter}
+
+
+def run(hits=(), notes=(), **how):
+    """Pack hits and notes; settings are told from what else ``pack`` takes by their names."""
+    names = PreflightSettings.__dataclass_fields__.keys() & how.keys()
+    settings = PreflightSettings(**{name: how.pop(name) for name in names})
+    return pack(hits, notes, settings=settings, **{**PACKED, **how})
 
 
 def shown_why(why):
@@ -201,13 +177,8 @@ class TestBudget:
     )
 
     def test_rare_terms_weigh_more(self):
-        text = run(
-            [self.LONG],
-            query="timeout charset",
-            frequencies={"timeout": 90, "charset": 1},
-            size=100,
-            budget=70,
-        ).text
+        common = {"frequencies": {"timeout": 90, "charset": 1}, "size": 100}
+        text = run([self.LONG], query="timeout charset", budget=70, **common).text
         assert "charset" in text
         assert "timeout" not in text
 

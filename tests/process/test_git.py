@@ -84,16 +84,16 @@ def test_a_revision_a_range_and_what_a_branch_brings(repo):
         assert set(read_diff(str(repo), revision).files) == files
 
 
-@pytest.mark.parametrize(
-    "name", ["with space.py", 'quote".py', "back\\slash.py", "한글/파일.py", "tab\t.py", "-x.py"]
-)
-def test_any_name_comes_through(repo, name):
-    write(repo / name, "one\n")
-    assert read_diff(str(repo)).files == (name,)
+def test_any_name_comes_through(repo):
+    names = ["-x.py", "back\\slash.py", 'quote".py', "tab\t.py", "with space.py", "한글/파일.py"]
+    for name in names:
+        write(repo / name, "one\n")
+    assert sorted(read_diff(str(repo)).files) == names
     commit(repo)
-    write(repo / name, "two")
+    for name in names:
+        write(repo / name, "two")
     diff = read_diff(str(repo))
-    assert (diff.files, diff.added) == ((name,), ("two",))
+    assert (sorted(diff.files), diff.added) == (names, ("two",) * len(names))
 
 
 def test_an_added_line_may_look_like_a_header_and_a_huge_diff_is_cut_at_a_line(repo, monkeypatch):
@@ -174,13 +174,11 @@ def test_where_there_is_no_repository_to_look_at(tmp_path, repo, monkeypatch):
     assert "git is not installed" in refusal(repo)
 
 
-@pytest.mark.parametrize(
-    "revision",
-    ["a.py", "nope", "a...b", "-", "", " ", "--output=pwned", "--no-index", "HEAD nope", "-O/x"],
-)
-def test_what_is_no_revision_is_refused_and_never_an_option(repo, revision):
+def test_what_is_no_revision_is_refused_and_never_an_option(repo):
     commit(repo, **{"a.py": "one\n"})
-    refusal(repo, revision)
+    for revision in ("a.py", "nope", "a...b", "-", "", " ", "--no-index", "HEAD nope", "-O/x"):
+        refusal(repo, revision)
+    refusal(repo, "--output=pwned")
     assert not (repo / "pwned").exists()
 
 
@@ -273,15 +271,14 @@ def test_no_program_of_the_configuration_runs(hostile, trap, lines):
     assert set(read_diff(str(hostile)).added) == {"two", "new"}
 
 
-@pytest.mark.parametrize("name", ["x.y", "X y", 'q"', "=x", "한"])
-def test_nor_a_filter_with_a_strange_name(hostile, trap, name):
-    git(hostile, "config", f"filter.{name}.clean", trap.program)
-    quoted = name.replace('"', '\\"').replace(" ", "")
-    write(hostile / ".gitattributes", f"a.txt filter={quoted}\n")
-    if "=" in name:
-        refusal(hostile, match="filter")
-    else:
+def test_nor_a_filter_with_a_strange_name(hostile, trap):
+    for name in ("x.y", "X y", 'q"', "한"):
+        git(hostile, "config", f"filter.{name}.clean", trap.program)
+        quoted = name.replace('"', '\\"').replace(" ", "")
+        write(hostile / ".gitattributes", f"a.txt filter={quoted}\n")
         read_diff(str(hostile))
+    git(hostile, "config", "filter.=x.clean", trap.program)
+    refusal(hostile, match="filter")
 
 
 def test_the_users_own_filters_still_run(hostile, tmp_path, user):

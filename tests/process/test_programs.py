@@ -10,7 +10,8 @@ import pytest
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process import programs
 from lessons_kb.process.git import read_diff
-from tests.process.test_run import running, wait_for
+from tests.kit import wait_until
+from tests.process.test_run import running
 
 posix = pytest.mark.skipif(os.name == "nt", reason="the traps are shell scripts")
 
@@ -152,4 +153,4 @@ def test_workers_end_when_their_parent_is_killed():
         worker = int(parent.stdout.readline())
         assert worker in running("--multiprocessing-fork")
         parent.kill()
-    wait_for(lambda: worker not in running("--multiprocessing-fork"))
+    wait_until(lambda: worker not in running("--multiprocessing-fork"))

@@ -20,6 +20,7 @@ import pytest
 
 from lessons_kb.process import run as module
 from lessons_kb.process.run import run_captured
+from tests.kit import wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 
@@ -83,13 +84,6 @@ def running(mark):
     return found
 
 
-def wait_for(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.02)
-
-
 @pytest.fixture
 def seconds():
     """A number of seconds to sleep that no other process sleeps; nothing does in the end."""
@@ -123,7 +117,7 @@ def test_the_end_is_kept_in_whole_lines_or_at_least_whole_words(capfd, end, last
 @pytest.mark.slow
 def test_nothing_is_left_running_when_we_fail(monkeypatch, seconds):
     def fail(*_):
-        wait_for(lambda: running(seconds))
+        wait_until(lambda: running(seconds))
         raise ZeroDivisionError
 
     monkeypatch.setattr(module._CapturedRun, "_look", fail)
@@ -190,7 +184,7 @@ def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive,
     drive("sh", "-c", f"sleep {seconds} & echo done").ended("completed")
     (left,) = running(seconds)
     os.kill(left, signal.SIGKILL)
-    wait_for(lambda: not running(seconds))
+    wait_until(lambda: not running(seconds))
 
 
 @pytest.mark.slow
@@ -201,7 +195,7 @@ def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive,
 ])  # fmt: skip
 def test_ctrl_c_leaves_nothing_behind(drive, seconds, line):
     driven = drive("sh", "-c", line.format(seconds))
-    wait_for(lambda: running(seconds))
+    wait_until(lambda: running(seconds))
     time.sleep(0.1)
     driven.send(signal.SIGINT)
     driven.ended("cancelled", 130)
@@ -223,7 +217,7 @@ while True:
 def test_what_ignores_every_wish_is_killed(drive, seconds, number):
     driven = drive(sys.executable, "-c", STUBBORN, seconds, options={"grace": 0.3})
     assert driven.out.readline() == b"ready\n"
-    wait_for(lambda: running(seconds))
+    wait_until(lambda: running(seconds))
     for _ in range(3):  # a second Ctrl-C changes nothing
         driven.send(number)
         time.sleep(0.05)
@@ -352,7 +346,7 @@ def test_what_is_typed_is_read_and_echoed_once(screen):
 def test_a_key_that_would_kill_us_ends_it_all(screen, seconds, key, number):
     shown = screen("sh", "-c", f"echo ready; sleep {seconds} & exec sleep {seconds}")
     shown.read_until(b"ready\r\n")
-    wait_for(lambda: len(running(seconds)) == 2)
+    wait_until(lambda: len(running(seconds)) == 2)
     shown.type(key)
     shown.driven.ended("cancelled", 128 + number)
     assert termios.tcgetattr(shown.slave) == shown.before
@@ -361,6 +355,6 @@ def test_a_key_that_would_kill_us_ends_it_all(screen, seconds, key, number):
 def test_a_closed_terminal_cancels(drive, seconds):
     shown = Screen(drive, "sh", "-c", f"echo ready; sleep {seconds}")
     shown.read_until(b"ready")
-    wait_for(lambda: running(seconds))
+    wait_until(lambda: running(seconds))
     shown.close()
     shown.driven.ended("cancelled")

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lessons_kb import Brain
 from lessons_kb.config import DEFAULTS, Gate
-from lessons_kb.model import Card, Hit, Query
-from lessons_kb.relevance.background_prompts import measure_background
+from lessons_kb.model import Card, Hit
 from lessons_kb.relevance.gate import GateEvidence, judge
-from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms
-from lessons_kb.search.engine_registry import open_engine
-from lessons_kb.search.ranking import rank, reduce_terms
-from lessons_kb.text.analyzer import analyze, find_neighbours
+from tests.kit import write
 
 GATE = DEFAULTS.gate
 
@@ -88,55 +85,23 @@ FILLER = [
 ]
 
 
-class Brain:
-    """Cards in an engine, asked as a prompt would be."""
-
-    def __init__(self, directory, filler=0):
-        self.texts = {name: f"{title}\n{text}" for name, (title, text) in CARDS.items()}
-        for number in range(filler):
-            words = FILLER[number % len(FILLER)].split()
-            unique = f"case{number} module{number % 97} {words[number % len(words)]}"
-            self.texts[f"filler-{number}"] = f"{unique} {' '.join(words)} {unique}"
-        self.names = list(self.texts)
-        self.engine = open_engine("tantivy", str(directory), create=True)
-        self.engine.update(
-            (number, {"title": analyze(text.split("\n")[0]), "body": analyze(text)})
-            for number, text in enumerate(self.texts.values(), 1)
-        )
-
-    def ask(self, prompt, gate=GATE):
-        terms = analyze(prompt)
-        size = self.engine.size()
-        frequencies = self.engine.document_frequencies(terms)
-        reduced = reduce_terms(terms, frequencies, size, 32)
-        weights = {"title": DEFAULTS.ranking.title, "body": DEFAULTS.ranking.body}
-        scored = self.engine.search(reduced, weights, 10)
-        card = {n: Card(id=self.names[n - 1], kind="lesson", title="t") for n, _ in scored}
-        hits = rank([(card[n], s) for n, s in scored], Query(text=prompt), DEFAULTS.ranking)
-        numbers = {card[n].id: n for n, _ in scored}
-        documents = self.engine.documents(numbers.values())
-        asked = [(term, term) for term in reduced]
-        found = {n: find_terms(card, asked) for n, card in documents.items()}
-        lengths = {n: count_terms(card) for n, card in documents.items()}
-        pairs = find_neighbours(prompt)
-        phrases = {n: count_phrases(card, pairs) for n, card in documents.items()}
-        evidence = GateEvidence(
-            terms=reduced,
-            frequencies=frequencies,
-            size=size,
-            found={name: found[n] for name, n in numbers.items()},
-            lengths={name: lengths[n] for name, n in numbers.items()},
-            phrases={name: phrases[n] for name, n in numbers.items()},
-            background={name: measure_background(analyze(self.texts[name])) for name in numbers},
-        )
-        return judge(hits, evidence, gate)
-
-
-@pytest.fixture(scope="module", params=[0, 994, 11_994], ids=lambda n: f"{n + 6} cards")
+@pytest.fixture(
+    scope="module", params=[0, 994, pytest.param(11_994, marks=pytest.mark.slow)],
+    ids=["6 cards", "1000 cards", "12000 cards"],
+)  # fmt: skip
 def brain(request, tmp_path_factory):
-    made = Brain(tmp_path_factory.mktemp("brain"), request.param)
-    yield made
-    made.engine.close()
+    root = tmp_path_factory.mktemp("brain")
+    for name, (title, text) in CARDS.items():
+        write(root, f"lessons/{name}.md", f"# {title}\n\n{text}\n")
+    for number in range(request.param):
+        words = FILLER[number % len(FILLER)].split()
+        unique = f"case{number} module{number % 97} {words[number % len(words)]}"
+        text = f"# {unique} {' '.join(words)} {unique}\n"
+        (root / f"lessons/filler-{number}.md").write_text(text)
+    with pytest.MonkeyPatch.context() as own:
+        own.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        with Brain.open(root) as opened:
+            yield opened
 
 
 TWO = ("telegram", "run")
@@ -164,25 +129,20 @@ def one(**evidence):
     return judge(hits, given_evidence, GATE)[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ABOUT)
 def test_a_card_about_the_prompt_passes(brain, prompt):
-    first = brain.ask(prompt)[0]
-    assert first.card.id == ABOUT[prompt]
-    assert first.passed, first.reason
+    assert brain.preflight(prompt).lessons[0].card.id == f"lessons/{ABOUT[prompt]}.md"
 
 
-@pytest.mark.parametrize("prompt", EVERYDAY)
-def test_everyday_prompts_are_met_with_silence(brain, prompt):
-    assert [hit.reason for hit in brain.ask(prompt) if hit.passed] == []
+LISBON = (
+    "Plan a weekend in Lisbon for two people who like old trams and grilled sardines, with one"
+    " day at the sea, and suggest a quiet hotel near a park that is not too expensive."
+)
 
 
-def test_a_prompt_of_another_world_is_met_with_silence(brain):
-    prompt = (
-        "Plan a weekend in Lisbon for two people who like old trams and grilled sardines, with one"
-        " day at the sea, and suggest a quiet hotel near a park that is not too expensive."
-    )
-    assert not any(hit.passed for hit in brain.ask(prompt))
+@pytest.mark.parametrize("prompt", [*EVERYDAY, LISBON])
+def test_prompts_about_other_things_are_met_with_silence(brain, prompt):
+    assert [hit.reason for hit in brain.preflight(prompt).lessons] == []
 
 
 def test_order_is_kept_and_matched_terms_come_most_distinctive_first():

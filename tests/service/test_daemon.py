@@ -13,7 +13,8 @@ import time
 import pytest
 
 from lessons_kb import hook_client
-from tests.kit import commit, git
+from tests.agents.conftest import MIGRATION
+from tests.kit import commit, git, wait_until
 
 LESSON = "Telegram remote execution must require an allowlist"
 
@@ -35,7 +36,7 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
     assert "✓ daemon: not running" in installation.lessons("doctor")
     assert LESSON in installation.prompt("first")
     brains = [str(installation.brain)]
-    installation.wait_until(lambda: (installation.status() or {}).get("brains") == brains)
+    wait_until(lambda: (installation.status() or {}).get("brains") == brains)
     status = installation.status()
     assert (status["answered"], status["last_error"]) == (0, "")
     assert installation.prompt("second") == alone, "both routes give the same answer"
@@ -50,7 +51,7 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(100) == b""
     assert "daemon is stopping" in installation.lessons("daemon", "stop")
-    installation.wait_until(lambda: not installation.pids())
+    wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
     assert "daemon: not running" in installation.lessons("daemon", "status")
 
@@ -75,7 +76,7 @@ def test_a_hook_that_has_no_time_to_answer_starts_it_all_the_same(installation):
     (packages / "endless.py").write_text(ENDLESS)
     (packages / "endless.pth").write_text("import endless\n")
     assert installation.prompt("first", LESSONS_HOOK_DEADLINE="12") == ""
-    installation.wait_until(installation.status)
+    wait_until(installation.status)
 
 
 def test_settings_that_break_while_it_runs_silence_their_brain_alone(installation):
@@ -98,7 +99,7 @@ def test_sixteen_first_hooks_start_one(installation, tmp_path):
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(installation.prompt, map(str, range(16))))
     assert all(LESSON in answer for answer in answers)
-    installation.wait_until(installation.status)
+    wait_until(installation.status)
     time.sleep(0.5)
     assert len(installation.pids()) == 1
 
@@ -113,26 +114,11 @@ def test_one_killed_or_without_its_socket_is_named_and_replaced(installation):
     events = installation.lessons("events", "--session", "while stopped", "--json")
     assert events.count('"kind": "prompt"') == 1, "what the fallback answered counts once"
     os.unlink(socket_of(installation))
-    installation.wait_until(lambda: installation.pids() == [])
+    wait_until(lambda: installation.pids() == [])
     second = installation.start()["pid"]
     os.kill(second, signal.SIGKILL)
     assert LESSON in installation.prompt("after the kill")
-    installation.wait_until(lambda: (installation.status() or {}).get("pid") not in (None, second))
-
-
-GATE = """\
----
-type: lesson
-title: Never drop a column in the release that stops writing it
-severity: high
-gate: ask
-paths: ["migrations/*.sql"]
----
-
-## Prevention Checklist
-
-- Drop the column one release later
-"""
+    wait_until(lambda: (installation.status() or {}).get("pid") not in (None, second))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +127,7 @@ paths: ["migrations/*.sql"]
     ids=["late", "killed"],
 )
 def test_a_question_it_has_noted_is_asked(installation, trouble):
-    (installation.brain / "lessons/drop-column.md").write_text(GATE)
+    (installation.brain / "lessons/drop-column.md").write_text(MIGRATION)
     installation.lessons("index")
     source = installation.package / "service/daemon.py"
     answered = "        self._answered += 1\n"
@@ -149,9 +135,7 @@ def test_a_question_it_has_noted_is_asked(installation, trouble):
     bad = f"        if b'PreToolUse' in event:\n            {trouble}\n{answered}"
     source.write_text(source.read_text().replace(answered, bad))
     installation.start()
-    installation.wait_until(
-        lambda: installation.prompt("another") and (installation.status() or {})["answered"]
-    )
+    wait_until(lambda: installation.prompt("another") and (installation.status() or {})["answered"])
     file = str(installation.project / "migrations/1.sql")
     edit = {"tool_name": "Edit", "tool_use_id": "t1", "tool_input": {"file_path": file}}
     said = installation.hook({**installation.event("PreToolUse", "s"), **edit})
@@ -169,9 +153,9 @@ def test_it_retires_when_the_package_changes(installation, how):
     if how == "in place":
         time.sleep(1.1)  # from one look at all files to the next
         assert LESSON in installation.prompt("the last of the old one")
-        installation.wait_until(lambda: pid not in installation.pids())
+        wait_until(lambda: pid not in installation.pids())
     assert "[NEW RELEASE" in installation.prompt("after the upgrade")
-    installation.wait_until(lambda: pid not in installation.pids())
+    wait_until(lambda: pid not in installation.pids())
 
 
 def test_one_of_another_version_is_named_and_ends(installation):
@@ -180,7 +164,7 @@ def test_one_of_another_version_is_named_and_ends(installation):
     told = installation.lessons("upgrade")
     assert f"pid {pid}" in told
     assert "it ends by itself, and the next hook starts version 9.9.9" in told
-    installation.wait_until(lambda: installation.pids() == [])
+    wait_until(lambda: installation.pids() == [])
     assert "are those of version 9.9.9" in installation.lessons("upgrade")
 
 
@@ -188,15 +172,13 @@ def test_it_speaks_after_its_cache_was_taken_away_and_notices_an_edit(installati
     commit(installation.brain)
     installation.lessons("trust", str(installation.brain))
     pid = installation.start()["pid"]
-    installation.wait_until(
-        lambda: installation.prompt("another") and (installation.status() or {})["answered"]
-    )
+    wait_until(lambda: installation.prompt("another") and (installation.status() or {})["answered"])
     assert list((installation.brain / ".lessons").iterdir())
     git(installation.brain, "clean", "-qfdx")
     assert [LESSON in installation.prompt(f"after {number}") for number in range(3)] == [True] * 3
     card = installation.brain / "lessons/telegram-allowlist.md"
     card.write_text(card.read_text().replace("Cover the rejection", "Prove the rejection"))
-    installation.wait_until(
+    wait_until(
         lambda: "Prove the rejection" in installation.prompt(f"edited {time.monotonic()}"), 5
     )
     assert (installation.status() or {})["pid"] == pid

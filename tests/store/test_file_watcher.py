@@ -13,6 +13,7 @@ import pytest
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.store import card_files, file_watcher, trash
 from lessons_kb.store.file_watcher import RESCAN
+from tests.kit import wait_until
 
 PATIENCE = 10
 
@@ -36,7 +37,7 @@ class Watcher:
 
     def __enter__(self):
         self.thread.start()
-        self.wait_for(lambda: self.calls or self.error)
+        wait_until(lambda: self.calls or self.error)
         return self
 
     def __exit__(self, *_):
@@ -44,18 +45,12 @@ class Watcher:
         self.thread.join(PATIENCE)
         assert not self.thread.is_alive()
 
-    def wait_for(self, condition):
-        until = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < until, (self.calls, self.error)
-            time.sleep(0.01)
-
     @property
     def seen(self):
         return set().union(*self.calls[1:])
 
     def sees(self, *paths):
-        self.wait_for(lambda: self.seen >= set(paths))
+        wait_until(lambda: self.seen >= set(paths))
 
 
 def write(path, text="text"):
@@ -191,7 +186,7 @@ def test_a_brain_that_vanishes_is_a_sign_and_ends_the_watch_in_one_line(root):
     signs = []
     with Watcher(root, on_sign=signs.append) as watcher:
         shutil.rmtree(root)
-        watcher.wait_for(lambda: {RESCAN} in signs and watcher.error)
+        wait_until(lambda: {RESCAN} in signs and watcher.error)
     assert isinstance(watcher.error, BrainNotFound)
     assert "\n" not in str(watcher.error)
 
@@ -220,7 +215,7 @@ def test_a_folder_replaced_while_the_watch_starts_is_watched_all_the_same(root, 
 
     monkeypatch.setattr(Observer, "start", replace_after_start)
     with Watcher(root) as watcher:
-        watcher.wait_for(lambda: len(watcher.calls) > 1)
+        wait_until(lambda: len(watcher.calls) > 1)
         write(f"{root}/lessons/fresh.md")
         watcher.sees("lessons/fresh.md")
 
@@ -237,7 +232,7 @@ def test_an_observer_that_cannot_start_is_replaced_by_polling(root, monkeypatch,
     refuse = mock.Mock(side_effect=OSError(code, "inotify limit reached"))
     monkeypatch.setattr("watchdog.observers.Observer", refuse)
     with Watcher(root) as watcher:
-        watcher.wait_for(lambda: len(watcher.calls) > 2)
+        wait_until(lambda: len(watcher.calls) > 2)
     assert watcher.seen == {RESCAN}
 
 

@@ -15,6 +15,7 @@ from lessons_kb.store import database as mounts
 from lessons_kb.store import files as disk
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import Journal
+from tests.kit import run_python
 from tests.store.one_card import BUMPED, CARD, bump, only_the_card, read, refused
 
 
@@ -66,11 +67,9 @@ for act in (
 
 
 def test_a_file_that_the_system_cuts_short_never_becomes_the_card(root, card):
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", LIMITED, root], capture_output=True, text=True
-    )
-    assert done.stderr == ""
-    assert done.stdout.count("size limit") == 2
+    done = run_python(LIMITED, root, PYTHONDONTWRITEBYTECODE="1")
+    assert done.err == ""
+    assert done.out.count("size limit") == 2
     assert read(card) == CARD
     assert only_the_card(root)
 

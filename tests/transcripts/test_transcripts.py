@@ -72,6 +72,8 @@ def test_a_tail_ends_at_the_last_whole_line():
 def test_a_result_ends_the_calls_that_were_made_together():
     _found, _end, steps = read_tail("codex", records.CODEX)
     assert steps == {"c1": "c1", "c2": "c2", "c3": "c3"}
+    calls = [records.call("function_call", number, name="x") for number in ("a", "b")]
+    assert read_tail("codex", records.lines(*calls))[2] == {"a": "a", "b": "a"}
 
 
 @pytest.mark.parametrize(("value", "expected"), [

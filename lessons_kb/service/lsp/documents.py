@@ -225,7 +225,7 @@ class SourceFile:
     @property
     def guards(self) -> list[Card]:
         """The cards that guard it."""
-        return [card for _layer, card in self.brain.find_guarding(self.path)]
+        return self.brain.find_guarding(self.path)
 
 
 class Mark(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import ssl
@@ -116,7 +115,7 @@ class Server:
             name: build_endpoint(build_server(brain, kind=SharedServer), max_body=max_body)
             for name, brain in brains.items()
         }
-        self._description = json.dumps(describe()).encode()
+        self._health, self._openapi = JSONResponse({"status": "ok"}), JSONResponse(describe())
         routes = [
             *(
                 Endpoint(
@@ -209,9 +208,6 @@ class Server:
         working.add_done_callback(end)
         return await asyncio.wait_for(asyncio.shield(working), seconds)
 
-    async def _health(self, _request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
     async def _ready(self, _request: Request) -> Response:
         def ask() -> list[bool]:
             return [brain.is_ready() for brain in self._brains.values()]  # each begins to index
@@ -227,9 +223,6 @@ class Server:
             registry = CollectorRegistry()
             multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
-
-    async def _openapi(self, _request: Request) -> Response:
-        return Response(self._description, media_type="application/json")
 
     async def _mcp(self, request: Request) -> ASGIApp:
         return self._endpoints[request.path_params["brain"]].handle_request
@@ -430,7 +423,7 @@ def _run_workers(
 
     They read what this process commits, and are replaced when they die.
     """
-    layers = [Layer.open(root, alias=name) for name, root in roots.items()]
+    layers = [Layer(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder
         watching = Watching(layers, tick=1.0)

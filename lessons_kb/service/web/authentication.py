@@ -6,7 +6,6 @@ signed with the token's digest, so that it outlives a restart of the server and 
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import hmac
 import multiprocessing
@@ -81,17 +80,9 @@ class Caller(ServerToken):
     stale: list[str] = field(default_factory=list)
     """Why the answer may be older than the files; several reasons are possible."""
 
-    def may_ask(self, brain: str) -> bool:
-        """Tell whether a brain of this name is the caller's to ask."""
-        return not self.digest or brain in self.brains
-
     def session(self, name: str) -> str:
         """Return the caller's own session of a name: no other caller can name it."""
         return posted_session(self.name, name)
-
-    def day(self) -> str:
-        """Return the session of what a caller says without naming one: a day is one."""
-        return self.session(dt.datetime.now(tz=dt.UTC).date().isoformat())
 
 
 CALLER: ContextVar[Caller] = ContextVar("caller")

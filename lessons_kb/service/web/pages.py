@@ -132,12 +132,6 @@ def _allow(style: str) -> dict[str, str]:
     return {"content-security-policy": _POLICY.format(style=style)}
 
 
-async def show_style(_request: Request) -> Response:
-    """Return the one style sheet."""
-    headers = {**_HEADERS, "cache-control": "max-age=300"}
-    return Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
-
-
 def send_to(address: str) -> Response:
     """Return the answer that sends a browser to another address of this server."""
     return RedirectResponse(address, 303, headers=_PRIVATE)
@@ -412,9 +406,11 @@ def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> 
 
         return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
+    headers = {**_HEADERS, "cache-control": "max-age=300"}
+    style = Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
     return [
         Route("/", show_home),
-        Route("/style.css", show_style),
+        Route("/style.css", style, methods=["GET"]),
         *(route(path, *row) for path, row in PAGES.items()),
     ]
 

@@ -125,6 +125,7 @@ def test_web_pages_of_other_origins_are_refused_and_this_servers_may_ask_it(conn
 def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens):
     client = connect(tokens["shop"], local=False)
     assert search(client, headers={"host": "lessons.example"}).status_code == 200
+    assert search(client, headers={"host": "lessons.example/"}).status_code == 421
     remove_token("alice")
     remove_token("bob")
     assert search(client, headers={"host": "lessons.example"}).status_code == 401

@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from lessons_kb import Brain
 from lessons_kb.service.web.application import FairLoop
 from lessons_kb.store.settings import add_token, remove_token
-from tests.service.web.conftest import field, log_in, wait_until
+from tests.kit import free_port, wait_until
+from tests.service.web.conftest import field, log_in
 
 pytestmark = pytest.mark.slow
 
@@ -69,8 +70,7 @@ class Process:
     """`lessons serve` over some brains, at an address of its own."""
 
     def __init__(self, roots, *options, code=""):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         named = [f"{name}={root}" for name, root in roots.items()]
         start = f"{code}\nfrom lessons_kb.cli.entry import main; main()"
         self.process = subprocess.Popen(

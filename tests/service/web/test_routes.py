@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
 from lessons_kb.store.user_state import user_settings_path
-from tests.kit import answer_event
+from tests.kit import answer_event, wait_until
 from tests.service.web.conftest import (
     CARD,
     PROMPT,
@@ -20,7 +20,6 @@ from tests.service.web.conftest import (
     ask_mcp,
     be,
     is_ready,
-    wait_until,
 )
 
 pytestmark = pytest.mark.slow  # a server with its brains
