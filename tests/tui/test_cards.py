@@ -203,6 +203,9 @@ def test_the_cursor_goes_everywhere(drive):
     async def play(hand):
         await hand.press("pagedown")
         assert hand.app.focused is hand.app.listing
+        lines = map(hand.app.listing.render_line, range(8))
+        colours = {one.text.strip(): one.style.color for line in lines for one in line}
+        assert colours["high"] != hand.app.listing.rich_style.color
         places = [hand.app.listing.cursor]
         for key in ("end", "up", "k", "home", "down", "j", "pagedown", "pageup", "G", "g"):
             await hand.press(key)
