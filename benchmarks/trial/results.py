@@ -71,7 +71,7 @@ def describe(rows: Sequence[dict[str, Any]]) -> tuple[list[str], dict[str, Any]]
     for name, of in groups.items():
         lines += ["", f"{name}:"]
         for arm in arms[1:]:
-            compared = compare_arms(of, WITHOUT, arm)
+            compared = compare_arms(of, arm)
             lines.append(f"  {arm}: {say(compared, arm)}")
             figures["groups"].setdefault(name, {})[arm] = {
                 key: getattr(compared, key)
