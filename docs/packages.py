@@ -24,8 +24,8 @@ sys.path[:0] = [str(ROOT)]
 import typer  # noqa: E402
 from typer._completion_shared import get_completion_script  # noqa: E402
 
-from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
 from lessons_kb.agents.install.settings_files import build_commands, build_hooks  # noqa: E402
+from lessons_kb.agents.table import AGENTS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.model import KINDS, SEVERITIES  # noqa: E402
 from lessons_kb.version import __version__  # noqa: E402

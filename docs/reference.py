@@ -18,7 +18,6 @@ sys.path[:0] = [str(HERE.parent)]
 import typer  # noqa: E402
 
 from lessons_kb import model  # noqa: E402
-from lessons_kb.agents.capabilities import AGENTS  # noqa: E402
 from lessons_kb.agents.install.settings_files import (  # noqa: E402
     MCP_HOOKS,
     Entries,
@@ -26,6 +25,7 @@ from lessons_kb.agents.install.settings_files import (  # noqa: E402
     find_targets,
     is_committed,
 )
+from lessons_kb.agents.table import AGENTS  # noqa: E402
 from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
@@ -228,16 +228,16 @@ def _agents() -> list[str]:
     ]
     rows = []
     for name, agent in AGENTS.items():
-        carries = {agent.events[event] for event in agent.context}
+        carries = {agent.events[event] for event in agent.context_at}
         rows.append(
             (
                 f"`{name}`",
                 agent.seen or "by documents",
                 *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
-                "yes" if any(agent.events[e] == "stop" for e in agent.lines) else "–",
-                "yes" if agent.ask else "–",
-                "yes" if agent.refuse else "–",
-                "yes" if agent.stop else "–",
+                "yes" if any(agent.events[e] == "stop" for e in agent.lines_at) else "–",
+                "yes" if agent.asks_at else "–",
+                "yes" if agent.refuses_at else "–",
+                "yes" if agent.stops_at else "–",
                 "yes" if name in MCP_HOOKS else "–",
                 f"{agent.tokens:,} / {agent.max_bytes:,}",
             )

@@ -15,9 +15,9 @@ from lessons_kb.errors import LessonsError
 
 def agent_settings(data: bytes) -> None:
     """An agent's settings file: refused, or ours put in and taken out without a trace."""
-    from lessons_kb.agents.capabilities import AGENTS
     from lessons_kb.agents.install import Entries, Request
     from lessons_kb.agents.install.settings_files import add_pieces, find_targets, take_pieces
+    from lessons_kb.agents.table import AGENTS
 
     names = sorted(AGENTS)
     name = names[data[0] % len(names)] if data else names[0]
@@ -40,7 +40,7 @@ def agent_settings(data: bytes) -> None:
 
 def payload(data: bytes) -> None:
     """A hook's event, of any agent: an answer or silence, and nothing in the hook log."""
-    from lessons_kb.agents.capabilities import AGENTS
+    from lessons_kb.agents.table import AGENTS
     from lessons_kb.service import hook_event as hook
 
     names = sorted(AGENTS)

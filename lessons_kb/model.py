@@ -12,8 +12,7 @@ SERVED = "@server:"
 SEVERITIES = ("low", "medium", "high")
 SOURCES = ("curated", "auto")
 STATUSES = ("active", "ignored", "archived")
-GATES = ("none", "ask", "once")
-NO_GATE, ASK_GATE, ONCE_GATE = GATES
+NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")

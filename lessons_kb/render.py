@@ -25,7 +25,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.preflight.block import WORDS, footer, shown_name
 from lessons_kb.text.analyzer import analyze
-from lessons_kb.text.sanitize import clean_line, defang_line
+from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
 """State of a checklist item → its mark; what is wrong comes first."""
@@ -189,8 +189,7 @@ def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
 
 
 def _shorten(text: str, limit: int = _MAX_QUOTE) -> str:
-    text = defang_line(text)
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return shorten(defang_line(text), limit)
 
 
 def check_data(check: Check) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import sys
 import textwrap
@@ -64,6 +65,12 @@ def read_lines(name):
 def today():
     """Return the day of now in ISO 8601, for a run of the suite may pass midnight."""
     return dt.date.today().isoformat()
+
+
+def free_port():
+    """Return a port of this machine that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
 
 
 def write(folder, name, text):

@@ -44,7 +44,7 @@ HOMES = {
     "re2": ("text",),
     "rich": ("cli", "tui"),
     "sqlite3": ("store", "brain", "search"),
-    "starlette": ("service/web",),
+    "starlette": ("service/mcp", "service/web"),
     "Stemmer": ("text",),
     "tantivy": ("search",),
     "textual": ("tui",),

@@ -1,7 +1,7 @@
 """The MCP server, asked by the official client: in memory, over stdio and over HTTP."""
 
+import contextlib
 import json
-import os
 import pathlib
 import shutil
 import socket
@@ -11,24 +11,25 @@ import threading
 import time
 
 import anyio
+import httpx
 import pytest
 import yaml
 
 from lessons_kb import Brain
-from tests.kit import answer_event, read_troubles
+from tests.kit import answer_event, copy_example, free_port, read_troubles, wait_until
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPError
+from starlette.testclient import TestClient
 
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp.server import INSTRUCTIONS, build_app, build_server
+from lessons_kb.service.mcp.server import INSTRUCTIONS, build_app, build_server, serve_http
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import Workspace, trust_brain
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = pathlib.Path(__file__).parents[1] / "brain-example"
 PROMPT = "Add a Telegram command that runs a shell script"
 CARD = "lessons/telegram-allowlist.md"
 TOOLS = [
@@ -41,9 +42,7 @@ TOKEN = "a token of some length"
 
 @pytest.fixture
 def brain(tmp_path):
-    root = tmp_path / "brain"
-    shutil.copytree(EXAMPLE, root, ignore=shutil.ignore_patterns(".lessons"))
-    return root
+    return copy_example(tmp_path / "brain")
 
 
 @pytest.fixture
@@ -95,10 +94,7 @@ def test_the_tools_say_truly_what_they_do(workspace):
     changing = {t.name: t.annotations.destructive_hint for t in tools if t.name not in READING}
     assert [name for name, destroys in changing.items() if destroys] == ["lessons_propose"]
     assert len(INSTRUCTIONS) <= 512
-
-
-def test_what_hooks_have_given_is_not_asked_for_once_more():
-    """An obedient model would spend a request on what stands in its context already."""
+    # An obedient model would spend a request on what stands in its context already.
     before, _, call = INSTRUCTIONS.partition("call lessons_preflight")
     assert before.endswith(
         "Where no hook has put [LESSON_TITLES] or [ACTIVE LESSONS] into your context, "
@@ -106,38 +102,30 @@ def test_what_hooks_have_given_is_not_asked_for_once_more():
     assert call.startswith(" with the user's prompt ")
 
 
-def test_reading_tools_leave_the_brain_as_it_is(call, brain):
+def test_a_task_from_preflight_to_check_leaves_the_brain_as_it_is(call, brain):
     def files():
-        return {str(p): p.read_bytes() for p in brain.rglob("*.md")}
+        return {str(path): path.read_bytes() for path in brain.rglob("*.md")}
 
     before = files()
-    call("lessons_search", query="telegram")
-    call("lessons_get", id=CARD)
-    call("lessons_check", answer="done", cards=[CARD])
-    call("lessons_preflight", prompt=PROMPT)
-    assert files() == before
-
-
-def test_preflight_gives_the_block_once_a_session(call):
     first = call("lessons_preflight", prompt=PROMPT, session="s")
     assert first["block"].startswith("[ACTIVE LESSONS — verify before finalizing]\n1. Telegram")
     assert first["lessons"][0]["id"] == CARD
     assert first["footer"].startswith(f"Lessons: 1 ({CARD})")
     assert call("lessons_preflight", prompt=PROMPT, session="s")["block"] == ""
-    assert call("lessons_preflight", prompt="what is the weather like", session="t") == {
-        "block": "", "tokens": 0, "footer": "", "lessons": [], "context": [],
-        "offered": [],
-    }  # fmt: skip
-
-
-def test_search_and_get(call):
+    silence = {"block": "", "tokens": 0, "footer": "", "lessons": [], "context": [], "offered": []}
+    assert call("lessons_preflight", prompt="what is the weather like", session="t") == silence
     hits = call("lessons_search", query="telegram allowlist", kinds=["lesson"], limit=2)["hits"]
-    assert hits[0]["id"] == CARD
-    assert len(hits) == 2
+    assert [hits[0]["id"], len(hits)] == [CARD, 2]
     card = call("lessons_get", id="telegram-allow")
     assert card["id"] == CARD
     assert card["checklist"][0].startswith("Reject every chat id")
     assert "## Prevention Checklist" in card["text"]
+    found = call("lessons_check", answer="I added the command.", cards=[CARD])
+    assert found["checked"] == len(found["unaddressed"]) == 2
+    evidence = ["reject chat ids that are not on the allowlist; test that the rejection works"]
+    seen = call("lessons_check", answer="", cards=[CARD], evidence=evidence)
+    assert seen["unaddressed"] == []
+    assert files() == before
 
 
 def test_files_beyond_max_files_are_told(call, brain):
@@ -152,14 +140,6 @@ def test_files_beyond_max_files_are_told(call, brain):
         assert found["skipped"].startswith("brain: "), "no path of this machine"
 
 
-def test_check_names_what_is_not_visible(call):
-    found = call("lessons_check", answer="I added the command.", cards=[CARD])
-    assert found["checked"] == len(found["unaddressed"]) == 2
-    evidence = ["reject chat ids that are not on the allowlist; test that the rejection works"]
-    seen = call("lessons_check", answer="", cards=[CARD], evidence=evidence)
-    assert seen["unaddressed"] == []
-
-
 def test_a_bump_is_seen_by_the_next_call(call, brain):
     before = call("lessons_get", id=CARD)["occurrences"]
     assert call("lessons_bump", ids=[CARD], task="again")["cards"] == [
@@ -168,12 +148,6 @@ def test_a_bump_is_seen_by_the_next_call(call, brain):
     ]  # fmt: skip
     assert call("lessons_get", id=CARD)["occurrences"] == before + 1
     assert f"occurrences: {before + 1}" in (brain / CARD).read_text()
-
-
-def test_marks_are_counted(call):
-    assert call("lessons_mark", id=CARD, mark="helpful")["times"] == 1
-    assert call("lessons_mark", id=CARD, mark="helpful")["times"] == 2
-    assert call("lessons_mark", id=CARD, mark="harmful")["times"] == 1
 
 
 async def mark_twice(client):
@@ -189,16 +163,14 @@ def test_one_connection_is_one_session_to_a_mark(workspace, mode):
     assert ask(server, mark_twice, mode=mode) == [2, 2]
 
 
-def test_a_mark_counts_once_in_the_session_that_is_named(call):
-    for session, times in (("a", 1), ("a", 1), ("b", 2)):
-        marked = call("lessons_mark", id=CARD, mark="helpful", session=session)
-        assert marked["times"] == times
-
-
-def test_in_a_session_a_mark_counts_once(call, monkeypatch):
+def test_a_mark_counts_once_in_a_session(call, monkeypatch):
+    for session, mark, times in (
+        *((None, "helpful", 1), (None, "helpful", 2), (None, "harmful", 1)),  # each a connection
+        *(("a", "irrelevant", 1), ("a", "irrelevant", 1), ("b", "irrelevant", 2)),
+    ):
+        assert call("lessons_mark", id=CARD, mark=mark, session=session)["times"] == times
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s")
-    for _ in range(2):
-        assert call("lessons_mark", id=CARD, mark="harmful")["times"] == 1
+    assert [call("lessons_mark", id=CARD, mark="harmful")["times"] for _ in range(2)] == [2, 2]
 
 
 def test_a_mark_says_whose_card_it_is_where_two_brains_have_the_id(brain, tmp_path):
@@ -211,23 +183,6 @@ def test_a_mark_says_whose_card_it_is_where_two_brains_have_the_id(brain, tmp_pa
     assert result.structured_content == {"id": f"other:{CARD}", "mark": "harmful", "times": 1}
 
 
-def test_a_proposal_is_a_draft_and_no_card(call, brain):
-    before = sorted(brain.rglob("*.md"))
-    made = call(
-        "lessons_propose",
-        title="Close the client that a test opened",
-        root_cause="The fixture leaves its connection open, so the pool runs dry.",
-        prevention=["The fixture closes what it opened"],
-        symptoms=["tests hang at the end", "pool exhausted"],
-    )
-    assert made["missing"] == []
-    text = pathlib.Path(made["path"]).read_text()
-    assert "Close the client that a test opened" in text
-    assert "- [ ] The fixture closes what it opened" in text
-    assert sorted(brain.rglob("*.md")) == before
-    assert call("lessons_preflight", prompt="close the client that a test opened")["block"] == ""
-
-
 def test_a_card_that_was_read_counts_as_given(call, brain, monkeypatch):
     monkeypatch.setenv("LESSONS_SESSION", "s1")
     call("lessons_get", id=CARD)
@@ -236,20 +191,24 @@ def test_a_card_that_was_read_counts_as_given(call, brain, monkeypatch):
     assert CARD in json.dumps(call("lessons_preflight", **asked | {"session": "s2"}))
 
 
-def test_a_proposal_says_how_the_mistake_looks(call):
+def test_a_proposal_is_a_draft_and_no_card_and_says_how_the_mistake_looks(call, brain):
+    before = sorted(brain.rglob("*.md"))
     about = {
         "title": "Never call a shell with text of a user",
         "root_cause": "The name of a file was put into a command line unquoted.",
         "prevention": ["Pass a list of arguments"],
         "symptoms": ["convert an uploaded file", "run a program on a file"],
     }
-    look = {"regex": r"shell\s*=\s*True", "files": ["*.py"]}
-    made = call("lessons_propose", **about, detect=[look, {"command": "rm -rf '.*'"}])
+    look = [{"regex": r"shell\s*=\s*True", "files": ["*.py"]}, {"command": "rm -rf '.*'"}]
+    made = call("lessons_propose", **about, detect=look)
     assert made["missing"] == []
-    header = pathlib.Path(made["path"]).read_text().split("---\n")[1]
-    assert yaml.safe_load(header)["detect"] == [look, {"command": "rm -rf '.*'"}]
-    refused = call("lessons_propose", **about, detect=[{"regex": "("}])
-    assert "regex" in refused
+    text = pathlib.Path(made["path"]).read_text()
+    assert "- [ ] Pass a list of arguments" in text
+    header = yaml.safe_load(text.split("---\n")[1])
+    assert (header["title"], header["detect"]) == (about["title"], look)
+    assert sorted(brain.rglob("*.md")) == before
+    assert about["title"] not in call("lessons_preflight", prompt=about["title"])["block"]
+    assert "regex" in call("lessons_propose", **about, detect=[{"regex": "("}])
     assert "unknown key" in call("lessons_propose", **about, detect=[{"regexp": "a"}])
 
 
@@ -411,67 +370,26 @@ def test_a_brain_that_nobody_trusts_is_silent(brain):
 
     ask(server, work)
     assert not (brain / ".lessons").exists()
-    workspace.close()
-
-
-def test_trust_given_or_taken_holds_at_once(brain, tmp_path):
-    workspace = Workspace(str(tmp_path))
-    server = build_server(workspace)
-
-    def search():
-        arguments = {"query": "telegram", "directory": str(brain)}
-        return ask(server, lambda client: client.call_tool("lessons_search", arguments))
-
-    assert search().is_error
-    trust_brain(str(brain))
-    assert not search().is_error
-    trust_brain(str(brain), revoke=True)
-    assert search().is_error
+    arguments = {"query": "telegram", "directory": str(brain)}
+    for revoke in (False, True):  # trust given or taken holds at once
+        trust_brain(str(brain), revoke=revoke)
+        told = ask(server, lambda client: client.call_tool("lessons_search", arguments))
+        assert told.is_error is revoke
     workspace.close()
 
 
 ENTRY = pathlib.Path(sys.executable).parent / "lessons"
 
 
-def exercise(client):
-    async def work():
-        names = [tool.name for tool in (await client.list_tools()).tools]
-        event = {"session_id": "x", "hook_event_name": "UserPromptSubmit", "prompt": PROMPT}
-        arguments = {
-            "lessons_preflight": {"prompt": PROMPT},
-            "lessons_search": {"query": "telegram"},
-            "lessons_get": {"id": CARD},
-            "lessons_check": {"answer": "x", "cards": [CARD]},
-            "lessons_propose": {
-                "title": "T", "root_cause": "r", "prevention": ["p"], "symptoms": ["s"],
-            },
-            "lessons_bump": {"ids": [CARD]},
-            "lessons_mark": {"id": CARD, "mark": "helpful"},
-            "lessons_hook": {"agent": "claude-code", "event": event},
-            "session_history": {"session_id": "x"},
-        }  # fmt: skip
-        assert sorted([*names, "lessons_hook"]) == sorted(arguments)  # answered, but not listed
-        results = {name: await client.call_tool(name, arguments[name]) for name in arguments}
-        return {name: one.content[0].text for name, one in results.items() if one.is_error}
-
-    return work()
-
-
-def test_every_tool_over_stdio(brain):
-    trust_brain(str(brain))
-    entry = StdioServerParameters(
-        command=str(ENTRY), args=["mcp"], cwd=str(brain), env=dict(os.environ)
-    )
-    assert ask(entry, exercise) == {}
+HELLO = {
+    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {},
+               "clientInfo": {"name": "t", "version": "1"}},
+}  # fmt: skip
 
 
 def test_nothing_but_the_protocol_on_stdout(brain):
     trust_brain(str(brain))
-    hello = {
-        "jsonrpc": "2.0", "id": 1, "method": "initialize",
-        "params": {"protocolVersion": "2025-11-25", "capabilities": {},
-                   "clientInfo": {"name": "t", "version": "1"}},
-    }  # fmt: skip
     bad = {
         "jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": {"name": "lessons_get", "arguments": {"id": "none"}},
@@ -484,7 +402,7 @@ def test_nothing_but_the_protocol_on_stdout(brain):
     assert process.stdin
     assert process.stdout
     answers = []
-    for message in (hello, started, bad):
+    for message in (HELLO, started, bad):
         process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
         if "id" in message:
@@ -497,107 +415,74 @@ def test_nothing_but_the_protocol_on_stdout(brain):
     assert answers[1]["result"]["isError"] is True
 
 
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+@contextlib.contextmanager
+def serving(brain, *command):
+    """Give the port at which `lessons mcp --http` answers."""
+    trust_brain(str(brain))
+    port = free_port()
+    process = subprocess.Popen([*command, "mcp", "--http", "--port", str(port)], cwd=brain)
 
-
-def wait_for(port):
-    for _ in range(200):
+    def answers():
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError("the server did not come up")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_until(answers)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(20)
 
 
 @pytest.fixture
 def over_http(brain):
-    trust_brain(str(brain))
-    port = free_port()
-    process = subprocess.Popen(
-        [str(ENTRY), "mcp", "--http", "--port", str(port)], cwd=brain, stderr=subprocess.PIPE
-    )
-    try:
-        wait_for(port)
+    with serving(brain, ENTRY) as port:
         yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
 
 
-def test_every_tool_over_http(over_http):
-    assert ask(over_http, exercise) == {}
-    # The exercise marked the card helpful. Where the protocol knows no connections, a day is one.
+def test_over_http_a_connection_or_a_day_is_a_session(over_http):
+    assert [tool.name for tool in ask(over_http, lambda one: one.list_tools()).tools] == TOOLS
+    # Where the protocol knows no connections, a day is one.
     assert ask(over_http, mark_twice, mode="legacy") == [1, 1]
     assert ask(over_http, mark_twice, mode="legacy") == [2, 2]
     assert ask(over_http, mark_twice) == [3, 3]
 
 
 def status(url, **headers):
-    import urllib.error
-    import urllib.request
-
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
-    plain = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    request = urllib.request.Request(url, body, {**plain, **headers})
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        with error:
-            return int(error.code)
+    accepted = {"Accept": "application/json, text/event-stream", **headers}
+    return httpx.post(url, json=HELLO, headers=accepted, timeout=10).status_code
 
 
-def test_a_hook_that_finds_no_answer_in_time_is_silence(workspace, monkeypatch):
-
-    monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 1.0)
-    answer = threading.Event()
-    server = build_server(workspace, answer_hook=lambda _agent, _event: str(answer.wait(20)))
-    timer = threading.Timer(15, answer.set)
-    timer.start()
-    arguments = {"agent": "claude-code", "event": {"hook_event_name": "Stop"}}
-
-    async def twice(client):
-        begun = time.monotonic()
-        late = await client.call_tool("lessons_hook", arguments)
-        assert time.monotonic() - begun < 60
-        answer.set()
-        return [late, await client.call_tool("lessons_hook", arguments)]
-
-    texts = [[part.text for part in result.content] for result in ask(server, twice)]
-    timer.cancel()
-    assert texts in ([[""], ["True"]], [[], ["True"]])
-    assert "no answer within 1 s" in read_troubles()[-1].message
-
-
-def test_a_lesson_that_came_too_late_is_given_again(workspace, monkeypatch):
-
-    waits = [threading.Event()]
-    done = threading.Event()
+def test_an_answer_to_a_hook_that_comes_too_late_is_silence_and_is_given_again(
+    workspace, monkeypatch
+):
+    monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 0.5)
+    go_on, done = threading.Event(), threading.Event()
 
     def answer(agent, event):
         said = answer_event(agent, json.dumps(event), {}, find=workspace.find)[0]
-        if waits:
-            waits.pop().wait(2)
+        if not done.is_set():
+            go_on.wait(20)
             done.set()
         return said
 
     server = build_server(workspace, answer_hook=answer)
     event = {"session_id": "s", "cwd": workspace.directory, "prompt": PROMPT}
     event["hook_event_name"] = "UserPromptSubmit"
+    arguments = {"agent": "claude-code", "event": event}
 
     async def twice(client):
-        monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 0.5)
-        await client.call_tool("lessons_hook", {"agent": "claude-code", "event": event})
+        late = await client.call_tool("lessons_hook", arguments)
+        go_on.set()
         await anyio.to_thread.run_sync(done.wait, 20)
         await anyio.sleep(0.2)
         monkeypatch.setattr("lessons_kb.service.mcp.tools.HOOK_SECONDS", 20)
-        again = await client.call_tool("lessons_hook", {"agent": "claude-code", "event": event})
-        return str(again.content[0].text)
+        again = await client.call_tool("lessons_hook", arguments)
+        return ["".join(part.text for part in one.content) for one in (late, again)]
 
-    assert "ACTIVE LESSONS" in ask(server, twice)
+    late, again = ask(server, twice)
+    assert (late, "ACTIVE LESSONS" in again) == ("", True)
+    assert "no answer within 0.5 s" in read_troubles()[-1].message
 
 
 IMPATIENT = """
@@ -616,37 +501,31 @@ HALF_OPEN = {
 }
 
 
-@pytest.mark.parametrize("trickling", [False, True])
-def test_half_open_connections_are_closed(brain, trickling):
-    port = free_port()
-    with subprocess.Popen(
-        [sys.executable, "-c", IMPATIENT, "mcp", "--http", "--port", str(port)],
-        cwd=brain, stderr=subprocess.PIPE,
-    ) as server:  # fmt: skip
-        wait_for(port)
-        opened = {}
+def test_half_open_connections_are_closed(brain):
+    with serving(brain, sys.executable, "-c", IMPATIENT) as port, contextlib.ExitStack() as stack:
+        waiting = {}
         for what, data in HALF_OPEN.items():
-            opened[what] = socket.create_connection(("127.0.0.1", port), timeout=10)
-            opened[what].sendall(data)
-        until = time.monotonic() + 8
-        waiting = dict(opened)
-        while waiting and time.monotonic() < until:
-            for what, connection in list(waiting.items()):
-                connection.settimeout(0.1)
+            for trickling in (False, True):
+                opened = socket.create_connection(("127.0.0.1", port), timeout=10)
+                waiting[what, trickling] = stack.enter_context(opened)
+                opened.sendall(data)
+                opened.settimeout(0.1)
+
+        def all_are_closed():
+            for (what, trickling), connection in list(waiting.items()):
                 try:
-                    if trickling:
-                        connection.sendall(b" ")
-                    if not connection.recv(65_536):
-                        del waiting[what]
+                    connection.sendall(b" " * trickling)
+                    if connection.recv(65_536):
+                        continue
                 except TimeoutError:
                     continue
                 except OSError:  # reset
-                    del waiting[what]
-        for connection in opened.values():
-            connection.close()
-        assert not waiting
-        assert status(f"http://127.0.0.1:{port}/mcp") not in (401, 403, 421)
-        server.kill()
+                    pass
+                del waiting[what, trickling]
+            return not waiting
+
+        wait_until(all_are_closed, 10)
+        assert status(f"http://127.0.0.1:{port}/mcp") == 200
 
 
 def test_web_pages_of_others_are_refused(over_http):
@@ -656,14 +535,6 @@ def test_web_pages_of_others_are_refused(over_http):
     assert status(over_http, Origin="http://localhost:3000") == 403
     assert status(over_http, Host="evil.example\\@localhost") == 421
     assert status(over_http, Origin=over_http.removesuffix("/mcp")) not in (401, 403, 421)
-
-
-def test_beyond_this_machine_a_token_is_required(workspace):
-    server = build_server(workspace)
-    with pytest.raises(InputError, match="LESSONS_MCP_TOKEN"):
-        build_app(server, host="0.0.0.0")
-    with pytest.raises(InputError, match="too short"):
-        build_app(server, host="0.0.0.0", token="short")
 
 
 @pytest.mark.parametrize(
@@ -677,39 +548,26 @@ def test_beyond_this_machine_a_token_is_required(workspace):
     ],
 )
 def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected):
-    from lessons_kb.service.mcp.server import _guarded
-
-    passed = []
-
-    async def inner(_scope, _receive, _send):
-        passed.append("in")
-
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    async def receive():
-        return {}
-
-    raw = [(b"host", b"kb.example"), *((k.encode(), v.encode()) for k, v in headers.items())]
-    scope = {"type": "http", "path": "/mcp", "query_string": b"", "headers": raw}
-    anyio.run(_guarded(inner, TOKEN, local=False), scope, receive, send)
-    assert (passed == ["in"]) is (expected == 200)
-    if expected != 200:
-        assert sent[0]["status"] == expected
+    app = build_app(build_server(workspace), host="0.0.0.0", token=TOKEN)
+    headers = {"accept": "application/json, text/event-stream", **headers}
+    with TestClient(app, base_url="http://kb.example") as client:
+        told = client.post("/mcp", json=HELLO, headers=headers)
+    assert told.status_code == expected
+    assert (told.headers.get("www-authenticate") == "Bearer") is (expected == 401)
 
 
-def test_an_address_that_is_taken_is_said_before_anything_is_served(workspace):
-    from lessons_kb.service.mcp.server import serve_http
-
-    said = []
+def test_an_address_that_cannot_be_had_is_said_before_anything_is_served(workspace):
+    server, said = build_server(workspace), []
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for host, refusal in (("127.0.0.1", "another --port"), ("0.0.0.0", "TOKEN")):
+        for host, token, refusal in (
+            ("127.0.0.1", "", "another --port"),
+            ("0.0.0.0", "", "LESSONS_MCP_TOKEN"),
+            ("0.0.0.0", "short", "too short"),
+        ):
             with pytest.raises(InputError, match=refusal):
                 serve_http(
-                    build_server(workspace), host=host, port=port, ready=lambda: said.append("on")
+                    server, host=host, port=port, token=token, ready=lambda: said.append("on")
                 )
     assert said == []
 

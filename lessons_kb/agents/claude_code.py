@@ -63,13 +63,13 @@ def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
     specific: dict[str, Any] = {}
     if answer.context:
         specific["additionalContext"] = answer.context
-    if reason := answer.refuse or answer.ask:
-        specific["permissionDecision"] = "deny" if answer.refuse else "ask"
+    if reason := answer.refusal or answer.question:
+        specific["permissionDecision"] = "deny" if answer.refusal else "ask"
         specific["permissionDecisionReason"] = reason
     if specific:
         output["hookSpecificOutput"] = {"hookEventName": name, **specific}
     if message:
         output["systemMessage"] = message
-    if answer.stop:
-        output |= {"continue": False, "stopReason": answer.stop}
+    if answer.stop_line:
+        output |= {"continue": False, "stopReason": answer.stop_line}
     return output

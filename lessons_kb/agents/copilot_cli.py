@@ -50,8 +50,8 @@ def write(name: str, answer: Answer, _message: str) -> dict[str, Any]:
         output["hookSpecificOutput"] = specific
     elif answer.context:
         output["additionalContext"] = answer.context
-    if reason := answer.refuse or answer.ask:
-        decision = "deny" if answer.refuse else "ask"
+    if reason := answer.refusal or answer.question:
+        decision = "deny" if answer.refusal else "ask"
         output |= {"permissionDecision": decision, "permissionDecisionReason": reason}
     return output
 

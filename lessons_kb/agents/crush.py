@@ -17,6 +17,6 @@ def read(_payload: Payload, _name: str, _event: HookEvent) -> None:
 
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:
     """Return what Crush takes: a decision to allow would spare the user its own question."""
-    if answer.refuse:
-        return {"decision": "deny", "reason": answer.refuse}
+    if answer.refusal:
+        return {"decision": "deny", "reason": answer.refusal}
     return {"context": answer.context} if answer.context else {}

@@ -38,10 +38,10 @@ def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
     output: dict[str, Any] = {}
     if answer.context:
         output["additional_context"] = answer.context
-    if answer.ask:
-        output |= {"permission": "ask", "user_message": answer.ask, "agent_message": answer.ask}
+    if asked := answer.question:
+        output |= {"permission": "ask", "user_message": asked, "agent_message": asked}
     elif message:
         output["user_message"] = message
-    if answer.refuse:
-        output |= {"permission": "deny", "agent_message": answer.refuse}
+    if answer.refusal:
+        output |= {"permission": "deny", "agent_message": answer.refusal}
     return output

@@ -52,5 +52,5 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return what Gemini CLI takes for an answer; ``message`` is for its user."""
-    output = claude_code.write(name, replace(answer, refuse=""), message)
-    return output | ({"decision": "deny", "reason": answer.refuse} if answer.refuse else {})
+    output = claude_code.write(name, replace(answer, refusal=""), message)
+    return output | ({"decision": "deny", "reason": answer.refusal} if answer.refusal else {})

@@ -1,6 +1,6 @@
-"""A coding agent without a user: as a writer, or at the tasks of a trial.
+"""A coding agent without a user: it writes a card, or does the tasks of a trial.
 
-A writer gets one prompt and gives one answer, in an empty folder, without tools and hooks.
+One that writes gets one prompt and gives one answer, in an empty folder, without tools and hooks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.agents.capabilities import AGENTS, SILENCED, Agent
+from lessons_kb.agents.table import AGENTS, SILENCED, Agent
 from lessons_kb.brain.injected import SESSION_VARIABLES
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import find_program
@@ -34,12 +34,12 @@ _TOLD_BY = ("result", "message", "error", "response", "text")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Writer:
+class HeadlessAgent:
     """The program that the user named, an agent or any other that reads a prompt on stdin."""
 
     words: tuple[str, ...]
     """Its command line; words in capitals are filled in, see ``Agent.headless``."""
-    agent: Agent | None
+    row: Agent | None
     seconds: float
 
     @property
@@ -62,7 +62,7 @@ class Writer:
         """
         with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
             empty, output, form = (os.path.join(folder, n) for n in ("empty", "output", "schema"))
-            row, text = self.agent, json.dumps(schema)
+            row, text = self.row, json.dumps(schema)
             own = row.headless_files if row else {}
             files = {form: text, **{os.path.join(empty, path): one for path, one in own.items()}}
             variables = row.headless_variables if row else {}
@@ -100,8 +100,8 @@ class Writer:
         return found[-1]
 
 
-def open_writer(command: str, *, seconds: float) -> Writer:
-    """Return the writer that a command line names.
+def find_headless(command: str, *, seconds: float) -> HeadlessAgent:
+    """Return the agent, or any other program, that a command line names.
 
     What begins with the program of an agent is filled in with all that makes it write and
     nothing else; the user's own words, such as a model, follow: ``claude --model haiku``.
@@ -109,8 +109,9 @@ def open_writer(command: str, *, seconds: float) -> Writer:
     if not command.strip():
         raise InputError("--with names no agent; give claude, codex, gemini, opencode, copilot …")
     path, agent, words = _find_agent(command)
-    line = shlex.split(agent.headless) if agent else []
-    return Writer(words=(path, *line, *words), agent=agent if line else None, seconds=seconds)
+    row = agent if agent and agent.headless else None
+    line = shlex.split(row.headless) if row else []
+    return HeadlessAgent(words=(path, *line, *words), row=row, seconds=seconds)
 
 
 def find_task_command(command: str) -> list[str]:

@@ -65,5 +65,5 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
     """Return what our plugin takes for an answer; ``message`` is for its user."""
-    shown = {"refuse": answer.refuse, "context": answer.context, "message": message}
+    shown = {"refuse": answer.refusal, "context": answer.context, "message": message}
     return {key: text for key, text in shown.items() if text}

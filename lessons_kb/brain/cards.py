@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import TypedDict, Unpack
 from urllib.parse import quote
 
@@ -25,7 +24,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.edit import Change, edit_header
-from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES, split_header
 from lessons_kb.cards.links import Link, find_links, normal_title, numbered_names, relink, slug
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.cards.read_header import read_header
@@ -62,7 +61,8 @@ from lessons_kb.learn.draft_text import (
 from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
 from lessons_kb.store import files as disk
-from lessons_kb.store.card_files import DraftFolder, read_template
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.settings import ServerSettings, read_user_settings
 from lessons_kb.store.user_state import hold_new
@@ -168,8 +168,6 @@ def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
     return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
 
 
-MAX_EXAMPLES = 5
-MAX_OCCURRENCES = 1_000_000
 _DAY_SECONDS = 86_400
 _SHORTEST = 12
 """Characters of a shortened id that still read as a name."""
@@ -251,9 +249,9 @@ class Cards:
             wanted = wanted.replace("\\", "/").removeprefix("./")
             lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
             fitting = _fitting(wanted, files if notes else lessons)
-            if len(fitting) == 1 and fitting[0] in cards:
-                return layer, cards[fitting[0]]
             if len(fitting) == 1:
+                if fitting[0] in cards:
+                    return layer, cards[fitting[0]]
                 where = f"{fitting[0]} is not a readable card"
                 raise CardNotFound(f"{where}; run `lessons lint` for a fix")
             if fitting:
@@ -323,7 +321,7 @@ class Cards:
         sketch = Sketch(title=" ".join(title.split()), detect=detect, **parts)
         for problem in filter(None, map(check_pattern, detect)):
             raise InputError(problem)
-        text = compose(sketch, created=day_or_today(), whole=whole)
+        text = compose(sketch, created=today(), whole=whole)
         return self.add_text(text, whole=whole, on_duplicate=on_duplicate)
 
     def add_text(self, text: str, *, whole: bool = False, on_duplicate: str = "fail") -> Card:
@@ -355,7 +353,7 @@ class Cards:
                 )
             if whole and (missing := find_lacks(document)):
                 raise Incomplete(f"the card lacks {'; '.join(missing)}", missing=missing)
-            dated = text if card.created else edit_header(text, {"created": day_or_today()})
+            dated = text if card.created else edit_header(text, {"created": today()})
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
@@ -365,7 +363,7 @@ class Cards:
         limit, data = settings.index.max_file_bytes, text.encode("utf-8")
         if len(data) > limit:
             raise InputError(f"the card has more than {limit:,} bytes; split it")
-        for path in propose_names(f"{kind}s/{slug(redact(title))}"):
+        for path in numbered_names(f"{kind}s/{slug(redact(title))}"):
             with contextlib.suppress(DuplicateCard):  # a name that was taken meanwhile
                 layer.touch()
                 made = card_files.create(layer.root, path, data)
@@ -377,9 +375,29 @@ class Cards:
         return find_lacks(self.read(name)[1])
 
     def find_near_duplicates(self, card: Card) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson as one that is not written yet."""
+        """Return the cards that may be the same lesson as one that is not written yet.
+
+        Behind those found by their words stand those whose titles mean the same: they are
+        proposed, never ``same``. Titles in nearly the same words are left to their words, and so
+        are families of titles: those that fill one form differ in a word that carries little of
+        the meaning (of 1,000 such lessons 988 would be proposed to others, 7 are).
+        """
         text = "\n".join((card.why, *card.checklist))
-        return self._find_near_duplicates(card.title, text)
+        by_words = Duplicates(self.all()).find(card.title, text=text)
+        found = {one.card.id: one for one in by_words}
+        for layer in self._brain.layers:
+            alike = layer.read(
+                lambda one: one.meaning.titled_like(card.title) if one.meaning else []
+            )
+            for one, cosine in alike if len(alike) <= _MOST_SAME_MEANING else ():
+                is_reworded = similarity(card.title, one.title) < _REWORDED
+                if one.kind != NOTE and one.id not in found and is_reworded:
+                    distance = f"distance {1 - cosine:.2f}"
+                    why = f"{one.id} has nearly the same meaning ({distance}): {one.title}"
+                    found[one.id] = NearDuplicate(card=one, level=NEAR, score=cosine, reason=why)
+        if len(found) == len(by_words):
+            return by_words
+        return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
     def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
@@ -422,18 +440,11 @@ class Cards:
             if session:
                 layer.journal.ledger.bump(session, path, at=at)
 
-    def add_not_for(self, name: str, prompt: str) -> Card:
-        """Write a prompt that looks alike and is not meant into a card's ``not-for``; see `redact`.
+    def teach(self, name: str, key: str, prompt: str) -> Card:
+        """Write a prompt into a card's ``symptoms``, by which it is found, or its ``not-for``.
 
-        Of many the last twenty stay. Raises InputError for a prompt without a word.
+        See ``redact``. Of many the last twenty stay. Raises InputError for a prompt without a word.
         """
-        return self._teach(name, "not-for", prompt)
-
-    def add_symptom(self, name: str, prompt: str) -> Card:
-        """Write a prompt that a card should be found by into its ``symptoms``; see ``redact``."""
-        return self._teach(name, "symptoms", prompt)
-
-    def _teach(self, name: str, key: str, prompt: str) -> Card:
         told = tell_prompt(prompt)
         if not told:
             raise InputError("the prompt is empty; name it")
@@ -453,9 +464,7 @@ class Cards:
         def change(layer: Layer, card: Card) -> Card:
             if card.status == status:
                 return card
-            return self.rewrite(
-                layer, card.id, lambda _card, text: edit_header(text, {"status": status})
-            )
+            return self.rewrite(layer, card.id, partial(_set_status, status=status))
 
         return self._each(names, change)
 
@@ -487,7 +496,7 @@ class Cards:
             return back, "undeleted"
         if card.status == "active":
             return card.id, "unchanged"
-        self.rewrite(layer, card.id, lambda _card, text: edit_header(text, {"status": "active"}))
+        self.rewrite(layer, card.id, partial(_set_status, status="active"))
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
@@ -510,28 +519,6 @@ class Cards:
             if fitting := _fitting(name, paths, exact=exact):
                 break
         return layer, fitting
-
-    def _find_near_duplicates(self, title: str, text: str = "") -> list[NearDuplicate]:
-        """Return what was found by its words and, behind it, the cards whose titles mean the same.
-
-        What is found by meaning is proposed, never ``same``. Titles in nearly the same words are
-        left to their words, and so are families of titles: those that fill one form differ in a
-        word that carries little of the meaning (of 1,000 such lessons 988 would be proposed to
-        others, 7 are).
-        """
-        by_words = Duplicates(self.all()).find(title, text=text)
-        found = {one.card.id: one for one in by_words}
-        for layer in self._brain.layers:
-            alike = layer.read(partial(_titled_like, title=title))
-            for card, cosine in alike if len(alike) <= _MOST_SAME_MEANING else ():
-                is_reworded = similarity(title, card.title) < _REWORDED
-                if card.kind != NOTE and card.id not in found and is_reworded:
-                    distance = f"distance {1 - cosine:.2f}"
-                    why = f"{card.id} has nearly the same meaning ({distance}): {card.title}"
-                    found[card.id] = NearDuplicate(card=card, level=NEAR, score=cosine, reason=why)
-        if len(found) == len(by_words):
-            return by_words
-        return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
     def _find_near_duplicate(self, card: Card, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with its title, and why; with ``near`` one that is like it."""
@@ -570,24 +557,15 @@ class Cards:
             except (EditRefused, StorageError) as error:
                 refused.append(error)
         if refused:
-            if len(found) == 1:
-                raise refused[0]
-            more = f"; {len(refused) - 1} more refused" if refused[1:] else ""
-            done = ", ".join(card.id for card in cards) or "none"
-            raise type(refused[0])(f"{refused[0]}{more}; done: {done}")
+            done = f"; done: {', '.join(card.id for card in cards)}" if cards else ""
+            raise type(refused[0])(f"{'; '.join(map(str, refused))}{done}")
         return cards
 
 
-def propose_names(stem: str, suffix: str = ".md") -> Iterator[str]:
-    """Yield the names that a file may get, in order; InputError where nobody takes any."""
-    yield from islice(numbered_names(stem, suffix), 1_000)
-    raise InputError(f"1,000 cards are named {stem}; choose another title")
-
-
-def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change]:
+def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
     """Return the changes by which a card counts its mistake once more."""
     occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
-    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": today}
+    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": day}
     if task := redact(" ".join((task or "").split())):
         changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
     return changes
@@ -596,6 +574,10 @@ def count_again(card: Card, task: str | None, today: str) -> Mapping[str, Change
 def tell_prompt(prompt: str) -> str:
     """Return a prompt as a card may hold it: one line, without secrets, not too long."""
     return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()
+
+
+def _set_status(_card: Card, text: str, *, status: str) -> str:
+    return edit_header(text, {"status": status})
 
 
 def _usable(document: Document, path: str) -> Card:
@@ -663,15 +645,9 @@ def _now(root: str, path: str) -> str:
     return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
 
 
-def day_or_today(day: str | None = None) -> str:
-    """Return an ISO date: the one given, else that of today here."""
-    return day or dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
-
-
-def _titled_like(layer: Layer, *, title: str) -> list[tuple[Card, float]]:
-    alike = layer.meaning.titled_like(title) if layer.meaning else []
-    cards = layer.cards(number for number, _cosine in alike)
-    return [(cards[number], cosine) for number, cosine in alike if number in cards]
+def today() -> str:
+    """Return the ISO date of today here."""
+    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
 _USES = ("injected", "addressed", "bumped", "helpful")
@@ -704,7 +680,7 @@ def find_stale(brain: Layers) -> list[Stale]:
     with contextlib.suppress(StorageError):
         counts = layer.journal.counts()  # by day: the last wins
         used = {card: day for card, what, day, _times in counts if what in _USES}
-    now = dt.date.fromisoformat(day_or_today())
+    now = dt.date.fromisoformat(today())
     found = []
     cards = layer.read(lambda one: one.catalogue.all_cards())
     effects = weigh_cards(layer, [card for card in cards if card.kind != NOTE])
@@ -753,16 +729,10 @@ def rewrite_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str
     layer.refresh()
     linked, failed, moves = [], [], {old: new}
     name = posixpath.splitext(posixpath.basename(old))[0]
-    written = (name.encode(), quote(name).encode())
-    limit = layer.settings.index.max_file_bytes
 
     def read(path: str) -> str:
-        try:
-            data = card_files.read_bytes(layer.root, path, limit=limit)
-        except LessonsError as error:
-            failed.append(f"{path}: {error}")
-            return ""
-        return data.decode("utf-8", "replace") if any(one in data for one in written) else ""
+        text = read_file(layer, path)
+        return text if name in text or quote(name) in text else ""
 
     def follow(data: bytes, *, path: str) -> bytes:
         text = data.decode("utf-8")
@@ -774,12 +744,10 @@ def rewrite_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str
         try:
             card_files.rewrite(layer.root, path, partial(follow, path=path))
             linked.append(path)
-        except UnicodeDecodeError:
-            continue  # no card, and no note that links
         except LessonsError as error:
             failed.append(f"{path}: {error}")
     layer.touch()
-    return sorted(linked), failed
+    return linked, failed
 
 
 def find_links_to(
@@ -851,7 +819,7 @@ def rename_card(brain: Layers, name: str, title: str) -> Renamed:
                     f"{other} already has this title; choose another", existing=other
                 )
         cards.rewrite(layer, card.id, partial(_retitle, title=wanted))
-        for free in propose_names(stem, suffix):  # the first that a new card would get
+        for free in numbered_names(stem, suffix):  # the first that a new card would get
             new = posixpath.join(folder, free)
             with contextlib.suppress(DuplicateCard):
                 new = new if new == card.id else card_files.move(layer.root, card.id, new)

@@ -272,8 +272,8 @@ def sync(
     Batch by batch: what is committed stays when a later one fails, and the next run goes on
     there. ``progress`` is told (files done, files to do).
     """
-    expected, held = _find_expected(layer), engine.labels()
-    todo = [number for number, one in expected.items() if _labels_of(held, number) != one]
+    expected, held = _find_expected(layer), _find_held(engine)
+    todo = [number for number, one in expected.items() if held.get(number) != one]
     gone = sorted(held.keys() - expected.keys())
     for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
         paths = [expected[number][0] for number in todo[start : start + BATCH]]
@@ -303,16 +303,16 @@ def sync(
 
 def compare(layer: Layer, engine: QdrantEngine) -> Difference:
     """Compare counts and content hashes; IndexBroken where what is held is damaged."""
-    expected, held = _find_expected(layer), engine.labels()
+    expected, held = _find_expected(layer), _find_held(engine)
     engine.verify(engine.stamp())
     both = expected.keys() & held.keys()
-    changed = (expected[n][0] for n in both if _labels_of(held, n) != expected[n])
+    changed = (expected[number][0] for number in both if held[number] != expected[number])
     return Difference(
         cards=len(expected),
         held=len(held),
         missing=tuple(sorted(expected[number][0] for number in expected.keys() - both)),
         changed=tuple(sorted(changed)),
-        extra=tuple(sorted(held[number]["id"] for number in held.keys() - both)),
+        extra=tuple(sorted(held[number][0] for number in held.keys() - both)),
     )
 
 
@@ -325,6 +325,6 @@ def _find_expected(layer: Layer) -> dict[int, tuple[str, str, str]]:
     }
 
 
-def _labels_of(held: Mapping[int, Mapping[str, Any]], number: int) -> tuple[str, str, str] | None:
-    labels = held.get(number)
-    return (labels["id"], labels["kind"], labels["hash"]) if labels else None
+def _find_held(engine: QdrantEngine) -> dict[int, tuple[str, str, str]]:
+    """Return the same of what it holds."""
+    return {n: (one["id"], one["kind"], one["hash"]) for n, one in engine.labels().items()}

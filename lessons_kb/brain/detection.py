@@ -51,7 +51,7 @@ class Detected:
 def has_detectors(brain: Layers) -> bool:
     """Tell whether any card of any brain has a pattern, without reading a card."""
     for layer in brain.layers:
-        layer.make_ready()
+        layer.ensure_indexed()
     return any(layer.state is not None and layer.state.detectors for layer in brain.layers)
 
 
@@ -88,12 +88,9 @@ def find_detected(
             for number, card in cards.items()
         ]
 
-    found: list[Detected] = []
-    for layer in brain.layers:
-        if layer.state is not None and layer.state.detectors:
-            found += layer.read(detect)
+    layers = [one for one in brain.layers if one.state is not None and one.state.detectors]
     left = []
-    for one in found:
+    for one in (found for layer in layers for found in layer.read(detect)):
         slug = os.path.splitext(os.path.basename(one.card.id))[0]
         names = {one.card.id.casefold(), slug.casefold()}
         is_held = proposed and one.card.gate != NO_GATE
@@ -111,11 +108,8 @@ def find_in_files(
     """
     places = ((path, os.path.join(root, *path.split("/"))) for path in paths)
     found = find_detected(brain, [Change(path=path, after=read_text(one)) for path, one in places])
-    left = (
-        replace(one, matches=tuple(m for m in one.matches if _mark(one, m) not in without))
-        for one in found
-    )
-    return [one for one in left if one.matches]
+    left = [tuple(m for m in one.matches if _mark(one, m) not in without) for one in found]
+    return [replace(one, matches=some) for one, some in zip(found, left, strict=True) if some]
 
 
 def mark_matches(detected: Iterable[Detected]) -> list[str]:
@@ -133,30 +127,22 @@ def find_in_evidence(brain: Layers, evidence: Evidence, *, look: bool = True) ->
 
     A line that is no longer in its file was taken back; unless we may ``look``, none was.
     """
-    edits = [edit for edit in evidence.edits if edit.text and not edit.earlier]
-    lines = [command.line for command in evidence.commands if not command.earlier]
-    if not edits and not lines:
-        return []
     changes = [
-        Change(
-            path=edit.path,
-            before=edit.before,
-            after=edit.text,
-            line=edit.numbers[0] if edit.numbers else 0,
-        )
-        for edit in edits
+        Change(path=one.path, before=one.before, after=one.text, line=next(iter(one.numbers), 0))
+        for one in evidence.edits
+        if one.text and not one.earlier
     ]
-    commands = [run for line in lines for run in find_run(line)]
-    found = find_detected(brain, changes, commands)
-    told = [tell_line(one.card, match) for one in found for match in one.matches]
-    return [
-        line
-        for line in told
-        if not look
-        or line.where == COMMAND
-        or not (text := read_text(os.path.join(brain.directory, line.where.partition(":")[0])))
-        or line.quote.rstrip("\u2026") in text
-    ]
+    lines = [command.line for command in evidence.commands if not command.earlier]
+    if not changes and not lines:
+        return []
+    found = find_detected(brain, changes, [run for line in lines for run in find_run(line)])
+    left = []
+    for line in (tell_line(one.card, match) for one in found for match in one.matches):
+        path = os.path.join(brain.directory, line.where.partition(":")[0])
+        text = read_text(path) if look and line.where != COMMAND else ""
+        if not text or line.quote.rstrip("\u2026") in text:
+            left.append(line)
+    return left
 
 
 def tell_line(card: Card, match: Match) -> DetectedLine:
@@ -196,8 +182,7 @@ def place_change(change: Change, root: str) -> Change:
         return change
     end = at + len(change.before)
     begin = text.rfind("\n", 0, at) + 1
-    stop = text.find("\n", end - 1) + 1 if text[end - 1 : end] != "\n" else end
-    stop = stop or len(text)
+    stop = end if change.before.endswith("\n") else text.find("\n", end) + 1 or len(text)
     left, right = text[begin:at], text[end:stop]
     return replace(
         change,
@@ -312,13 +297,11 @@ def list_tree(
         for start in folders or ["."]:
             for place, inner, files in os.walk(os.path.join(directory, start)):
                 inner[:] = [name for name in inner if not name.startswith(".")]
-                full_names = (os.path.join(place, name) for name in files if name[0] != ".")
-                found += [
-                    os.path.relpath(one, directory).replace(os.sep, "/") for one in full_names
-                ]
+                full = [os.path.join(place, name) for name in files if name[0] != "."]
+                found += [os.path.relpath(one, directory).replace(os.sep, "/") for one in full]
     root = os.path.realpath(directory)
-    full = {path: os.path.join(root, *path.split("/")) for path in found}
-    return sorted({*named, *(path for path, at in full.items() if os.path.realpath(at) == at)})
+    places = ((path, os.path.join(root, *path.split("/"))) for path in found)
+    return sorted({*named, *(path for path, at in places if os.path.realpath(at) == at)})
 
 
 def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
@@ -369,14 +352,12 @@ def detect_history(brain: Layers, *, seconds: float | None = None) -> dict[tuple
     Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
     oldest commits that fit are counted, and the next call goes on from there. Raises GitError.
     """
-    months: dict[tuple[str, str], dict[str, list[int]]] = {}
-    counts = _count_history(brain, seconds) if has_detectors(brain) else Counter()
-    for (alias, card, month, since), times in sorted(counts.items()):
-        months.setdefault((alias, card), {}).setdefault(month, [0, 0])[since] += times
-    return {
-        key: tuple((month, before, since) for month, (before, since) in known.items())
-        for key, known in months.items()
-    }
+    months: dict[tuple[str, str], Months] = {}
+    counts = _count_history(brain, seconds) if has_detectors(brain) else Counter[_Added]()
+    for alias, card, month in sorted({key[:3] for key in counts}):
+        before, since = (counts[alias, card, month, is_since] for is_since in (False, True))
+        months[alias, card] = (*months.get((alias, card), ()), (month, before, since))
+    return months
 
 
 def _count_history(brain: Layers, seconds: float | None) -> Counter[_Added]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from lessons_kb.brain.cards import Cards, day_or_today
+from lessons_kb.brain.cards import Cards, today
 from lessons_kb.brain.exchange import card_text, find_rules_files
 from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.mine_project import find_sources, read_entries
@@ -147,7 +147,7 @@ def plan_cards(diet: Diet) -> tuple[list[NewCard], dict[str, str]]:
         lines = {rule.line for rule in file.rules if rule.kind == WHEN}
         for lesson, rules in build_cards(file, lines, seen):
             paths = file.globs or tuple(_find_paths(diet, lesson))
-            text = card_text(replace(lesson, paths=paths), created=day_or_today(), folders={})
+            text = card_text(replace(lesson, paths=paths), created=today(), folders={})
             card = parse_card(text, path="lessons/new.md", folders={}).card
             words = " ".join(text.split())
             if card and card.kind != NOTE and all(rule.words in words for rule in rules):

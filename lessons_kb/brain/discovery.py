@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,6 +16,7 @@ from types import MappingProxyType
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.search_index import read_document
+from lessons_kb.cards.links import numbered_names
 from lessons_kb.cards.parse import is_note_name
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
@@ -54,7 +56,7 @@ PROJECT_SETTINGS = (
 )
 """Files of a project by which it sets variables for an agent, or for the servers of one."""
 _MAX_SETTINGS_BYTES = 1_000_000
-_MAX_FOLDERS = 100
+_MAX_FOLDERS = 1_000
 _MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
 
@@ -138,7 +140,8 @@ def look(
         untrusted += [
             folder
             for folder in locate.find_borders(directory, above[0])
-            if not (trust.is_same(folder, above[0]) or is_trusted(folder)) and _has_cards(folder)
+            if not (trust.is_same(folder, above[0]) or is_trusted(folder))
+            and count_cards_below(folder)
         ]
     if not found:
         # Folders with cards that took the place of a brain, but are marked as none.
@@ -147,7 +150,7 @@ def look(
             for folder in around
             if any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS)
             and trust.why_silent(folder) == trust.REPLACED
-            and _has_cards(folder)
+            and count_cards_below(folder)
         ]
     own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
@@ -277,15 +280,6 @@ def tell_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
     return hint
 
 
-def _has_cards(root: str) -> bool:
-    """Tell whether a well-known folder of cards in a repository holds Markdown."""
-    for name in KNOWN_FOLDERS:
-        places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)
-        if any(file.endswith(SUFFIXES) for _place, _folders, files in places for file in files):
-            return True
-    return False
-
-
 def tell_below(directory: str) -> str:
     """Say which brain of a project does not hold in a folder of it, "" if none is found."""
     around = locate.upwards(directory)
@@ -325,17 +319,15 @@ def tell_unclaimed(directory: str) -> str:
 def count_cards_below(root: str) -> dict[str, int]:
     """Return folder → number of Markdown files, of the well-known folders of cards that hold any.
 
-    A README or an index is about a folder, and counts for none.
+    A README or an index is about a folder, and counts for none. At most a thousand folders below
+    each are looked at.
     """
-    counts = {
-        name: sum(
-            file.endswith(SUFFIXES) and not is_note_name(file)
-            for _place, _folders, files in os.walk(os.path.join(root, name))
-            for file in files
-        )
-        for name in KNOWN_FOLDERS
-    }
-    return {name: count for name, count in counts.items() if count}
+    counts: Counter[str] = Counter()
+    for name in KNOWN_FOLDERS:
+        places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)
+        for file in itertools.chain.from_iterable(files for _place, _folders, files in places):
+            counts[name] += file.endswith(SUFFIXES) and not is_note_name(file)
+    return +counts
 
 
 def _is_set_around(directory: str, project: str) -> bool:
@@ -366,10 +358,8 @@ def name_roots(roots: Sequence[str]) -> dict[str, str]:
     """Give each root its folder's name, numbered where two share it."""
     aliases: dict[str, str] = {}
     for root in dict.fromkeys(roots):
-        name = os.path.basename(root) or "brain"
-        taken = set(aliases.values())
-        numbered = (name if n == 1 else f"{name}-{n}" for n in range(1, len(roots) + 2))
-        aliases[root] = next(alias for alias in numbered if alias not in taken)
+        names = numbered_names(os.path.basename(root) or "brain", "")
+        aliases[root] = next(name for name in names if name not in aliases.values())
     return aliases
 
 
@@ -500,6 +490,6 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     for outer in around:
         # What it holds of this one is another from now on, and no watcher can see that.
         if trust.is_trusted(outer):
-            with contextlib.suppress(LessonsError), contextlib.closing(Layer.open(outer)) as layer:
+            with contextlib.suppress(LessonsError), contextlib.closing(Layer(outer)) as layer:
                 layer.refresh(leased=False)
     return root

@@ -10,17 +10,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import count
 from typing import Any, Unpack
 
-from lessons_kb.brain.cards import Cards, NewCard, compose, propose_names, redact_card
+from lessons_kb.brain.cards import Cards, NewCard, compose, redact_card
 from lessons_kb.brain.detection import propose_pattern, read_text
 from lessons_kb.brain.injected import is_posted
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.keys import parse_pattern
-from lessons_kb.cards.links import normal_title, slug
+from lessons_kb.cards.links import normal_title, numbered_names, slug
 from lessons_kb.cards.parse import in_mapped_folder, parse_bytes, parse_card
 from lessons_kb.duplicates.near_duplicates import RELATED, Duplicates, NearDuplicate
 from lessons_kb.errors import (
@@ -51,7 +50,8 @@ from lessons_kb.learn.triggers import RED_GREEN, Trigger, find_triggers, pick_tu
 from lessons_kb.model import EVENTS, NOTE, Card, Document, Event, Pattern
 from lessons_kb.process.git import Author, Branch, read_diff
 from lessons_kb.store import card_files
-from lessons_kb.store.card_files import DraftFacts, DraftFolder, read_template
+from lessons_kb.store.card_files import read_template
+from lessons_kb.store.draft_files import DraftFacts, DraftFolder
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -71,14 +71,14 @@ def find_fix(
     since: float,
     until: float | None = None,
     files: Sequence[str] = (),
-    brains: Sequence[Layer] = (),
+    layers: Sequence[Layer] = (),
 ) -> str:
     """Return the diff of what changed in a work tree after ``since``, "" if git knows nothing.
 
     Times in seconds since the epoch. Commits made since count as well as what lies in the work
     tree, and of that only files written since. Files written after ``until`` belong to what was
     done next: they are left out, unless all were. Where ``files`` are known to be the change, their
-    parts come first. What was written into ``brains`` is no part of it: a lesson fixes nothing.
+    parts come first. What was written into ``layers`` is no part of it: a lesson fixes nothing.
     """
     top = git_top(directory) or directory
     parts: dict[str, tuple[str, float]] = {}
@@ -89,7 +89,7 @@ def find_fix(
             continue
         for name, part in ((names_of(part)[-1], part) for part in found):
             full = os.path.join(top, name)
-            if not name or name in parts or _is_lore(full, brains, top):
+            if not name or name in parts or _is_lore(full, layers, top):
                 continue
             try:
                 written = os.stat(full).st_mtime
@@ -102,13 +102,13 @@ def find_fix(
     return "".join(parts[name][0] for name in ordered)
 
 
-def _is_lore(path: str, brains: Sequence[Layer], top: str) -> bool:
+def _is_lore(path: str, layers: Sequence[Layer], top: str) -> bool:
     """Return whether a file is one of a brain's own.
 
     Of a brain that is the whole project, or more, that is what lies in its folders of cards:
     its notes may be the project's documentation.
     """
-    holding = [one for one in brains if path.startswith(one.root + os.sep)]
+    holding = [one for one in layers if path.startswith(one.root + os.sep)]
     return os.path.basename(path) in _OURS or any(
         path.endswith(SUFFIXES)
         and (
@@ -223,13 +223,11 @@ class Drafts:
             sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
         text = _compose(sketch, time.time())
         key = normal_title(title)
-        name = first = _name(PROPOSED, key)
         facts = _facts(PROPOSED, key, text, time.time() if now is None else now)
         facts |= {"by": by} if by else {}
         with self._folder.locked():
-            numbers = count(2)
-            while not self._may_renew(name, text, by=by):
-                name = f"{first}-{next(numbers)}"
+            names = numbered_names(_name(PROPOSED, key), "")
+            name = next(one for one in names if self._may_renew(one, text, by=by))
             # What a killed writer left has no facts: nobody was told of it, the trash keeps it.
             over = None if self._folder.facts_of(name) is None else self._folder.read(name)
             self._folder.write(name, text, facts, over=over)
@@ -392,7 +390,7 @@ class Drafts:
         since = failed[0 if title else -1] if failed else events[0].at
         place = self._place(events[-1])
         edited = [path for event in events if event.kind in CHANGES for path in event.targets]
-        diff = find_fix(place, since=since, files=edited, brains=self._brain.layers)
+        diff = find_fix(place, since=since, files=edited, layers=self._brain.layers)
         if title and edited:
             diff = "".join(part for part in split_files(diff) if names_of(part)[-1] in edited)
         learn = partial(propose_pattern, place)
@@ -498,7 +496,7 @@ class Drafts:
             since=trigger.failure.at,
             until=trigger.cause.at,
             files=trigger.files,
-            brains=self._brain.layers,
+            layers=self._brain.layers,
         )
 
     def _place(self, event: Event) -> str:
@@ -620,7 +618,7 @@ class BranchReview(Drafts):
 
     def _write(self, draft: Draft, card: Card, text: str) -> Card:
         def add(start: str) -> tuple[str, bytes]:
-            for path in propose_names(f"{card.kind}s/{slug(redact(card.title))}"):
+            for path in numbered_names(f"{card.kind}s/{slug(redact(card.title))}"):
                 there = os.path.lexists(os.path.join(self._layer.root, *path.split("/")))
                 if not there and self._branch.find_entry(start, self._folder_in_git + path) is None:
                     break

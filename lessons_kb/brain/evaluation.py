@@ -195,7 +195,7 @@ class _OtherEngine(Layer):
     """A layer as it stands, searched with another engine. It is never refreshed."""
 
     def __init__(self, layer: Layer, name: str, directory: str) -> None:
-        super().__init__(layer.root, alias=layer.alias, cache=layer.cache)
+        super().__init__(layer.root, alias=layer.alias)
         os.makedirs(directory)
         self._other = open_engine(name, directory, create=True)
         numbers = self.catalogue.numbers()

@@ -11,17 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
-from lessons_kb.brain.cards import (
-    MAX_EXAMPLES,
-    MAX_OCCURRENCES,
-    Cards,
-    compose,
-    day_or_today,
-    redact_card,
-)
+from lessons_kb.brain.cards import Cards, compose, redact_card, today
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.layers import Layers
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.cards.links import is_reserved, numbered_names, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
@@ -207,7 +201,7 @@ class Exchange:
         Each step is planned anew: of two imports of one file that run at once, the second finds
         the cards of the first.
         """
-        date = day_or_today()
+        date = today()
         nearest = self._brain.layers[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brain, plan.near, plan.lessons)
@@ -234,10 +228,8 @@ class Exchange:
         """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
         if form not in FORMATS:
             raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
-        if form == "jsonl":
-            return _format_jsonl(self._texts())
-        make = _format_json if form == "json" else _format_markdown
-        return iter([make(self._texts()).rstrip("\n")])
+        make = {"json": _format_json, "jsonl": _format_jsonl, "markdown": _format_markdown}[form]
+        return make(self._texts())
 
     def _texts(self) -> Iterator[tuple[Card, str]]:
         self._brain.refresh()
@@ -402,7 +394,7 @@ def _read_rules(text: str, name: str) -> Imported:
             title=told["title"], severity=told["severity"], sections=sections, detect=(pattern,)
         )
         origin = make_origin(RULES, name, told["id"], pattern.text)
-        made = compose(sketch, created=day_or_today(), whole=True)
+        made = compose(sketch, created=today(), whole=True)
         lessons.append(
             Incoming(
                 title=told["title"],
@@ -480,20 +472,20 @@ def _format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
         yield visible_json(json.dumps(data, ensure_ascii=False))
 
 
-def _format_json(cards: Iterable[tuple[Card, str]]) -> str:
-    """Return one JSON document with every card."""
+def _format_json(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield one JSON document with every card."""
     data = [{**as_data(card), "text": text} for card, text in cards]
     whole = {"format": FORMAT, "cards": data}
-    return visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
+    yield visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
 
 
-def _format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
-    """Return a digest for people: each card's title, marks, cause and checklist, by kind."""
+def _format_markdown(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield a digest for people: each card's title, marks, cause and checklist, by kind."""
     every = [card for card, _text in cards]
-    lines = ["# Lessons", "", f"{counted(len(every), 'card')}."]
+    yield f"# Lessons\n\n{counted(len(every), 'card')}."
     for kind, heading in _DIGEST_HEADINGS.items():
         chosen = [card for card in every if card.kind == kind]
-        lines += ["", f"## {heading}"] if chosen else []
+        yield from ("", f"## {heading}") if chosen else ()
         for card in chosen:
             known = {
                 "last": card.last_seen,
@@ -507,12 +499,10 @@ def _format_markdown(cards: Iterable[tuple[Card, str]]) -> str:
             marks = [card.severity, f"seen {card.occurrences}×"]
             marks += [f"{name} {value}".strip() for name, value in known.items() if value]
             marks += [card.status, card.id] if card.status != "active" else [card.id]
-            lines += ["", f"### {_plain(card.title)}", "", _plain(" · ".join(marks))]
-            if card.why:
-                lines += ["", f"Why: {_plain(card.why)}"]
-            if card.checklist:
-                lines += ["", *(f"- [ ] {_plain(item)}" for item in card.checklist)]
-    return "\n".join(lines) + "\n"
+            yield f"\n### {_plain(card.title)}\n\n{_plain(' · '.join(marks))}"
+            yield from ("", f"Why: {_plain(card.why)}") if card.why else ()
+            yield from [""] if card.checklist else ()
+            yield from (f"- [ ] {_plain(item)}" for item in card.checklist)
 
 
 def _plain(text: str) -> str:

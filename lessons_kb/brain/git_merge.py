@@ -40,7 +40,6 @@ _BLOCK = re.compile(
 )
 _GLOB = re.compile(r"[\\*?\[\]]")
 _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f]+")
-_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
 def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
@@ -54,8 +53,8 @@ def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
     names = [n for n in names if not any(f"/{m}/" in f"/{n}/" for m in names if m != n)]
     brain, *names = [_GLOB.sub(lambda found: "\\" + found[0], one) for one in (brain, *names)]
     start = f"/{brain}/" if brain else ""
-    paths = [f"{start}**/{name}/**" for name in names]
-    return tuple(_quoted(f"{path}/*.{ending}") for path in paths for ending in _ENDINGS)
+    paths = [f"{start}**/{name}/**/*." for name in names]
+    return tuple(_quoted(path + ending) for path in paths for ending in _ENDINGS)
 
 
 def put_block(text: str, patterns: Sequence[str]) -> str:
@@ -72,15 +71,9 @@ def put_block(text: str, patterns: Sequence[str]) -> str:
     return f"{text}{gap}{block}"
 
 
-def take_block(text: str) -> str:
-    """Return the text of an attributes file without our block."""
-    return _BLOCK.sub("", text)
-
-
 def find_patterns(text: str) -> tuple[str, ...]:
     """Return the patterns of our block, () when there is none."""
-    found = _BLOCK.search(text)
-    lines = found[0].splitlines() if found else []
+    lines = "".join(_BLOCK.findall(text)).splitlines()
     return tuple(line.removesuffix(_MERGE) for line in lines if line.endswith(_MERGE))
 
 
@@ -90,8 +83,9 @@ def _quoted(pattern: str) -> str:
         return pattern
 
     def escape(character: str) -> str:
-        octal = (f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
-        return _ESCAPES.get(character) or (character if character.isprintable() else "".join(octal))
+        if character.isprintable() and character not in '"\\':
+            return character
+        return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
 
     return f'"{"".join(map(escape, pattern))}"'
 
@@ -211,7 +205,7 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
             f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
         ) from None
     if patterns is None:
-        return path, before, take_block(text).encode() or None
+        return path, before, _BLOCK.sub("", text).encode() or None
     kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
     return path, before, put_block(text, (*kept, *patterns)).encode()
 

@@ -38,8 +38,8 @@ from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.scan import scan_brain
@@ -51,7 +51,6 @@ from lessons_kb.store.settings import (
     read_settings,
     read_user_settings,
 )
-from lessons_kb.store.trash import entries
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_state import (
     CACHE_NAME,
@@ -100,11 +99,11 @@ def size_of(count: float) -> str:
 
 def check_trust(layer: Layer) -> Iterator[Health]:
     """Tell on what ground the brain is trusted."""
-    record = read_record(layer.root)
+    record = read_record(layer.root) or {}
     if not is_trusted(layer.root):
         detail = "not trusted; hooks are silent here, and it is read only because you named it"
         yield Health("ok", "trust", detail, f"`lessons trust {layer.root}` allows it in agents")
-    elif record is not None and record.get("made") is True:
+    elif record.get("made") is True:
         yield Health("ok", "trust", "created by you")
     else:
         yield Health("ok", "trust", f"trusted; a change of {CONFIG_NAME} needs new trust")
@@ -117,10 +116,9 @@ def check_settings(layer: Layer) -> Iterator[Health]:
     """Read ``lessons.toml``; what is wrong there is raised and told."""
     settings, origins = read_settings(layer.root)
     there = os.path.isfile(os.path.join(layer.root, CONFIG_NAME))
-    keys = counted(len(origins), "key")
-    where = f"{keys} set in {CONFIG_NAME}" if there else f"no {CONFIG_NAME}, all defaults"
-    detail = f"engine {settings.index.engine}, language {settings.language}; {where}"
-    yield Health("ok", "settings", detail)
+    keys = f"{counted(len(origins), 'key')} set in" if there else "all defaults, no"
+    engine = f"engine {settings.index.engine}, language {settings.language}"
+    yield Health("ok", "settings", f"{engine}; {keys} {CONFIG_NAME}")
 
 
 def check_index(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
@@ -139,16 +137,16 @@ def check_index(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
         yield Health("fixed", "index", built)
     size = layer.read(lambda one: one.engine.size() if one.engine else 0)
     if size != (expected := state.cards + state.notes) and not done.stale:
-        detail = f"the index holds {size} of {expected} files"
         if fix:
             layer.refresh(rebuild=True)
             yield Health("fixed", "index", f"rebuilt; it held {size} of {expected}")
         else:
+            detail = f"the index holds {size} of {expected} files"
             yield Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
     changed = done.changed + done.removed
     when = f"{changed} updated just now" if changed else "fresh"
-    room = size_of(measure_folder(layer.cache))
     when = when if before is not None else "built just now"
+    room = size_of(measure_folder(layer.cache))
     yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
 
 
@@ -161,8 +159,7 @@ def check_cluster(layer: Layer) -> Iterator[Health]:
         fix = "see docs/cluster.md, or set another engine"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
-        detail = "holds what is here; the daemon and the MCP server search it"
-        yield Health("ok", "cluster", detail)
+        yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
 
 
 def check_semantic(layer: Layer) -> Iterator[Health]:
@@ -175,7 +172,7 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     elif meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
         yield Health("warning", "semantic", f"off: {detail}", fix)
-    elif left := meaning.refresh(limit=0):
+    elif left := meaning.encode(limit=0):
         missing = counted(left, "file is not encoded yet", "files are not encoded yet")
         yield Health("warning", "semantic", f"on, {missing}", "run `lessons index` to encode them")
     else:
@@ -187,16 +184,13 @@ def check_files(layer: Layer) -> Iterator[Health]:
     state = layer.state
     seen = scan_brain(layer.root, layer.settings, state.ignored if state else ())
     known = layer.read(lambda one: one.catalogue.findings())
-    findings = [
-        finding
-        for finding in (*seen.findings, *known)
-        if finding.level == "error" or finding.rule == "bad-pattern"
+    grave = [
+        one for one in (*seen.findings, *known) if one.level == "error" or one.rule == "bad-pattern"
     ]
-    findings.sort(key=lambda finding: (finding.path, finding.line, finding.rule))
-    for finding in findings:
+    for finding in sorted(grave, key=_by_place):
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         yield Health(finding.level, "file", f"{where}: {finding.message}", finding.fix)
-    if not findings:
+    if not grave:
         yield Health("ok", "files", "all files are readable")
 
 
@@ -238,10 +232,8 @@ def check_journal(layer: Layer, *, fix: bool = False) -> Iterator[Health]:
     if fix and (ended := journal.runs.end_abandoned()):
         commands = counted(ended, "command")
         yield Health("fixed", "journal", f"ended {commands} whose process no longer exists")
+    advice = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
     for damaged in find_set_aside(os.path.join(state_dir(layer.root), JOURNAL_NAME)):
-        advice = (
-            "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
-        )
         yield Health("warning", "journal", f"{damaged} is damaged", advice)
 
 
@@ -263,25 +255,13 @@ def check_harm(layer: Layer) -> Iterator[Health]:
         yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
 
 
-def check_trash(layer: Layer) -> Iterator[Health]:
-    """Tell how much lies in the trash, and how long it is kept."""
-    settings = layer.settings.trash
-    trashed = entries(layer.root)
-    days, most = counted(settings.retention_days, "day"), size_of(settings.max_bytes)
-    held = f"{counted(len(trashed), 'file')}, {size_of(sum(one.size for one in trashed))}"
-    detail = f"{held if trashed else 'empty'}; kept for {days}, up to {most}"
-    yield Health("ok", "trash", detail)
-
-
 def check_git(layer: Layer) -> Iterator[Health]:
     """Tell how git merges the cards of a brain in a work tree."""
     match find_sharing(layer.root):
         case (True, True):
             yield Health("ok", "git", "merges cards key by key")
         case (True, False):
-            detail = (
-                "this repository merges cards key by key, but your git has no merge driver for it"
-            )
+            detail = "this repository merges cards key by key, but your git has no merge driver"
             yield Health("warning", "git", detail, "`lessons install git`")
         case (False, _):
             fix = "run `lessons install git`, so that counts add up instead of conflicting"
@@ -299,7 +279,6 @@ BRAIN_CHECKS = (
     check_journal,
     check_drafts,
     check_harm,
-    check_trash,
     check_git,
 )
 
@@ -328,18 +307,18 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
     log = os.path.join(state_home(), LOG_NAME)
     since = dt.datetime.now() - dt.timedelta(days=_RECENT_DAYS)
-    recent = [item for item in newest if item[1][-1].at >= since.isoformat()]
-    for (where, message), troubles in recent[:_SHOWN]:
+    recent = [item for item in newest if item[1][-1].at >= since.isoformat()][:_SHOWN]
+    for (where, message), troubles in recent:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
         # Where the daemon fails, each hook answers by itself.
         cost = "" if where.startswith("daemon ") else "the agent continued without an answer; "
         fix = f"{cost}fix the cause, then delete {log}"
         yield Health("warning", "hooks", detail, fix)
-    if more := sum(len(troubles) for _key, troubles in newest[len(recent[:_SHOWN]) :]):
+    if more := sum(len(troubles) for _key, troubles in newest[len(recent) :]):
         errors = counted(more, "further error" if recent else "error")
-        detail = errors if recent else f"{errors}, none in the last week"
-        yield Health("ok", "hooks", f"{detail}, in {log}")
+        old = "" if recent else ", none in the last week"
+        yield Health("ok", "hooks", f"{errors}{old}, in {log}")
 
 
 def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
@@ -370,8 +349,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 def check_server(directory: str) -> Iterator[Health]:
     """Tell whether the server that hooks ask answers, and what it says of its index."""
     settings = read_user_settings(ServerSettings)
-    url = settings.url
-    if not url:
+    if not (url := settings.url):
         return
     if is_settings_moved(directory):
         detail = "your settings lie in this project because of a variable; hooks do not use them"
@@ -415,13 +393,12 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
     """
     lines = collect(ENVIRONMENT_CHECKS, directory)
     for layer in brain.layers if brain else ():
-        lines.append(Health("ok", "brain", f"{layer.root} ({layer.alias})"))
-        told: set[tuple[str, str]] = set()
+        found = [Health("ok", "brain", f"{layer.root} ({layer.alias})")]
         for line in collect(BRAIN_CHECKS, layer):
             # An error that an earlier check has told, such as one of the settings, is left out.
-            if line.level != "error" or (line.detail, line.fix) not in told:
-                lines.append(line)
-                told |= {(line.detail, line.fix)} if line.level == "error" else set()
+            if (line.detail, line.fix) not in [(one.detail, one.fix) for one in found]:
+                found.append(line)
+        lines += found
     if brain is None:
         if any(line.what == "trust" for line in lines):  # which has been named, with its fix
             detail, fix = "none that you trust", ""
@@ -497,7 +474,11 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
             detecting.append((document.card, document))
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, layer.root, directory) if directory else []
-    return sorted(findings, key=lambda finding: (finding.path, finding.line, finding.rule))
+    return sorted(findings, key=_by_place)
+
+
+def _by_place(finding: Finding) -> tuple[str, int, str]:
+    return finding.path, finding.line, finding.rule
 
 
 def check_document(document: Document) -> list[Finding]:

@@ -39,10 +39,10 @@ SESSION_VARIABLES: Mapping[str, str] = {
 """Variables in which agents tell a command its session → the agent."""
 
 
-def session_of(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
+def session_of() -> tuple[str, str]:
     """Return the session in which this process runs and its agent, "" where nobody says so."""
     for name, agent in SESSION_VARIABLES.items():
-        if session := environment.get(name, ""):
+        if session := os.environ.get(name, ""):
             return session, agent
     return "", ""
 
@@ -111,7 +111,7 @@ def _find_since_asked(layers: Sequence[Layer], session: str | None) -> dict[Laye
 
 def find_cards(layer: Layer, ids: set[str]) -> list[Card]:
     """Return the cards of a brain by their ids, by path; those that are gone are left out."""
-    if not ids or not layer.make_ready():
+    if not ids or not layer.ensure_indexed():
         return []
 
     def fetch(one: Layer) -> list[Card]:

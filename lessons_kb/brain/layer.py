@@ -1,4 +1,9 @@
-"""One brain directory, opened: its index, kept fresh, and its journals."""
+"""A layer, that is one brain directory, opened: its index, kept fresh, and its journals.
+
+An index is kept fresh by four calls, which differ in what they wait for: ``Layer.refresh`` reads
+all that changed, ``Layers.refresh_for_search`` waits little for another writer, ``refresh_in_hook``
+reads a few files, ``ensure_indexed`` none where something is indexed.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +53,19 @@ ENCODED_ON_THE_WAY = 2
 
 
 class Layer(SearchIndex):
-    """One brain among those searched together: its index, kept fresh, and its journals."""
+    """One brain directory among those searched together; nothing is read before it is needed.
 
-    def __init__(self, root: str, *, alias: str, cache: str) -> None:
-        super().__init__(root, cache=cache)
-        self.alias = alias
+    Raises BrainNotFound when there is no such folder.
+    """
+
+    def __init__(self, root: str, *, alias: str = "") -> None:
+        real = os.path.realpath(root)
+        if not os.path.isdir(real):
+            raise BrainNotFound(
+                f"{root} is not a folder; create a brain there with `lessons init {root}`"
+            )
+        super().__init__(real, cache=cache_dir(real))
+        self.alias = alias or os.path.basename(real)
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
         self._meaning: Meaning | None = None
@@ -64,19 +77,6 @@ class Layer(SearchIndex):
         """Another process keeps it so: its last commit is what there is."""
         self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
         """Path → its signature and what was read of it, for the edits that ``show`` was given."""
-
-    @classmethod
-    def open(cls, root: str, *, alias: str | None = None) -> Layer:
-        """Open the brain at ``root``; nothing is read yet.
-
-        Raises BrainNotFound when there is no such folder.
-        """
-        real = os.path.realpath(root)
-        if not os.path.isdir(real):
-            raise BrainNotFound(
-                f"{root} is not a folder; create a brain there with `lessons init {root}`"
-            )
-        return cls(real, alias=alias or os.path.basename(real), cache=cache_dir(real))
 
     @cached_property
     def journal(self) -> Journal:
@@ -142,7 +142,7 @@ class Layer(SearchIndex):
                 most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
                 waiting, left = "", 0
                 try:
-                    left = meaning.refresh(limit=most)
+                    left = meaning.encode(limit=most)
                 except StorageError as error:
                     waiting = str(error)
                 if left:
@@ -151,15 +151,15 @@ class Layer(SearchIndex):
             self.stale = done.stale
             return done
 
-    def make_ready(self) -> bool:
+    def ensure_indexed(self) -> bool:
         """See to it, in a hook, that something is indexed, be it old; False where nothing is."""
         with self.lock:
             self._limit = REFRESHED_FILES
             if self.state is None:
-                self.refresh_some()
+                self.refresh_in_hook()
             return self.state is not None
 
-    def refresh_some(self) -> Refresh:
+    def refresh_in_hook(self) -> Refresh:
         """Bring the index up to date as far as a hook has time for.
 
         What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
@@ -177,10 +177,6 @@ class Layer(SearchIndex):
             limit=REFRESHED_FILES, first=FIRST_FILES, patience=patience
         )
 
-    def follow(self) -> None:
-        """Take over the last commit now, so that the next search need not."""
-        self.read(lambda one: one.reader)
-
     def show_edits(self) -> Refresh | None:
         """Let searches see what was just edited; None where a scan has to tell what that is.
 
@@ -188,10 +184,7 @@ class Layer(SearchIndex):
         """
         edited = self.watcher.changes.files if self.watcher is not None else None
         with self.lock:
-            shown = self._rebuilding(partial(self._read_edited, edited)) if edited else None
-            if shown is None and self._edited:
-                self.show(())
-            return shown
+            return self._rebuilding(partial(self._read_edited, edited)) if edited else None
 
     def _read_edited(self, edited: Collection[str]) -> Refresh | None:
         state = self.state
@@ -236,7 +229,7 @@ class Layer(SearchIndex):
 
         def again() -> T:
             if self.state is None:
-                self.refresh() if self._limit is None else self.refresh_some()
+                self.refresh() if self._limit is None else self.refresh_in_hook()
             if self._state is None:
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment: all of one work sees one commit.
@@ -276,7 +269,7 @@ class Layer(SearchIndex):
         """
         with self.lock:
             if self.meaning is not None:
-                self.meaning.refresh(progress=progress)
+                self.meaning.encode(progress=progress)
 
     def _let_go(self) -> None:
         if self._meaning is not None:
@@ -422,7 +415,7 @@ class _Watcher:
     def __init__(self, layer: Layer, say: Callable[[str], None], *, tick: float) -> None:
         self.layer = layer
         # Another opening of the same brain: what it commits holds up no search of the first.
-        self.writer = Layer(layer.root, alias=layer.alias, cache=layer.cache)
+        self.writer = Layer(layer.root, alias=layer.alias)
         self.say = say
         self.changes = Changes(layer.cache, layer.root)
         self.leasing = not is_network(layer.root)
@@ -432,7 +425,7 @@ class _Watcher:
         """A process of its own reads what changed."""
         self.ended = threading.Event()
         self.watch = FolderWatch(
-            layer.root, self.refresh, on_sign=self.sign, on_idle=self.idle, tick=tick
+            layer.root, self.look, on_sign=self.sign, on_idle=self.idle, tick=tick
         )
 
     @property
@@ -460,7 +453,7 @@ class _Watcher:
             self.writer.close()
             self.ended.set()
 
-    def refresh(self, _paths: Collection[str] = ()) -> None:
+    def look(self, _paths: Collection[str] = ()) -> None:
         first = not self.refreshed
         begun = self.changes.begin()
         self.refreshed = time.monotonic()
@@ -483,7 +476,7 @@ class _Watcher:
             self.changes.finish(begun, vouch=self.leasing)
         if some:
             with contextlib.suppress(LessonsError):
-                self.layer.follow()
+                self.layer.read(lambda one: one.reader)  # takes over the commit for them
         if first or beside:
             self.say(f"{self.layer.alias}: {counted(done.files, 'file')}, up to date")
         elif some:
@@ -498,7 +491,7 @@ class _Watcher:
             while process.poll() is None and not self.watch.stopped:
                 time.sleep(_FOLLOW_SECONDS)
                 with contextlib.suppress(LessonsError):
-                    self.layer.follow()
+                    self.layer.read(lambda one: one.reader)  # takes over the commit for them
             failed = process.returncode
             threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
         self.indexing = False
@@ -507,7 +500,7 @@ class _Watcher:
     def idle(self) -> None:
         lost = self.leasing and self.changes.files != frozenset()
         if lost or time.monotonic() - self.refreshed >= self.quiet:
-            self.refresh()
+            self.look()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""One or several brain directories, opened together for work in one directory."""
+"""A brain: its layers, one or several brain directories, opened together for one work tree."""
 
 from __future__ import annotations
 
@@ -100,25 +100,23 @@ class Layers:
         return cls._of(aliases, directory, project)
 
     @classmethod
-    def discover(
-        cls, directory: str | os.PathLike[str] | None = None, *, project: str | None = None
-    ) -> Self:
+    def discover(cls, directory: str | os.PathLike[str] | None = None) -> Self:
         """Open the trusted brains that hold for a working directory.
 
         Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
         there is none at all.
         """
         found = discover(os.fspath(directory or os.getcwd()))
-        return cls._of(found.trusted, directory, project)
+        return cls._of(found.trusted, directory)
 
     @classmethod
     def _of(
         cls,
         aliases: Mapping[str, str],
         directory: str | os.PathLike[str] | None,
-        project: str | None,
+        project: str | None = None,
     ) -> Self:
-        layers = [Layer.open(root, alias=alias) for root, alias in aliases.items()]
+        layers = [Layer(root, alias=alias) for root, alias in aliases.items()]
         here = os.path.realpath(directory or os.getcwd())
         return cls(layers, directory=locate.git_top(here) or here, project=project)
 
@@ -159,7 +157,7 @@ class Layers:
         in_git = locate.git_top(self.directory) is not None
         return os.path.basename(self.directory) if in_git else None
 
-    def refresh_soon(self) -> None:
+    def refresh_for_search(self) -> None:
         """Refresh, but let no one writer keep an answer waiting that the last commit can give."""
         for layer in self.layers:
             layer.refresh() if layer.state is None else layer.refresh(patience=_PATIENCE)
@@ -184,7 +182,7 @@ class Layers:
         asked = Query(text=text, kinds=tuple(kinds), stage=stage, tags=tuple(tags), limit=limit)
         query = self._complete(replace(asked, paths=tuple(paths)))
         if fresh:
-            self.refresh_soon()
+            self.refresh_for_search()
         whose, found = asked_by or session_of()[0], self._find(query)[0]
         given = [hit for layer, hit in found if not is_withheld(layer, hit.card, whose)]
         return given[: max(limit, 0)]
@@ -196,16 +194,16 @@ class Layers:
         """
         return self._find(self._complete(query))[0][: query.limit]
 
-    def find_guarding(self, path: str) -> list[tuple[Layer, Card]]:
-        """Return the cards that guard a file by their ``paths``, with the brain of each.
+    def find_guarding(self, path: str) -> list[Card]:
+        """Return the cards that guard a file by their ``paths``.
 
         ``path`` starts from the project. The last commit is looked at as it is.
         """
-        found: list[tuple[Layer, Card]] = []
+        found: list[Card] = []
         for layer in self.layers:
-            if layer.make_ready():
+            if layer.ensure_indexed():
                 cards = layer.read(lambda one: find_usable(one, one.guarding([path]), self.project))
-                found += [(layer, card) for card in cards.values()]
+                found += cards.values()
         return found
 
     def preflight(
@@ -222,7 +220,7 @@ class Layers:
         journalled; the rest is in ``PreflightOptions``.
         """
         if fresh:
-            self.refresh_soon()
+            self.refresh_for_search()
         block, homes = self.find_block(prompt, occasion="prompt" if remember else "", **how)
         session = how.get("session")
         if remember:
@@ -330,7 +328,7 @@ class Layers:
         return hits, frequencies, sum(answer.size for _layer, answer in found)
 
 
-def freshen(brain: Layers) -> tuple[Layers, str]:
+def refresh_in_hook(brain: Layers) -> tuple[Layers, str]:
     """Read a few changed files; leave more of them, and a long wait, to a detached run.
 
     Returns the brain to search, and what could not be read fresh. Layers of which nothing is
@@ -342,7 +340,7 @@ def freshen(brain: Layers) -> tuple[Layers, str]:
     bad: ConfigError | None = None
     for layer in brain.layers:
         try:
-            done = layer.refresh_some()
+            done = layer.refresh_in_hook()
         except ConfigError as error:
             bad, waiting = error, f"{layer.alias}: {error}"
             continue

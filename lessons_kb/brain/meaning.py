@@ -14,13 +14,11 @@ import numpy as np
 from lessons_kb.brain.search_index import SearchIndex, read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
-from lessons_kb.model import NOTE, Hit
+from lessons_kb.model import NOTE, Card, Hit
 from lessons_kb.search.embeddings import (
-    DOCUMENT,
     FARTHEST,
     NEAR_DUPLICATE,
     NEAREST,
-    QUERY,
     Floats,
     Model,
     Vectors,
@@ -110,7 +108,7 @@ class Meaning:
         except (ModelMissing, StorageError) as error:
             self.trouble = str(error)
 
-    def refresh(
+    def encode(
         self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
     ) -> int:
         """Encode files that have no vectors yet, at most ``limit``; return how many are left.
@@ -136,19 +134,20 @@ class Meaning:
 
     def near(self, text: str) -> Nearness | None:
         """Return how near each file is to ``text``; None where nothing can be said of it."""
-        loaded, query = self._ask(text, QUERY)
+        loaded, query = self._ask(text)
         return Nearness(loaded, query) if loaded is not None and query.any() else None
 
-    def titled_like(self, title: str) -> list[tuple[int, float]]:
-        """Return the files whose titles mean nearly the same, with their cosines, best first."""
-        loaded, query = self._ask(title, DOCUMENT)
+    def titled_like(self, title: str) -> list[tuple[Card, float]]:
+        """Return the cards whose titles mean nearly the same, with their cosines, best first."""
+        loaded, query = self._ask(title)
         if loaded is None:
             return []
         cosines = zip(loaded.numbers, (loaded.titles @ query).tolist(), strict=True)
-        alike = [(number, cosine) for number, cosine in cosines if cosine >= NEAR_DUPLICATE]
-        return sorted(alike, key=lambda pair: (-pair[1], pair[0]))
+        alike = {number: cosine for number, cosine in cosines if cosine >= NEAR_DUPLICATE}
+        found = [(card, alike[number]) for number, card in self._index.cards(alike).items()]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0].id))
 
-    def _ask(self, text: str, role: str) -> tuple[Loaded | None, Floats]:
+    def _ask(self, text: str) -> tuple[Loaded | None, Floats]:
         """Return the vectors and that of a text; none where there are none or no text."""
         if self._ready is None or not text.strip():
             return None, np.zeros(0, dtype=np.float32)
@@ -160,7 +159,7 @@ class Meaning:
         except StorageError:  # what cannot be read costs likeness in meaning, never the answer
             return None, np.zeros(0, dtype=np.float32)
         loaded = self._loaded[1]
-        return loaded if loaded.numbers else None, model.encode([text], role=role)[0]
+        return loaded if loaded.numbers else None, model.encode([text])[0]
 
     def close(self) -> None:
         """Release the files."""

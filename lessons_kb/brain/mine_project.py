@@ -11,7 +11,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from itertools import chain
@@ -46,6 +46,7 @@ from lessons_kb.process.git import find_change, list_commits, read_commit, read_
 from lessons_kb.process.programs import map_batches
 from lessons_kb.store.database import Mined
 from lessons_kb.store.files import (
+    MAX_LINE_BYTES,
     is_inside,
     open_readonly,
     read_byte_lines,
@@ -62,7 +63,6 @@ from lessons_kb.transcripts.session_records import (
     CODEX,
     COPILOT,
     GEMINI,
-    MAX_LINE_BYTES,
     Entry,
     mapping,
     open_record,
@@ -130,9 +130,8 @@ def read_entries(source: Source) -> Iterator[Entry]:
     else:
         transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
         whole = source.path.endswith(".json")
-        lines = [(1, read_head(source.path, MAX_LINE_BYTES))] if whole else None
-        for _number, line in lines or read_byte_lines(source.path):
-            yield from transcript.feed_line(line)
+        lines = (line for _number, line in read_byte_lines(source.path))
+        yield from transcript.feed([read_head(source.path, MAX_LINE_BYTES)] if whole else lines)
         yield from transcript.finish()
 
 
@@ -224,8 +223,7 @@ FEW_COMMITS = 20
 """A shorter history cannot show what is unusual in it."""
 _RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 _BATCH = 200
-"""Commits that are remembered together."""
-_BATCH_SESSIONS = 20
+"""Commits after which progress is told."""
 _TELLING = 5
 """Words by which a cause is found again in a diff."""
 _MAX_CHANGE = 1_500
@@ -307,8 +305,9 @@ def mine(
         for one in read_comments(read_source(path), name=path)
     ]
     sources, commits, trouble = _survey(brain.directory, everywhere=everywhere, since=since)
-    found = MiningResult(sessions=len(sources), commits=len(commits), trouble=trouble)
-    found.comments = len(reviewed)
+    found = MiningResult(
+        sessions=len(sources), commits=len(commits), comments=len(reviewed), trouble=trouble
+    )
     home = "" if everywhere else brain.directory
     with contextlib.closing(Mined(brain.layers[0].root)) as mined:
         phrases = tuple(brain.layers[0].settings.triggers.patterns)
@@ -340,7 +339,6 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
                 tests = "".join(p for p in split_files(whole) if is_test(names_of(p)[-1]))
         for one in candidate.sightings:
             diff = diff or _find_answer(brain.directory, one)
-        prompts = typed_before(candidate)
         # A card cannot guard a file that is gone.
         paths = tuple(
             path
@@ -349,7 +347,7 @@ def draft(brain: Layers, candidates: Sequence[Candidate], count: int) -> list[Dr
         )
         sketch = sketch_candidate(
             replace(candidate, paths=paths),
-            prompts=prompts,
+            prompts=typed_before(candidate),
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
             propose=partial(propose_pattern, brain.directory),
@@ -389,20 +387,6 @@ def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
     return "".join(pick_hunks_with(part, told) for part in code) or whole
 
 
-def _remember(rows: Iterable[_T], size: int, write: Callable[[list[_T]], None]) -> Iterator[_T]:
-    """Yield the rows, each ``size`` of them written; an interrupt loses only what is being read."""
-    batch: list[_T] = []
-    try:
-        for row in rows:
-            batch.append(row)
-            if len(batch) >= size:
-                write(batch)
-                batch = []
-            yield row
-    finally:
-        write(batch)
-
-
 def _read_sessions(
     mined: Mined,
     sources: Sequence[Source],
@@ -418,21 +402,16 @@ def _read_sessions(
         known = mined.read_source(source.path, stamp)
         fresh += [(source, stamp)] if known is None else []
         yield from (restore(Sighting, row) for row in known or ())
-    total = sum(source.size for source, _stamp in fresh)
+    done, total = 0, sum(source.size for source, _stamp in fresh)
     jobs = [(source, directory, phrases) for source, _stamp in fresh]
     workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
-
-    def read() -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
-        done = 0
-        results = map_batches(extract, jobs, workers=workers)
-        for (source, stamp), (rows, trouble) in zip(fresh, results, strict=True):
-            found.trouble += [trouble] if trouble else []
-            found.read += 1
-            done += source.size
-            progress("sessions", done, total)
-            yield source.path, stamp, rows
-
-    for _path, _stamp, rows in _remember(read(), _BATCH_SESSIONS, mined.write_sources):
+    results = map_batches(extract, jobs, workers=workers)
+    for (source, stamp), (rows, trouble) in zip(fresh, results, strict=True):
+        mined.write_sources([(source.path, stamp, rows)])
+        found.trouble += [trouble] if trouble else []
+        found.read += 1
+        done += source.size
+        progress("sessions", done, total)
         yield from (restore(Sighting, row) for row in rows)
 
 
@@ -442,16 +421,12 @@ def _read_commits(
     """Return what commits tell, oldest first."""
     known = mined.read_commits()
     missing = [number for number in ids if number not in known]
-
-    def read() -> Iterator[tuple[str, dict[str, Any]]]:
-        for patch in read_patches(directory, missing) if missing else ():
-            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
-            yield facts.id, redact_data(as_data(facts))
-
     done = 0
     try:
-        for number, row in _remember(read(), _BATCH, lambda rows: mined.write_commits(dict(rows))):
-            known[number] = row
+        for patch in read_patches(directory, missing) if missing else ():
+            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
+            known[facts.id] = redact_data(as_data(facts))
+            mined.write_commits({facts.id: known[facts.id]})
             done += 1
             if not done % _BATCH:
                 progress("commits", done, len(missing))
@@ -492,11 +467,9 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    is_call, outcome = entry.kind == records.CALL, "ok"
+    is_call, outcome = entry.kind == records.CALL, _OUTCOMES.get(entry.ended, "ok")
     if is_call and entry.ended == records.FAILED:
         outcome = kind_of_failure(entry.output)
-    elif is_call:
-        outcome = _OUTCOMES.get(entry.ended, "ok")
     event = Event(
         kind="tool" if is_call else entry.kind,
         at=entry.at or source.at,
@@ -505,7 +478,7 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
         agent=source.agent,
         scope=(directory or cwd).replace("\\", "/"),
         tool=entry.tool,
-        outcome=outcome,
+        outcome=outcome if is_call else "ok",
         text=entry.text,
         output=entry.output,
     )

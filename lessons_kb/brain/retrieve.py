@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -200,32 +201,28 @@ def merge_hits(
     if len(found) == 1 and not served:
         layer, only = found[0]
         return [(layer, hit) for hit in only.hits]
-    scaled: list[tuple[Layer, Hit]] = []
-    seen: set[str] = set()
+    files: dict[str, tuple[Layer, Hit]] = {}
     for layer, answer in found:
-        files = {f"{layer.root}/{hit.card.id}": hit for hit in answer.hits}
-        scale = _scale(answer.hits)
-        own = [hit for file, hit in files.items() if file not in seen]
-        scaled += [(layer, replace(hit, score=hit.score * scale)) for hit in own]
-        seen.update(files)
+        for hit in _scale(answer.hits):
+            files.setdefault(f"{layer.root}/{hit.card.id}", (layer, hit))
+    scaled = [*files.values()]
     given = [hit.card for _layer, hit in scaled if hit.passed or hit.reason.startswith(SUPPRESSED)]
     known = {name for card in given for name in _names(card)}
-    new = [hit for hit in served if not known.intersection(_names(hit.card))]
-    scale = _scale(served)
-    scaled += [(found[0][0], replace(hit, score=hit.score * scale)) for hit in new]
-    ids = [hit.card.id for _layer, hit in scaled]
-    clashing = {card_id for card_id in ids if ids.count(card_id) > 1}
+    new = (hit for hit in _scale(served) if known.isdisjoint(_names(hit.card)))
+    scaled += [(found[0][0], hit) for hit in new]
+    counts = Counter(hit.card.id for _layer, hit in scaled)
     named = [
-        (layer, replace(hit, brain=layer.alias) if hit.card.id in clashing else hit)
+        (layer, replace(hit, brain=layer.alias) if counts[hit.card.id] > 1 else hit)
         for layer, hit in scaled
     ]
     return sorted(named, key=lambda pair: -round(pair[1].score, 6))
 
 
-def _scale(hits: Sequence[Hit]) -> float:
-    """Return what makes the best score of one brain's hits its best confidence."""
+def _scale(hits: Sequence[Hit]) -> list[Hit]:
+    """Return one brain's hits with scores of which the best is their best confidence."""
     best = max((hit.score for hit in hits), default=0.0)
-    return max(hit.confidence for hit in hits) / best if best > 0 else 0.0
+    scale = max(hit.confidence for hit in hits) / best if best > 0 else 0.0
+    return [replace(hit, score=hit.score * scale) for hit in hits]
 
 
 def _names(card: Card) -> tuple[tuple[str, ...], ...]:

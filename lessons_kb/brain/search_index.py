@@ -134,8 +134,6 @@ _SMALL_BYTES = 500_000
 MAX_DETECTORS = 20_000
 """Size of the patterns looked for, in instructions of RE2: some 500 of them. The worst that can be
 written takes 60 ms over an edit, and a process without a daemon compiles them in 20 ms."""
-_CACHED_CARDS = 20_000
-"""Cards kept in memory by a process that asks again and again."""
 
 
 class SearchIndex:
@@ -348,10 +346,9 @@ class SearchIndex:
         used, now = self._state, None
         with contextlib.suppress(sqlite3.Error):
             now = self.catalogue.state()
-        if used is not None and now is not None and now.generation != used.generation:
-            self._let_go()
-        else:
-            self.discard()
+        self._let_go()
+        if used is None or now is None or now.generation == used.generation:
+            Catalogue.remove(self._path)  # the next refresh builds catalogue and engine
 
     def _is_replaced(self) -> bool:
         """Tell whether another process has found the catalogue damaged and made it anew."""
@@ -361,11 +358,6 @@ class SearchIndex:
         """Take over the state that this process has just committed."""
         self._accept(state)
         self._seen = self.catalogue.version()
-
-    def discard(self) -> None:
-        """Throw the catalogue and the engine away; the next refresh builds them."""
-        self._let_go()
-        Catalogue.remove(self._path)
 
     def _let_go(self) -> None:
         """Close what is a cache; the journal is in use by whoever asked."""
@@ -394,9 +386,6 @@ def _look_up(
     """Return what is known of these numbers; what is missing is fetched and kept."""
     wanted = list(numbers)
     if missing := [number for number in wanted if number not in known]:
-        if len(known) > _CACHED_CARDS:
-            known.clear()
-            missing = wanted
         known |= fetch(missing)
     return {number: known[number] for number in wanted if number in known}
 
@@ -498,11 +487,9 @@ class _Run:
         started = time.time_ns()
         seen = scan_brain(self.index.root, settings, ignored, last=state)
         self.index.silent = seen.silent
-        named = (state.silent, state.beyond) == (seen.silent, seen.beyond)
-        state = replace(state, silent=seen.silent, beyond=seen.beyond)
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
-        return self._apply(state, seen, settings, started, named=named)
+        return self._apply(state, seen, settings, started)
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.
@@ -526,10 +513,10 @@ class _Run:
                     remove_any(folder)
         return fresh
 
-    def _apply(
-        self, state: State, seen: Scan, settings: Settings, started: int, *, named: bool
-    ) -> Refresh:
+    def _apply(self, state: State, seen: Scan, settings: Settings, started: int) -> Refresh:
         catalogue = self.index.catalogue
+        before = state.manifest, state.silent, state.beyond
+        state = replace(state, silent=seen.silent, beyond=seen.beyond)
         known = parse_manifest(state.manifest) if state.manifest else {}
         numbers = catalogue.numbers()
         gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
@@ -538,8 +525,8 @@ class _Run:
         waiting, stale = 0, ""
         if self.limit is not None and len(todo) > self.limit:
             # Those read a moment ago, too young to be vouched for, come last.
-            todo.sort(key=lambda path: path in known and known[path].endswith("!"))
-            new = sum(path not in known or known[path][-1] != "!" for path in todo)
+            todo.sort(key=lambda path: known.get(path, "").endswith("!"))
+            new = sum(not known.get(path, "").endswith("!") for path in todo)
             # Where something is indexed, a part would only keep the answer waiting for the disk.
             most = 0 if known and new > self.limit else self.limit
             if waiting := max(new - most, 0):
@@ -547,7 +534,7 @@ class _Run:
             if not most:
                 return Refresh(files=len(known), stale=stale, left=waiting)
             todo = todo[:most]
-        if todo or gone or not named or state.manifest != seen.manifest:
+        if todo or gone or before != (seen.manifest, seen.silent, seen.beyond):
             next_number = catalogue.last_number() + 1
             entries: Entries = []
             replaced = list(gone.values())

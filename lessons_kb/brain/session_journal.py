@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.injected import session_of
@@ -34,17 +33,23 @@ class SessionJournal:
         self._layer = brain.layers[0]
         self._directory = brain.directory
 
-    def record(self, event: Event, *, within: float = 0.0) -> bool:
+    def record(self, event: Event) -> bool:
         """Write an event; False when it is there already.
 
-        The same (session, id, kind) counts once; without an id what is equal and not more than
-        ``within`` seconds apart. Raises InputError for a kind that is none of EVENTS.
+        The same (session, id, kind) counts once. Without a session it is that of the agent which
+        runs this process, if one does. Raises InputError for a kind that is none of EVENTS.
+
+        A workflow engine notes with ``stage`` a stage that failed, with ``interrupt`` what the user
+        said, with ``rollback`` the targets taken back, with ``rejection`` an action and why.
         """
         if event.kind not in EVENTS:
             raise InputError(f"unknown event {event.kind!r}; use one of {', '.join(EVENTS)}")
         scope = event.scope or self._directory.replace("\\", "/")
-        event = replace(event, at=event.at or time.time(), scope=scope)
-        written = self._file.events.append(event, within=within)
+        session, agent = (event.session, event.agent) if event.session else session_of()
+        event = replace(
+            event, at=event.at or time.time(), scope=scope, session=session, agent=agent
+        )
+        written = self._file.events.append(event)
         self._file.prune_daily(self._retention_days, now=time.time())
         return written
 
@@ -56,49 +61,18 @@ class SessionJournal:
         self._file.runs.end_abandoned()
         return self._file.events.find(**chosen)
 
-    def follow(
-        self, *, stop: threading.Event | None = None, **chosen: Unpack[EventFilters]
-    ) -> Iterator[Event]:
-        """Yield what ``events`` returns, then each new event as it is written, until ``stop``."""
+    def follow(self, **chosen: Unpack[EventFilters]) -> Iterator[Event]:
+        """Yield what ``events`` returns, then each new event as it is written, without end."""
         table = self._file.events
         last = table.last_number()
         found = table.numbered(**chosen)
-        stop = stop or threading.Event()
         while True:
             for number, event in found:
                 last = max(last, number)
                 yield event
-            if stop.wait(POLL_SECONDS):
-                return
+            time.sleep(POLL_SECONDS)
             chosen["since"], chosen["limit"], chosen["after"] = None, None, last
             found = table.numbered(**chosen)
-
-    def record_stage_failure(self, stage: str, reason: str, *, session: str | None = None) -> None:
-        """Note that a stage of a workflow failed, and why."""
-        self._note("stage", session, stage=stage, text=reason, outcome="exec_error")
-
-    def record_interrupt(self, feedback: str, *, session: str | None = None) -> None:
-        """Note that the user interrupted the work, and what was said."""
-        self._note("interrupt", session, text=feedback, outcome="cancelled")
-
-    def record_rollback(
-        self, reason: str = "", *, files: Sequence[str] = (), session: str | None = None
-    ) -> None:
-        """Note that changes were taken back: ``files``, relative to the project, or all."""
-        self._note("rollback", session, text=reason, targets=tuple(files))
-
-    def record_rejection(
-        self,
-        action: str,
-        *,
-        reason: str = "",
-        tool: str = "",
-        files: Sequence[str] = (),
-        session: str | None = None,
-    ) -> None:
-        """Note that the user denied an action (a command line, an edit), and why."""
-        call = {"tool": tool, "text": action, "output": reason, "targets": tuple(files)}
-        self._note("rejection", session, outcome="permission_denied", **call)
 
     def count(self, card: str, what: str, *, times: int = 1, at: float | None = None) -> None:
         """Add to today's count of a card: ``addressed``, ``bumped`` and the like.
@@ -114,11 +88,6 @@ class SessionJournal:
     @property
     def _file(self) -> Journal:
         return self._layer.journal
-
-    def _note(self, kind: str, session: str | None, **fields: Any) -> None:
-        known, agent = session_of()
-        session = known if session is None else session
-        self.record(Event(kind=kind, session=session, agent=agent, **fields))
 
     def _retention_days(self) -> int:
         try:
@@ -159,27 +128,22 @@ def run(
         except LessonsError as error:
             runs, trouble = None, str(error)
 
-    def end(outcome: str, how: dict[str, object], output: str = "") -> str:
-        """Write how it ended, unless somebody has; return what went wrong."""
-        if runs is None:
-            return trouble
-        record: dict[str, object] = {"run": {"process": os.getpid(), **how}}
-        ended = replace(event, at=time.time(), outcome=outcome, output=output, record=record)
+    ended = run_captured(command, stall=stall)
+    if runs is not None:
+        outcome = "tool_not_found" if ended.code == NOT_FOUND and ended.message else ""
+        how = {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)}
+        done = replace(
+            event,
+            at=time.time(),
+            outcome=outcome or OUTCOMES[ended.state],
+            output=plain(ended.tail),
+            record={"run": {"process": os.getpid(), **how}},
+        )
         try:
-            runs.end(number, ended)
+            runs.end(number, done)
         except LessonsError as error:
-            return str(error)
-        return ""
-
-    ended = None
-    try:
-        ended = run_captured(command, stall=stall)
-    finally:
-        if ended is None:
-            end("cancelled", {"state": "cancelled"})
-    outcome = "tool_not_found" if ended.code == NOT_FOUND and ended.message else ""
-    how = {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)}
-    return ended, end(outcome or OUTCOMES[ended.state], how, plain(ended.tail))
+            trouble = str(error)
+    return ended, trouble
 
 
 def draft_after(brain: Layers, command: Sequence[str], session: str | None = None) -> list[Draft]:

@@ -10,7 +10,7 @@ import re
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
@@ -94,8 +94,12 @@ def build_titles(
 
 
 def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple[str, str]], int]:
-    """Return (file, title) of as many cards as may fit, the most used first, and how many are."""
-    titles: dict[str, tuple[Title, int]] = {}
+    """Return (file, title) of as many cards as may fit, the most used first, and how many are.
+
+    A mistake that came back and a card that was given of late count alike; of equals the latest is
+    first.
+    """
+    titles: dict[str, tuple[int, str, str]] = {}
     total = 0
     for layer in brain.layers if budget > 0 else ():
         most, folder = budget // _SHORTEST, access.find(layer.root)
@@ -113,8 +117,10 @@ def _find_titles(brain: Layers, access: Access, budget: int) -> tuple[list[tuple
             else:
                 place = f"{folder}/{one.path}" if folder else one.path
             if place:
-                titles.setdefault(place, (one, injected.get(one.path, 0)))
-    return order_by_use(titles), total
+                uses = one.occurrences + injected.get(one.path, 0)
+                titles.setdefault(place, (uses, one.seen, one.title))
+    ordered = sorted(titles, key=lambda place: titles[place][:2], reverse=True)
+    return [(place, titles[place][2]) for place in ordered], total
 
 
 def _write_file(brain: Layers, access: Access) -> tuple[str, str]:
@@ -219,20 +225,6 @@ def _read_titles(
     cards = find_cards(layer, {one.path for one in found})
     held = {*find_harmful(layer, cards), *find_withheld(layer, cards, session)}
     return [one for one in found if one.path not in held], count - len(held)
-
-
-def order_by_use(titles: Mapping[str, tuple[Title, int]]) -> list[tuple[str, str]]:
-    """Return (file, title) of cards, the most used first; ``titles``: file → it, and injections.
-
-    A mistake that came back and a card that was given of late count alike; of equals the latest is
-    first.
-    """
-
-    def use(place: str) -> tuple[int, str]:
-        title, injections = titles[place]
-        return title.occurrences + injections, title.seen
-
-    return [(place, titles[place][0].title) for place in sorted(titles, key=use, reverse=True)]
 
 
 @lru_cache(maxsize=2048)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from lessons_kb.brain.cards import Cards, day_or_today, names
+from lessons_kb.brain.cards import Cards, names, today
 from lessons_kb.brain.detection import glance
 from lessons_kb.brain.drafts import Drafts
 from lessons_kb.brain.injected import session_of
@@ -51,39 +51,40 @@ class Stats:
     def __init__(self, brain: Layers) -> None:
         self._brain = brain
 
-    def overview(
-        self, *, stage: str | None = None, project: str | None = None, today: str | None = None
-    ) -> Overview:
-        """Return totals and the effect of each card, of all or of one stage's or project's.
-
-        ``today`` (ISO) ends the last week and says which cards have been idle for long.
-        """
-        day = day_or_today(today)
+    def overview(self, *, stage: str | None = None, project: str | None = None) -> Overview:
+        """Return totals and the effect of each card, of all or of one stage's or project's."""
         self._brain.refresh()
-        parts = [_Part(layer, stage, project) for layer in self._brain.layers]
-        cards = [card for part in parts for card in part.cards]
-        homes = Counter(card_id for part in parts for card_id in part.known)
+        parts: list[tuple[_Counted, list[Card]]] = []
+        homes: Counter[str] = Counter()
+        notes = 0
+        for layer in self._brain.layers:
+            files = layer.read(lambda one: one.catalogue.all_cards())
+            homes.update(card.id for card in files)
+            notes += sum(card.kind == NOTE for card in files)
+            own = [card for card in files if card.kind != NOTE]
+            own = [card for card in own if names(card, stage=stage, project=project)]
+            chosen = {card.id for card in own} if stage is not None or project is not None else None
+            parts.append((_Counted(layer, chosen), own))
+        counted, cards = [part for part, _own in parts], [card for _, own in parts for card in own]
         added = glance(self._brain)
-        pooled = pool(two for part in parts for two in part.differences.values())
+        pooled = pool(two for one in counted for two in one.differences.values())
         effects = [
             replace(
-                part.weigh(card, day, pooled, shared=homes[card.id] > 1),
-                added=added.get((part.layer.alias, card.id), ()),
+                one.weigh(card, pooled, shared=homes[card.id] > 1),
+                added=added.get((one.layer.alias, card.id), ()),
             )
-            for part in parts
-            for card in part.cards
+            for one, own in parts
+            for card in own
             if card.status != "archived"
         ]
         effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
-        failed = [day for part in parts for day in part.failed()]
+        failed = [day for one in counted for day in one.failed()]
         sums: Counter[str] = Counter()
-        for part in parts:
-            for card_id, counts in part.totals.items():
-                if card_id != ALL and (part.chosen is None or card_id in part.chosen):
-                    sums.update(counts)
+        for counts in (counts for one in counted for counts in one.totals.values()):
+            sums.update(counts)
         return Overview(
             cards=len(cards),
-            notes=sum(part.notes for part in parts),
+            notes=notes,
             occurrences=sum(card.occurrences for card in cards),
             drafts=Drafts(self._brain).count(),
             by_kind=_ranked(card.kind for card in cards),
@@ -93,27 +94,25 @@ class Stats:
             by_source=_ranked(card.source for card in cards),
             by_status=_ranked(card.status for card in cards),
             # A session may be given cards of several brains: their sum would count it twice.
-            sessions=max((part.sessions() for part in parts), default=0),
+            sessions=max(one.sessions for one in counted),
             injections=sums[INJECTED],
             tokens=sums[TOKENS],
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
             recurrences=len(failed),
-            periods=_weekly([*(row for part in parts for row in part.days()), *failed], day),
+            periods=_weekly([*(row for one in counted for row in one.days()), *failed]),
             effects=tuple(effects),
             pooled=pooled,
         )
 
-    def effect(self, name: str, *, today: str | None = None) -> Effect:
-        """Return what one card did; ``name`` as in ``Cards.find``."""
-        layer, card = Cards(self._brain).find(name)
-        added = glance(self._brain).get((layer.alias, card.id), ()) if card.detect else ()
-        return replace(self._weigh(layer, card, today), added=added)
+    def effect(self, name: str, *, look: bool = True) -> Effect:
+        """Return what one card did; ``name`` as in ``Cards.find``.
 
-    def recorded(self, name: str) -> Effect:
-        """Return what one card did as far as it is counted already: ``effect``, but at once."""
+        Unless it may ``look`` for the card's patterns in what was added of late, it takes no time.
+        """
         layer, card = Cards(self._brain).find(name)
-        return self._weigh(layer, card)
+        found = glance(self._brain) if card.detect and look else {}
+        return replace(self._weigh(layer, card), added=found.get((layer.alias, card.id), ()))
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
         """Return (ISO day, what was counted or came of it, how often) of one card, oldest first."""
@@ -141,30 +140,41 @@ class Stats:
         layer.journal.outcomes.note(known, card.id, what, at=time.time())
         return self._weigh(layer, card)
 
-    def _weigh(self, layer: Layer, card: Card, today: str | None = None) -> Effect:
+    def _weigh(self, layer: Layer, card: Card) -> Effect:
         others = (one for one in self._brain.layers if one is not layer)
         shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
         counted = {one: _Counted(one) for one in self._brain.layers}
         pooled = pool(two for one in counted.values() for two in one.differences.values())
-        return counted[layer].weigh(card, day_or_today(today), pooled, shared=shared)
+        return counted[layer].weigh(card, pooled, shared=shared)
 
 
 class _Counted:
-    """What the journal of one brain counted of its cards; nothing if unreadable."""
+    """What the journal of one brain counted of its ``chosen`` cards, of all if None.
 
-    def __init__(self, layer: Layer) -> None:
+    That is nothing if it is unreadable, and includes what was counted of cards that are gone.
+    """
+
+    def __init__(self, layer: Layer, chosen: set[str] | None = None) -> None:
         self.layer = layer
+        self.sessions = 0
         self.totals: Mapping[str, Mapping[str, int]] = {}
         self.occasions: Mapping[str, list[Occasion]] = {}
         self.outcomes: Outcomes | None = None
         self._first_day: str | None = None
         self._span: Mapping[str, tuple[str, str]] = {}
+        self._chosen = chosen
         with contextlib.suppress(StorageError):
             outcomes = layer.journal.outcomes
             totals, ledger = outcomes.totals(), layer.journal.ledger.find()
+            of_all = totals.pop(ALL, {}).get(SESSIONS, 0)
+            self.sessions = of_all if chosen is None else outcomes.sessions(chosen)
             self._first_day, self._span = outcomes.first_day(), outcomes.span()
-            self.outcomes, self.totals = outcomes, totals
-            self.occasions = group_by_card(ledger)
+            self.totals, self.occasions = totals, group_by_card(ledger)
+            if chosen is not None:
+                self.totals = {card: totals[card] for card in chosen.intersection(totals)}
+                cards = chosen.intersection(self.occasions)
+                self.occasions = {card: self.occasions[card] for card in cards}
+            self.outcomes = outcomes
 
     @cached_property
     def differences(self) -> Mapping[str, RiskDifference]:
@@ -172,13 +182,13 @@ class _Counted:
         found = {card: compare(occasions) for card, occasions in self.occasions.items()}
         return {card: two for card, two in found.items() if two.known}
 
-    def weigh(self, card: Card, day: str, pooled: Pooled, *, shared: bool) -> Effect:
+    def weigh(self, card: Card, pooled: Pooled, *, shared: bool) -> Effect:
         """Return what a card did; ``shared`` tells that another brain has its id, too."""
         first, last = self._span.get(card.id, (None, None))
         # Whether it could have been given for long, as far as its dates tell.
         dated = [one for one in (card.created, card.last_seen) if one]
-        since = [one for one in map(read_date, (*dated, self._first_day or day)) if one]
-        now, limit = read_date(day), self.layer.settings.learn.stale_days
+        since = [one for one in map(read_date, (*dated, self._first_day or today())) if one]
+        now, limit = read_date(today()), self.layer.settings.learn.stale_days
         totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
         # It was given, and no session shows what became of its mistake.
         untold = bool(totals.get(INJECTED)) and not any(one.fact for one in occasions)
@@ -196,49 +206,22 @@ class _Counted:
         two = self.differences.get(card.id) if pooled.lessons > 1 else None
         return replace(effect, expected=pooled.shrink(two) if two else None)
 
-
-class _Part(_Counted):
-    """One brain's part of an overview: the cards that are meant, and what was counted of them.
-
-    Without a filter that includes what was counted of cards that are gone.
-    """
-
-    def __init__(self, layer: Layer, stage: str | None, project: str | None) -> None:
-        super().__init__(layer)
-        files = layer.read(lambda one: one.catalogue.all_cards())
-        self.cards = [
-            card
-            for card in files
-            if card.kind != NOTE and names(card, stage=stage, project=project)
-        ]
-        self.notes = sum(card.kind == NOTE for card in files)
-        self.known = {card.id for card in files}
-        filtered = stage is not None or project is not None
-        self.chosen = {card.id for card in self.cards} if filtered else None
-        if self.chosen is not None:
-            self.occasions = {x: y for x, y in self.occasions.items() if x in self.chosen}
-
     def failed(self) -> list[tuple[str, str, int]]:
         told = (one for some in self.occasions.values() for one in some if one.told != WITHHELD)
         return [(day_of(one.at), _FAILED, 1) for one in told if one.outcome in FAILED]
 
     def days(self) -> list[tuple[str, str, int]]:
-        return self.outcomes.days(_WEEKLY, self.chosen) if self.outcomes else []
-
-    def sessions(self) -> int:
-        if self.chosen is None:
-            return self.totals.get(ALL, {}).get(SESSIONS, 0)
-        return self.outcomes.sessions(self.chosen) if self.outcomes else 0
+        return self.outcomes.days(_WEEKLY, self._chosen) if self.outcomes else []
 
 
-def _weekly(days: Iterable[tuple[str, str, int]], today: str) -> tuple[Period, ...]:
+def _weekly(days: Iterable[tuple[str, str, int]]) -> tuple[Period, ...]:
     weeks: dict[dt.date, Counter[str]] = {}
     for day, what, times in days:
         if date := read_date(day):
             weeks.setdefault(_monday(date), Counter())[what] += times
     if not weeks:
         return ()
-    last = max(_monday(read_date(today) or max(weeks)), *weeks)
+    last = max(_monday(read_date(today()) or max(weeks)), *weeks)
     first = max(min(weeks), last - dt.timedelta(weeks=WEEKS - 1))
     mondays = [first + dt.timedelta(weeks=n) for n in range((last - first).days // 7 + 1)]
     return tuple(

@@ -15,20 +15,10 @@ from lessons_kb.brain.layer import Layer
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
 from lessons_kb.model import Card
 from lessons_kb.store import card_files, trash
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
 
 _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Undone:
-    """What a step back did."""
-
-    line: str
-    """For the user, one line."""
-    names: tuple[str, ...] = ()
-    """Cards to look at again, as ``Cards.find`` understands them."""
 
 
 _Back = Callable[[], object]
@@ -41,6 +31,7 @@ class Step:
     what: str
     """What was done, such as ``bump of lessons/a.md``."""
     names: tuple[str, ...]
+    """Cards to look at again then, as ``Cards.find`` understands them."""
     backs: tuple[_Back, ...]
     """Done in order."""
     remark: str = ""
@@ -100,21 +91,14 @@ class Undoing:
             layer.touch()
         return _find(layer, path) != before
 
-    def edit_draft(self, draft: Draft, editor: Callable[[str], object]) -> bool:
+    def edit_draft(self, name: str, editor: Callable[[str], object]) -> bool:
         """Let ``editor`` change a draft, given its path; return whether it did."""
+        _drafts, draft, reopen = self._open_draft(name)
         editor(draft.path)
         after = self._folder.read(draft.id)
         if after is None or after == draft.text:
             return False
-
-        def back() -> None:
-            with self._folder.locked():
-                if self._folder.read(draft.id) != after:
-                    raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
-                facts = self._folder.facts_of(draft.id) or {}
-                self._folder.write(draft.id, draft.text, facts)
-
-        self._keep(f"edit of {draft.id}", back)
+        self._keep(f"edit of {draft.id}", partial(reopen, after))
         return True
 
     def accept(self, name: str, *, on_duplicate: str = "fail") -> Card:
@@ -148,22 +132,22 @@ class Undoing:
         self._keep(f"discarding of {draft.id}", reopen)
         return draft
 
-    def undo(self) -> Undone:
-        """Take the latest change back.
+    def undo(self) -> tuple[str, tuple[str, ...]]:
+        """Take the latest change back; return a line for the user, and cards to look at again.
 
         One that cannot be taken back, since another program changed the same file, is given up
         and said to be; the next call takes back the one before.
         """
         if not self._steps:
-            return Undone(line="nothing to undo")
+            return "nothing to undo", ()
         step = self._steps.pop()
         try:
             for back in step.backs:
                 back()
         except LessonsError as error:
-            return Undone(line=f"not undone ({step.what}): {error}", names=step.names)
+            return f"not undone ({step.what}): {error}", step.names
         remark = f"; {step.remark}" if step.remark else ""
-        return Undone(line=f"undone: {step.what}{remark}", names=step.names)
+        return f"undone: {step.what}{remark}", step.names
 
     @property
     def _folder(self) -> DraftFolder:
@@ -218,18 +202,21 @@ class Undoing:
 
         self._keep(what, *filter(None, (back, then)), at=(layer, path), remark=remark)
 
-    def _open_draft(self, name: str) -> tuple[Drafts, Draft, _Back]:
-        """Return the drafts, one of them, and what makes it a draft again."""
+    def _open_draft(self, name: str) -> tuple[Drafts, Draft, Callable[..., None]]:
+        """Return the drafts, one of them, and what makes it again what it is now.
+
+        That takes what its text is by then, by default None for a draft that was settled.
+        """
         drafts = Drafts(self._brain)
         draft = drafts.get(name)
         facts = self._folder.facts_of(draft.id)
         if facts is None:
             raise CardNotFound(f"draft {draft.id!r} no longer exists; it was reviewed elsewhere")
 
-        def reopen() -> None:
+        def reopen(expected: str | None = None) -> None:
             with self._folder.locked():
-                if self._folder.read(draft.id) is not None:
-                    raise EditRefused(f"{draft.id} is already a draft again")
+                if self._folder.read(draft.id) != expected:
+                    raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
                 self._folder.write(draft.id, draft.text, facts)
 
         return drafts, draft, reopen

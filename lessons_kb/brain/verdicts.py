@@ -24,8 +24,6 @@ from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_n
 from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection
 from lessons_kb.text.sanitize import shell_word
 
-_SOON_SECONDS = 3
-"""A hook has answered by then: what was given later was not given for the prompt."""
 _MAX_FILES = 3
 _LOOKED_AT = 200
 _OVER_SECONDS = 3_600
@@ -170,16 +168,15 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
             changed=card is not None and card_digest(card) != row.digest,
         )
 
-    def find_title(name: str) -> str:
-        alias, _, card_id = name.rpartition(":")
-        homes = [x for x in layers if alias in ("", x.alias)] or layers
-        return next((cards[x][card_id].title for x in homes if card_id in cards[x]), "")
-
-    if told is not None:
-        verdicts = [replace(one, title=find_title(one.id)) for one in noted]
-    else:
-        soon = [(x, r) for x, r in now if r.at <= since + _SOON_SECONDS and r.at not in moments]
-        verdicts = [tell(*one) for one in soon]
+    titles = {
+        name: card.title
+        for layer in reversed(layers)  # the nearest wins
+        for card in cards[layer].values()
+        for name in (card.id, f"{layer.alias}:{card.id}")
+    }
+    verdicts = [replace(one, title=titles.get(one.id, "")) for one in noted]
+    if told is None:
+        verdicts = [tell(*one) for one in now]
     waiting = {verdict.id for verdict in verdicts if verdict.given}
     tokens, later, shown = 0, list[Verdict](), list[str]()
     with suppress(ValueError, TypeError, KeyError):
@@ -268,43 +265,33 @@ things and everyday ones three of five were about it, below it none of fifteen."
 _GATE = "gate.min_confidence"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NearMiss:
-    """A prompt that a card was held back from by the gate alone."""
+def find_nearest(why: Why) -> Verdict | None:
+    """Return the card that was nearest to being given for a prompt that was given none, if any.
 
-    card: str
-    """Id, with its brain's alias where two brains have it."""
-    prompt: str
-    confidence: float
-
-
-def nearest(prompt: str, verdicts: Sequence[Verdict]) -> NearMiss | None:
-    """Return the card that was nearest to being given for a prompt that was given none, if any."""
-    if any(one.given for one in verdicts) or not prompt.strip():
+    The gate alone held it back.
+    """
+    if any(one.given for one in why.verdicts) or not why.prompt.strip():
         return None
     held = [
-        NearMiss(card=one.id, prompt=prompt, confidence=one.confidence)
-        for one in verdicts
-        if one.rule == _GATE and one.confidence is not None and one.confidence >= LEAST
-        if "not-for" not in one.reason
+        one
+        for one in why.verdicts
+        if one.rule == _GATE and (one.confidence or 0) >= LEAST and "not-for" not in one.reason
     ]
-    return max(held, key=lambda one: one.confidence, default=None)
+    return max(held, key=lambda one: one.confidence or 0, default=None)
 
 
 _LARGEST = 1 << 20
 
 
-def is_too_small(block: Preflight) -> bool:
-    """Return whether a block holds no lesson for the budget's sake alone."""
-    crowded = (find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE)
-    return not block.lessons and "preflight.budget" in crowded
-
-
-def find_least_budget(attempt: Callable[[int], Preflight]) -> int | None:
+def find_least_budget(block: Preflight, attempt: Callable[[int], Preflight]) -> int | None:
     """Return the least budget, in tokens, with which ``attempt`` gives a lesson.
 
-    None where no budget does, for ``model_context`` is a limit too. Some twenty attempts.
+    0 where no budget does, for ``model_context`` is a limit too; None where ``block`` lacks no
+    lesson for its budget's sake alone. Some twenty attempts.
     """
-    if not attempt(_LARGEST).lessons:
+    crowded = (find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE)
+    if block.lessons or "preflight.budget" not in crowded:
         return None
+    if not attempt(_LARGEST).lessons:
+        return 0
     return bisect_left(range(_LARGEST), True, key=lambda budget: bool(attempt(budget).lessons))

@@ -269,18 +269,6 @@ def _close_header(known: _Text, finding: Finding) -> Iterator[_Fix]:
     yield "Close the header", at, at, f"---{known.eol}"
 
 
-def _correct_path(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    entry = known.entry(finding.line)
-    for value in entry.values if entry else ():
-        if entry and "\\" in (value.text or ""):
-            better = format_scalar((value.text or "").replace("\\", "/"), flow=entry.flow)
-            yield "Write slashes", *known.range(value.span), better
-
-
-def _remove_line(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    yield "Remove the line", known.starts[finding.line - 1], known.starts[finding.line], ""
-
-
 def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[_Fix]]:
     def add(known: _Text, finding: Finding) -> Iterator[_Fix]:
         if not finding.line:
@@ -305,8 +293,6 @@ _QUICK_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[_Fix]]] = {
     "unquoted-colon": _quote_item,
     "header-not-yaml": _quote_value,
     "unclosed-header": _close_header,
-    "odd-path": _correct_path,
-    "placeholder": _remove_line,
     "no-checklist": _add_section("Prevention Checklist", "- [ ] TODO"),
     "no-cause": _add_section("Root Cause", "TODO"),
     "no-symptoms": _add_symptoms,

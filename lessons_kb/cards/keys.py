@@ -188,20 +188,17 @@ def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Findin
     for value in entry.values:
         if value.holds is None and not value.text and entry.shape == "scalar":
             continue
-        is_last = len(patterns) == MAX_PATTERNS
+        line = value.span[0]
+        if len(patterns) == MAX_PATTERNS:
+            message = f"detect: more than {MAX_PATTERNS} patterns; from here on they are ignored"
+            problems.append(find(line, "bad-pattern", message, "remove the least specific"))
+            break
         try:
-            if is_last:
-                what = f"more than {MAX_PATTERNS} patterns; remove the least specific"
-                raise InputError(what)  # noqa: TRY301
             patterns.append(_read_pattern(value.holds or _read_plain(value)))
         except InputError as error:
             why, _, fix = str(error).partition("; ")
-            ignored = "; from here on they are" if is_last else ", so this pattern is"
-            message = f"detect: {why}{ignored} ignored"
-            line = value.span[0]
+            message = f"detect: {why}, so this pattern is ignored"
             problems.append(find(line, "bad-pattern", message, fix))
-        if is_last:
-            break
     return tuple(patterns), tuple(problems)
 
 

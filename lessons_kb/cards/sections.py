@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from html import unescape
@@ -282,7 +282,7 @@ def read_fragments(text: str) -> list[Fragment]:
 
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
-    tokens = _parse(part)
+    tokens = _parser(_ALL).parse(part)
     items = []
     for place, token in enumerate(tokens):
         if token.type == "list_item_open" and token.map:
@@ -298,24 +298,15 @@ def find_items(part: str) -> list[Item]:
 
 def first_paragraph(part: str) -> str:
     """Return the first paragraph or list item of a part as plain text on one line, or ""."""
-    chunk = _CHUNK.match(part)
-    if chunk and _PROSE.fullmatch(chunk[0]):
-        return plain_text(chunk[0])
-    for text in (chunk[0], part) if chunk else ():
-        for above, token in pairwise(_parse(text)):
-            found = above.type == "paragraph_open" and _CHECKBOX.sub("", token.content)
-            if found and (found := plain_text(found)):
-                return found
+    for above, token in pairwise(_parser(_ALL).parse(part)):
+        is_text = above.type == "paragraph_open"
+        if is_text and (text := plain_text(_CHECKBOX.sub("", token.content))):
+            return text
     return ""
 
 
 _SHOWN_BY = re.compile(r"<!--[ \t]*shown-by:[ \t]*([^\n]*?)[ \t]*-->")
 _CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
-# Up to the first empty line after some text: nearly always the whole first paragraph.
-_CHUNK = re.compile(r"(?:[ \t]*\n)*(?:[^\n]*[^\s][^\n]*(?:\n|\Z))+")
-
-# Lines that begin with a letter begin nothing else.
-_PROSE = re.compile(r"(?:[ \t]*\n)*(?:[^\W\d_][^\n]*(?:\n|\Z))+")
 
 
 def _read_heading(line: str, number: int) -> Heading:
@@ -327,18 +318,6 @@ def _read_heading(line: str, number: int) -> Heading:
     return Heading(level=level, text=plain_text(text.strip()), line=number, end=number + 1)
 
 
-def _parse(part: str) -> list[Token]:
-    """Parse a part of a body, by as few rules as its lines can have need of."""
-    rules = ("code", "list") if _ONLY_LISTS.fullmatch(part) else _ALL
-    return _parser(rules).parse(part)
-
-
-# Every line is empty or begins, after list markers, with what begins no other kind of block.
-_ONLY_LISTS = re.compile(
-    r"(?:[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
-    r"(?:[^\W\d_]|[\[\"'(@$/|!{}\\&;:,.?%^)\]]|`(?!`)|[-*_]+(?=[^-*_\s]))[^\n]*(?:\n|\Z)"
-    r"|[ \t]*\n)*[ \t]*"
-)
 _ALL = ("code", "fence", "blockquote", "hr", "list", "html_block", "heading", "lheading")
 
 
@@ -594,41 +573,24 @@ _MAX_SHOWN = 60
 _PROMPTS = ("$ ", "> ", "# ")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Example:
-    """Code that shows the mistake, or how to avoid it."""
-
-    good: bool
-    language: str
-    """As ast-grep calls it; "" = not known."""
-    text: str
-
-
 def check_examples(card: Card, document: Document) -> list[Finding]:
     """Return which patterns of a card miss their bad examples, or find their good ones."""
     found: list[Finding] = []
     for pattern in card.detect:
         if pattern.kind == "ast" and not is_available():
             continue
-        for example in find_failing_examples(pattern):
-            rule, what = (FOUND_GOOD, "finds") if example.good else (MISSED, "does not find")
-            shown = shorten(" ".join(example.text.split()), _MAX_SHOWN)
-            name = "good" if example.good else "bad"
+        for name, text in find_failing_examples(pattern):
+            rule, what = (MISSED, "does not find") if name == "bad" else (FOUND_GOOD, "finds")
+            shown = shorten(" ".join(text.split()), _MAX_SHOWN)
             message = f"{what} its own {name} example {shown}"
             found.append(advise(card, document, pattern, rule, message))
     return found
 
 
-def find_failing_examples(pattern: Pattern) -> list[Example]:
-    """Return which ``bad`` examples of a pattern it misses, and which ``good`` ones it finds."""
-    languages = (language_of(glob) for glob in pattern.files)
-    language = find_language(pattern.language) or next(filter(None, languages), "")
-    examples = [
-        Example(good=good, language=language, text=f"{text}\n")
-        for good, texts in ((False, pattern.bad), (True, pattern.good))
-        for text in texts
-    ]
-    return [one for one in examples if _finds(pattern, one) == one.good]
+def find_failing_examples(pattern: Pattern) -> Iterator[tuple[str, str]]:
+    """Yield ("bad", text) for each such example that a pattern misses, ("good", text) it finds."""
+    for name, texts, is_found in (("bad", pattern.bad, True), ("good", pattern.good, False)):
+        yield from ((name, text) for text in texts if _finds(pattern, f"{text}\n") != is_found)
 
 
 _FIXES = read_mapping("lint_advice.txt")["examples"]
@@ -646,14 +608,16 @@ def advise(card: Card, document: Document, pattern: Pattern, rule: str, message:
     )
 
 
-def _finds(pattern: Pattern, example: Example) -> bool:
+def _finds(pattern: Pattern, text: str) -> bool:
     """Tell whether a pattern finds something in an example, whatever its files."""
     matcher = Matcher([Rule(card="", pattern=replace(pattern, files=()))])
     if pattern.kind == "error":
-        return bool(matcher.find_in_failure(example.text))
+        return bool(matcher.find_in_failure(text))
     if pattern.kind == "command":
-        lines = [line.strip() for line in example.text.splitlines()]
+        lines = [line.strip() for line in text.splitlines()]
         for prompt in _PROMPTS:
             lines = [line.removeprefix(prompt) for line in lines]
         return bool(matcher.find_in_commands(lines))
-    return bool(matcher.find_in_file(name_example(example.language), example.text))
+    languages = (find_language(pattern.language), *map(language_of, pattern.files))
+    name = name_example(next(filter(None, languages), ""))
+    return bool(matcher.find_in_file(name, text))

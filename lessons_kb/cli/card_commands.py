@@ -134,12 +134,11 @@ def rename(card: CardId, title: list[str]) -> None:
     done = rename_card(open_brain(), card, " ".join(title))
     old, new = clean_line(done.old), clean_line(done.card.id)
     print_answer(as_data(done), f"{old} → {new}")
-    if not options().json:
-        if done.linked:
-            files = ", ".join(map(clean_line, done.linked))
-            say(f"links followed in {counted(len(done.linked), 'file')}: {files}")
-        for line in done.failed:
-            say(f"write {new} for {old}: {clean_line(line)}")
+    if done.linked:
+        files = ", ".join(map(clean_line, done.linked))
+        say(f"links followed in {counted(len(done.linked), 'file')}: {files}")
+    for line in done.failed:
+        say(f"write {new} for {old}: {clean_line(line)}")
     if done.failed:
         raise typer.Exit(1)
 

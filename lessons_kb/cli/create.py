@@ -23,14 +23,13 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 STDIN = "-"
 """As the title: the whole card is on standard input."""
 
-_OPTIONS = {
-    "title": "TITLE",
-    "cause": "--why",
-    "items": "--do",
-    "symptoms": "--symptom",
-    "symptom": "--symptom",
+_ADDING = {
+    MISSING["title"]: "TITLE",
+    MISSING["cause"]: "--why",
+    MISSING["items"]: "--do",
+    MISSING["symptoms"]: "--symptom",
+    MISSING["symptom"]: "--symptom",
 }
-_ADDING = {MISSING[part]: option for part, option in _OPTIONS.items()}
 """What a card lacks → the option that adds it."""
 _MANY = ("--do", "--symptom")
 _MAX_STDIN = 16_000_000

@@ -38,7 +38,7 @@ from lessons_kb.cli.review import open_ask, print_prompts
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import clean_line, counted, visible
+from lessons_kb.text.sanitize import clean_line, counted, shorten, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import improve
 from lessons_kb.writers.prompt import DIET_SCHEMA, build_diet_prompt
@@ -110,7 +110,7 @@ def _print_rules(found: Diet, uses: Mapping[str, Use]) -> None:
         for file, rule in ((f, one) for f in found.files for one in f.rules if one.kind == kind):
             use = uses.get(rule.words)
             told = [str(use.relevant), str(use.broken)] if use else ["", ""]
-            row = [kind, f"{file.name}:{rule.line}", _shorten(rule), rule.reason]
+            row = [kind, f"{file.name}:{rule.line}", shorten(rule.words, _SHOWN), rule.reason]
             rows.append([*row, *(told if uses else [])])
     print_table(columns, rows, right="sessions broken")
 
@@ -119,7 +119,7 @@ def _print_remarks(found: Diet) -> None:
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
     for kind, (name, one), (there, other) in find_pairs(found):
         what = f"{there}:{other.line} {verbs[kind]} {name}:{one.line}"
-        print_wrapped(clean_line(f"{what}: {_shorten(other)}"))
+        print_wrapped(clean_line(f"{what}: {shorten(other.words, _SHOWN)}"))
     for file, rule, name in find_gone(found):
         print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
 
@@ -191,7 +191,3 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = Diets(brain).apply(found, cards, texts)
     say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")
-
-
-def _shorten(rule: AgentRule) -> str:
-    return rule.words if len(rule.words) <= _SHOWN else f"{rule.words[:_SHOWN]}…"

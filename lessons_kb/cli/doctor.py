@@ -11,13 +11,12 @@ import typer
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health
-from lessons_kb.cli.options import FAIL_ON, FailOn, open_brain
-from lessons_kb.cli.output import options, print_json, print_wrapped
+from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
+from lessons_kb.cli.output import print_answer
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import upgrade_command
 from lessons_kb.service.daemon import check_daemon
-from lessons_kb.store.user_state import git_top
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.version import __version__
 
@@ -32,7 +31,7 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
     brain = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
         brain = open_brain()
-    here, project = _find_place()
+    here, project = os.path.realpath(os.getcwd()), find_project()
     lines = [*apply_fixes(brain), *fix_agents(project)] if fix else []
     lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
     _print_lines(lines)
@@ -48,7 +47,7 @@ def upgrade() -> None:
 
     Example: lessons upgrade
     """
-    _here, project = _find_place()
+    project = find_project()
     found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
     lines = [line for line in found if line.level != "ok"]
     if not lines:
@@ -58,21 +57,11 @@ def upgrade() -> None:
     _print_lines([*lines, Health("ok", "package", f"lessons-kb {__version__}", fix)])
 
 
-def _find_place() -> tuple[str, str]:
-    """Return the working directory, and the top of the project there."""
-    here = os.path.realpath(os.getcwd())
-    return here, git_top(here) or here
-
-
 def _print_lines(lines: Sequence[Health]) -> None:
-    if options().json:
-        print_json([as_data(line) for line in lines])
-    for line in lines if not options().json else ():
+    before_fix = "\n  " if sys.stdout.isatty() else " "
+    told = []
+    for line in lines:
         done = "fixed: " if line.level == "fixed" else ""
-        text = f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}"
-        remedy = f"→ {clean_line(line.fix)}" if line.fix else ""
-        if sys.stdout.isatty():
-            for piece in filter(None, (text, f"  {remedy}" if remedy else "")):
-                print_wrapped(piece)
-        else:
-            print(" ".join(filter(None, (text, remedy))))
+        fix = f"{before_fix}→ {clean_line(line.fix)}" if line.fix else ""
+        told.append(f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}{fix}")
+    print_answer([as_data(line) for line in lines], *told)

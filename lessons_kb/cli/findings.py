@@ -333,11 +333,11 @@ def _test_patterns(cards: Sequence[Card]) -> int:
     for card in cards:
         for pattern in card.detect:
             tried += len(pattern.bad) + len(pattern.good)
-            for example in find_failing_examples(pattern):
+            for name, text in find_failing_examples(pattern):
                 failed += 1
-                what = "good, and found" if example.good else "bad, and not found"
+                what = "good, and found" if name == "good" else "bad, and not found"
                 which = f"{card.id}: {pattern.kind} {pattern.text}"
-                print(visible(f"{which}: {what}: {example.text.strip()}"))
+                print(visible(f"{which}: {what}: {text.strip()}"))
     say(f"{counted(tried, 'example')}, {failed} failed")
     return failed
 
@@ -360,28 +360,19 @@ def _print_history(brain: Brain, history: Mapping[tuple[str, str], Months], form
         for layer in brain.layers
         for card in layer.read(lambda one: one.catalogue.all_cards())
     }
-    names = ("month", "before", "since")
+    columns = ("month", "before", "since")
+    data, rows, before, since = list[dict[str, Any]](), list[tuple[str, ...]](), 0, 0
+    for key, months in history.items():
+        card = cards[key]
+        sums = {"before": sum(one[1] for one in months), "since": sum(one[2] for one in months)}
+        listed = [dict(zip(columns, month, strict=True)) for month in months]
+        data.append({"card": card.id, **pick(card, "title", "created"), **sums, "months": listed})
+        rows += [(card.id, card.created or "", *map(str, month)) for month in months]
+        before, since = before + sums["before"], since + sums["since"]
     if form == "json":
-        data = []
-        for key, months in history.items():
-            counts: list[dict[str, Any]] = [
-                dict(zip(names, month, strict=True)) for month in months
-            ]
-            facts = {"card": cards[key].id, **pick(cards[key], "title", "created")}
-            facts |= {name: sum(one[name] for one in counts) for name in names[1:]}
-            data.append({**facts, "months": counts})
         print_json(data)
-        return
-    rows = [
-        (cards[key].id, cards[key].created or "", *map(str, month))
-        for key, months in history.items()
-        for month in months
-    ]
-    if not rows:
+    elif not rows:
         say("no commit added any of these mistakes")
-        return
-    print_table(("id", "created", *names), rows, right="before since")
-    say(
-        f"added {sum(int(row[3]) for row in rows)}× before the cards were created, "
-        f"{sum(int(row[4]) for row in rows)}× since"
-    )
+    else:
+        print_table(("id", "created", *columns), rows, right="before since")
+        say(f"added {before}× before the cards were created, {since}× since")

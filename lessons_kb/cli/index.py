@@ -12,7 +12,7 @@ from lessons_kb.brain.cluster_search import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster_search import sync as push
 from lessons_kb.brain.layer import Watching, format_census, take_census
 from lessons_kb.cli.options import open_brain
-from lessons_kb.cli.output import draw_progress, options, print_answer, print_json, say
+from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.errors import EngineUnreachable, IndexBroken
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted, visible
@@ -44,21 +44,19 @@ def index(rebuild: bool = False) -> None:
                 replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
             )
     rows = [(layer, take_census(layer), run) for layer, run in zip(brain.layers, done, strict=True)]
-    if options().json:
-        print_json(
-            [
-                {"brain": layer.root, **as_data(count), "seconds": round(run.seconds, 3)}
-                for layer, count, run in rows
-            ]
-        )
-        return
+    data = [
+        {"brain": layer.root, **as_data(count), "seconds": round(run.seconds, 3)}
+        for layer, count, run in rows
+    ]
+    lines = []
     for layer, count, run in rows:
         name = f"{layer.alias}: " if len(rows) > 1 else ""
         hint = " (see `lessons lint`)" if count.problems else ""
         problems = counted(count.problems, "problem")
-        print(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
+        lines.append(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
         if run.stale:
             say(f"{name}{run.stale}")
+    print_answer(data, *lines)
 
 
 def watch() -> None:

@@ -20,7 +20,6 @@ from lessons_kb.cli.output import (
     print_answer,
     print_json,
     print_table,
-    print_wrapped,
     say,
 )
 from lessons_kb.config import flat_settings
@@ -47,13 +46,14 @@ def init(folder: str | None = None, user: bool = False) -> None:
     DIR     Folder of the brain; default: this one.
     --user  Create your user brain, used in every project.
     """
-    root, made = make_brain(user_brain() if user else _choose(folder), confirm=_confirm)
+    named = [name for name in (folder, *options().brains) if name is not None]
+    if len({os.path.realpath(name) for name in named}) > 1:
+        raise InputError(f"init makes one brain, not {' and '.join(named)}; name one folder")
+    chosen = user_brain() if user else next(iter(named), ".")
+    root, made = make_brain(chosen, confirm=_confirm)
     trusted = is_trusted(root)
-    if options().json:
-        print_json({"brain": root, "made": made, "trusted": trusted})
-    else:
-        told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
-        print_wrapped(f"{visible(root)}{told}")
+    told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
+    print_answer({"brain": root, "made": made, "trusted": trusted}, f"{visible(root)}{told}")
     if not trusted:
         cards = counted(count_cards(root), "card")
         say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
@@ -66,21 +66,13 @@ def init(folder: str | None = None, user: bool = False) -> None:
     if not user and _offer_mining(root):
         return
     nearest = next(iter(look(os.curdir).trusted), "") == root
-    named = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
-    first = "" if known else f'`lessons{named} add "what went wrong"` writes the first card; '
+    option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
+    first = "" if known else f'`lessons{option} add "what went wrong"` writes the first card; '
     say(f"next: {first}`lessons setup` connects your agents")
     say(
         "to measure what lessons prevent, later: `[effect] withhold = 0.1` in "
         f"{visible(user_settings_path())}"
     )
-
-
-def _choose(folder: str | None) -> str:
-    """Return the folder that is named, as an argument or as --brain, else the working directory."""
-    named = [name for name in (folder, *options().brains) if name is not None]
-    if len({os.path.realpath(name) for name in named}) > 1:
-        raise InputError(f"init makes one brain, not {' and '.join(named)}; name one folder")
-    return named[0] if named else "."
 
 
 def _offer_mining(root: str) -> bool:

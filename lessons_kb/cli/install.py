@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
 from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes, has_sdk
@@ -24,6 +23,7 @@ from lessons_kb.agents.install.settings_files import (
     is_committed,
     is_present,
 )
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import (
     count_cards,
     look,
@@ -35,6 +35,7 @@ from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.shared_server import name_server
+from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
@@ -71,19 +72,13 @@ _EACH = (
 _NO_BRAIN = "No brain in a git repository here; run this again inside one to set its attributes."
 
 
-def _find_project() -> str:
-    """Return the top of the git repository here, else the working directory."""
-    here = os.path.realpath(os.getcwd())
-    return git_top(here) or here
-
-
 def _connect(
     name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
 ) -> tuple[Sequence[FileChange], list[str]]:
     """Set up git or an agent, or undo it; return what was changed, and notes on it."""
     if name == GIT:
         return _share(dry_run, undo=undo, **scope)
-    fields = {"agent": name, "project": _find_project(), "via": via, **scope}
+    fields = {"agent": name, "project": find_project(), "via": via, **scope}
     request = Request(entries=Entries(**NAMES), **fields)
     check_request(request)
     if undo:
@@ -173,7 +168,7 @@ def _set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None
     known = former if former.url == url else ServerSettings()
     folders: list[str] = []
     if scope == "project" and (known.folders or not known.url):
-        folders = list(dict.fromkeys([*known.folders, _find_project()]))
+        folders = list(dict.fromkeys([*known.folders, find_project()]))
     authority = os.environ.get("SSL_CERT_FILE") or known.ca_file
     token = _find_token(url, token_file, known, dry_run=dry_run)
     values = {"url": url, "token_file": token, "ca_file": authority, "folders": folders}
@@ -381,7 +376,7 @@ def _tell(plan: Sequence[Done], refused: list[str], *, undo: bool) -> Iterator[s
     editors = [name for program, name in EDITORS.items() if shutil.which(program)]
     if editors:
         yield f"Not touched: {', '.join(editors)} (`lessons lsp` checks cards there)."
-    top = git_top(os.getcwd()) or os.getcwd()
+    top = find_project()
     if rules := [os.path.relpath(path, top) for path in find_rules_files(top)]:
         more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
         yield visible(f"Not touched: {rules[0]}{more}; `lessons diet` makes cards of such rules.")

@@ -13,7 +13,7 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.declare import declare_options
-from lessons_kb.cli.output import Options, at_end, discard_output, say, set_options, tell
+from lessons_kb.cli.output import Options, at_end, current, discard_output, say, tell
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.version import __version__
@@ -110,7 +110,7 @@ def _global_options(
         bool, Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    set_options(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
+    current.set(Options(brains=tuple(brain or ()), json=json, no_color=no_color))
     try:
         os.getcwd()
     except OSError as error:
@@ -164,10 +164,7 @@ def hoist_options(arguments: list[str]) -> list[str]:
 
 def _run(arguments: list[str]) -> int:
     try:
-        try:
-            status = app(arguments, prog_name="lessons", standalone_mode=False)
-        except typer.Exit as stop:
-            status = int(stop.exit_code)
+        status = app(arguments, prog_name="lessons", standalone_mode=False)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         tell("lessons: interrupted")
@@ -195,8 +192,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _fail(message: str) -> int:
-    line = " ".join(map(str.strip, message.splitlines()))
-    say(line)
+    say(" ".join(map(str.strip, message.splitlines())))
     return 2
 
 

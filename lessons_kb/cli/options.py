@@ -15,7 +15,7 @@ from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_u
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.store.user_state import find_brains, user_brain
+from lessons_kb.store.user_state import find_brains, git_top, user_brain
 from lessons_kb.text.sanitize import counted, shell_word
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -55,6 +55,12 @@ def check_folder(option: str, name: str) -> None:
         if brains := find_brains(os.path.realpath(folder)):
             folder = os.path.relpath(brains[0])
         raise InputError(f"{option} {name} is a file; give the folder of a brain, such as {folder}")
+
+
+def find_project() -> str:
+    """Return the top of the git repository here, else the working directory."""
+    here = os.path.realpath(os.getcwd())
+    return git_top(here) or here
 
 
 def split_list(text: str) -> tuple[str, ...]:

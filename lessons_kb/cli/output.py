@@ -27,19 +27,14 @@ class Options:
     no_color: bool = False
 
 
-_current: ContextVar[Options] = ContextVar("options")
+current: ContextVar[Options] = ContextVar("options")
 at_end = contextlib.ExitStack()
 """What is to be done when the command has ended."""
 
 
 def options() -> Options:
     """Return the global options of the running command."""
-    return _current.get(Options())
-
-
-def set_options(chosen: Options) -> None:
-    """Let ``options`` return ``chosen`` from here on."""
-    _current.set(chosen)
+    return current.get(Options())
 
 
 def is_interactive() -> bool:
@@ -74,8 +69,6 @@ def cut_cells(text: str, width: int) -> str:
 
 COPIED = "id"
 """A column that is copied from the screen: it is never cut and never broken."""
-_SPARED = ("last task", "project", "stage")
-"""Columns that give way to ids, in this order."""
 _GAP = 2
 _LEAST = 16
 """Cells that each other column keeps before an id gets a line of its own."""
@@ -91,8 +84,8 @@ def lay_out(
     """Return the header and the rows as lines, their columns aligned.
 
     ``right`` names the columns that are flushed right. With a ``width``, in cells of a terminal,
-    columns without text are left out, and for the sake of ids those that can be spared; then the
-    longest texts are cut. An id that is too long still has a line of its own.
+    columns without text are left out and the longest texts are cut. An id that is too long even
+    then has a line of its own.
     """
     lines = [[name.upper() for name in columns], *rows]
     widths = {
@@ -119,26 +112,17 @@ def lay_out(
 
 
 def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> dict[str, int]:
-    """Return the columns that are kept, and widths that fit; ``ids`` are the lengths of ids."""
-
-    def room(columns: Mapping[str, int]) -> int:
-        """Return what is left for ids beside the least of the other columns."""
-        others = (min(size, _LEAST) for name, size in columns.items() if name != COPIED)
-        return width - sum(others) - _GAP * (len(columns) - 1)
-
-    found = dict(widths)
-    if COPIED in found:
-        least = room({name: size for name, size in found.items() if name not in _SPARED})
-        found[COPIED] = max((one for one in ids if one <= least), default=len(COPIED))
-        for name in _SPARED:
-            if room(found) < found[COPIED]:
-                found.pop(name, None)
-    limit = max(found.values(), default=0)
-    fixed = found.get(COPIED, 0) + _GAP * (len(found) - 1)
-    others = [size for name, size in found.items() if name != COPIED]
-    while limit > 1 and fixed + sum(min(size, limit) for size in others) > width:
+    """Return widths that fit; ``ids`` are the lengths of ids, which are not cut."""
+    others = [size for name, size in widths.items() if name != COPIED]
+    room, longest = width - _GAP * (len(widths) - 1), 0
+    if COPIED in widths:
+        beside = room - sum(min(size, _LEAST) for size in others)
+        longest = max((one for one in ids if one <= beside), default=len(COPIED))
+    limit = max(others, default=0)
+    while limit > 1 and longest + sum(min(size, limit) for size in others) > room:
         limit -= 1
-    return {name: size if name == COPIED else min(size, limit) for name, size in found.items()}
+    sizes = {name: min(size, limit) for name, size in widths.items()}
+    return {**sizes, COPIED: longest} if COPIED in widths else sizes
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:

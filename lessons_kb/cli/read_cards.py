@@ -13,7 +13,7 @@ from lessons_kb import render
 from lessons_kb.brain.cards import names
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.post_check import read_change
-from lessons_kb.brain.verdicts import find_least_budget, is_too_small
+from lessons_kb.brain.verdicts import find_least_budget
 from lessons_kb.cli.options import (
     CardId,
     Paths,
@@ -227,7 +227,7 @@ def preflight(
         print(block.text)
     if block.lessons and not options().json:
         tell(footer([shown_name(hit) for hit in block.lessons], language))
-    if is_too_small(block):
-        least = find_least_budget(lambda tokens: ask(budget=tokens, remember=False, fresh=False))
+    retry = functools.partial(ask, remember=False, fresh=False)
+    if (least := find_least_budget(block, lambda tokens: retry(budget=tokens))) is not None:
         hint = f"use --budget {least} or more" if least else "raise `model_context`"
         say(f"the token budget is too small for any lesson; {hint}")

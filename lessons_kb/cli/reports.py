@@ -6,7 +6,6 @@ import datetime as dt
 import math
 import os
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Annotated
@@ -20,6 +19,7 @@ from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, read_file
 from lessons_kb.cli.output import (
     options,
     pick,
+    print_answer,
     print_beside,
     print_bold,
     print_json,
@@ -57,10 +57,8 @@ from lessons_kb.text.sanitize import clean_line, counted, shorten
 History = tuple[tuple[str, str, int], ...]
 ROWS = 10
 """Rows of each table unless all are asked for as JSON."""
-_DAYS, _WEEKS = 20, 26
-_BAR = 24
+_DAYS = 20
 _SPARKS = "▁▂▃▄▅▆▇█"
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
 _COLUMNS = (
@@ -122,7 +120,7 @@ def _print_overview(overview: Overview) -> None:
         weeks = _spark([p.injections for p in overview.periods])
         back = _spark([p.recurrences for p in overview.periods])
         rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
-        rows["addressed"] = f"{_items(overview)}{_bar(overview.addressed, overview.checked)}"
+        rows["addressed"] = _items(overview)
         rows["left"] = f"{overview.recurrences:,}×{back}"
     if told := tell_pooled(overview.pooled):
         rows["difference"] = told
@@ -140,9 +138,8 @@ def _print_overview(overview: Overview) -> None:
     if not overview.injections:
         say("no injections yet; `lessons setup` connects your agents")
         return
-    is_drawn = sys.stdout.isatty()  # then a table ends in an empty line
     if found := top(overview, ROWS):
-        _print_title("Most injected", gap=not is_drawn)
+        _print_title("Most injected")
         columns = ("id", "injected", "addressed", "without", "with", "verdict")
         table = []
         for one in found:
@@ -153,8 +150,7 @@ def _print_overview(overview: Overview) -> None:
         print_table(columns, table, right=" ".join(columns[1:5]))
         print_wrapped(_COLUMNS)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
-        title = f"Proposals ({len(proposed)}); nothing changes until you decide"
-        _print_title(title, gap=not is_drawn)
+        _print_title(f"Proposals ({len(proposed)}); nothing changes until you decide")
         proposed.sort(key=lambda effect: _URGENT.index(effect.proposal))
         for effect in proposed[:ROWS]:
             print(f"  {effect.proposal:<7}  {clean_line(effect.name)}")
@@ -173,26 +169,19 @@ def _print_overview(overview: Overview) -> None:
 def _print_effect(effect: Effect, history: History) -> None:
     print(clean_line(effect.name))
     print_wrapped(clean_line(effect.card.title))
-    rows = {"verdict": f"{effect.verdict}: {effect.reason}"}
-    if effect.proposal:
-        rows["proposal"] = effect.proposal
+    rows = {"verdict": f"{effect.verdict}: {effect.reason}", "proposal": effect.proposal}
     if effect.injections:
         first, last = effect.first_injected, effect.last_injected
         span = f"{first}" if first == last else f"{first} to {last}"
-        tokens = counted(effect.tokens, "token")
-        weeks: Counter[int] = Counter()  # by number, from the first seen
-        for day, what, times in history:
-            if what == INJECTED:
-                weeks[dt.date.fromisoformat(day).toordinal() // 7] += times
-        by_week = [weeks[n] for n in range(min(weeks), max(weeks) + 1)] if weeks else []
-        rows["injected"] = f"{_injected(effect)}, {span}, {tokens}{_spark(by_week[-_WEEKS:])}"
-        rows["addressed"] = _items(effect)
-        rows["outcomes"] = tell_outcomes(effect)
-        rows["with it"] = _rate(effect.told)
-        rows[WITHHELD] = _rate(effect.untold)
-        rows["difference"] = tell_difference(effect)
-    elif effect.checked:  # by `lessons check`, outside of sessions
-        rows["addressed"] = _items(effect)
+        rows = {
+            **rows,
+            "injected": f"{_injected(effect)}, {span}, {counted(effect.tokens, 'token')}",
+            "addressed": _items(effect),
+            "outcomes": tell_outcomes(effect),
+            "with it": _rate(effect.told),
+            WITHHELD: _rate(effect.untold),
+            "difference": tell_difference(effect),
+        }
     if added := tell_added([effect]):
         months = ", ".join(f"{month}: {before + since}" for month, before, since in effect.added)
         rows["in git"] = f"{added} ({months})"
@@ -220,16 +209,12 @@ def _print_groups(overview: Overview) -> None:
     rows = []
     for by in ("stage", "project", "severity", "source", "status"):
         found: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
-        most = max((n for _name, n in found), default=0)
-        rows += [(by, name, str(n), _bar(n, most).strip()) for name, n in found[:ROWS]]
+        rows += [(by, name, str(n)) for name, n in found[:ROWS]]
         if rest := found[ROWS:]:
-            rows.append((by, counted(len(rest), "other"), str(sum(n for _name, n in rest)), ""))
-    shown = 4  # the bars on a terminal alone
+            rows.append((by, counted(len(rest), "other"), str(sum(n for _name, n in rest))))
     if not sys.stdout.isatty():
         print()
-        shown = 3
-    columns = ("by", "name", "cards", "share")
-    print_table(columns[:shown], [row[:shown] for row in rows], right="cards")
+    print_table(("by", "name", "cards"), rows, right="cards")
 
 
 def _print_rest(effects: Sequence[Effect]) -> None:
@@ -243,14 +228,9 @@ def _print_facts(rows: Mapping[str, str]) -> None:
         print_beside(f"{name:<{width}}  ", text)
 
 
-def _print_title(text: str, *, gap: bool = True) -> None:
-    """Print a heading, with ``gap`` after an empty line."""
-    if gap:
-        print()
-    if sys.stdout.isatty():
-        print_bold(text)
-    else:
-        print(text)
+def _print_title(text: str) -> None:
+    print()
+    print_bold(text)
 
 
 def _injected(seen: Effect | Overview) -> str:
@@ -281,14 +261,6 @@ def _spark(values: Sequence[int]) -> str:
         return ""
     steps = len(_SPARKS) - 1
     return "  " + "".join(_SPARKS[(value * steps + most - 1) // most] for value in values)
-
-
-def _bar(part: int, whole: int) -> str:
-    """Return a bar with a space before it; "" when the output is read by a program."""
-    if not whole or not sys.stdout.isatty():
-        return ""
-    eighths = round(part / whole * _BAR * 8) or (1 if part else 0)
-    return "  " + "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 FILE = "lessons-report.html"
@@ -350,11 +322,9 @@ def report(
         return
     brain.cards.check_free(path)
     write_export(path, page.split("\n"))
-    if options().json:
-        figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
-        print_json({"file": path, **pick(overview, *figures)})
-        return
-    print(clean_line(relative_path(path)))
+    figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
+    data = {"file": path, **pick(overview, *figures)}
+    print_answer(data, clean_line(relative_path(path)))
     say("open it in any browser")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lessons_kb.agents.headless import open_writer
+from lessons_kb.agents.headless import find_headless
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
 from lessons_kb.cli.options import open_brain
@@ -196,12 +196,12 @@ def open_ask(
     ``command`` "" is that of the user's settings.
     """
     settings = read_user_settings(WriterSettings)
-    writer = open_writer(command or settings.command, seconds=settings.seconds)
+    agent = find_headless(command or settings.command, seconds=settings.seconds)
     tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
-    sent = f"{counted(len(prompts), what)}, about {tokens:,} tokens to {writer.name}"
+    sent = f"{counted(len(prompts), what)}, about {tokens:,} tokens to {agent.name}"
     if prompts and not yes and not confirm(f"{sent}: go?"):
         raise InputError(f"{sent}: nothing was sent; add --yes, or --show-prompt to read it first")
-    return lambda prompt, stop: writer.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
+    return lambda prompt, stop: agent.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
 
 
 def write_drafts(

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import install_agent
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import discover
 from lessons_kb.brain.drafts import BRANCH

@@ -103,8 +103,7 @@ def trial(
         seconds=seconds,
         budget=parse_budget(budget),
     )
-    dead = find_dead(folder, read_results(folder))
-    for run in dead:
+    for run in find_dead(folder, read_results(folder)):
         say(f"{run} died; it is run again")
     try:
         end = run_trial(plan, say=say)

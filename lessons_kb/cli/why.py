@@ -12,13 +12,12 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import tell_prompt
 from lessons_kb.brain.verdicts import (
     UNNOTED,
-    NearMiss,
     Verdict,
     Why,
     explain_prompt,
+    find_nearest,
     find_prompt,
     find_why,
-    nearest,
 )
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import (
@@ -39,20 +38,20 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """Characters of a prompt in a question, and in an explanation."""
 
 
-def offer(brain: Brain, near: NearMiss) -> None:
+def _offer(brain: Brain, near: Verdict, prompt: str) -> None:
     """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
-    told = tell_prompt(near.prompt)
+    told = tell_prompt(prompt)
     shown = shorten(clean_line(told), _MAX_OFFERED)
-    say(f"held back near {clean_line(near.card)} ({near.confidence:.2f}): \u201c{shown}\u201d")
+    say(f"held back near {clean_line(near.id)} ({near.confidence:.2f}): \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"`lessons why --add-symptom {near.card} {shell_word(told)}` adds it as a symptom")
+        say(f"`lessons why --add-symptom {near.id} {shell_word(told)}` adds it as a symptom")
     elif confirm("Add this prompt as a symptom of the card?"):
-        _teach(brain, near.card, near.prompt)
+        _teach(brain, near.id, prompt)
 
 
 def _teach(brain: Brain, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    card = brain.cards.add_symptom(name, prompt)
+    card = brain.cards.teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
@@ -100,8 +99,8 @@ def why(
         print_wrapped(line)
     if told.source == UNNOTED:
         say("this session recorded no reasons")
-    if near := nearest(told.prompt, told.verdicts):
-        offer(brain, near)
+    if near := find_nearest(told):
+        _offer(brain, near, told.prompt)
 
 
 def _ago(at: float) -> str:
@@ -209,7 +208,7 @@ def mark(
         return
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        brain.cards.add_not_for(effect.name, told)
+        brain.cards.teach(effect.name, "not-for", told)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")

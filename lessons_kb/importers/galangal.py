@@ -5,11 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from lessons_kb.cards.keys import MAX_EXAMPLES
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.errors import InputError
 from lessons_kb.importers.incoming import (
     FIX,
@@ -35,7 +34,6 @@ COLUMNS = (
 )
 """What is read of it."""
 IGNORED = ("embedding",)
-NEEDED = ("description",)
 
 _MAX_ITEMS = 5
 _MAX_RULE = 300
@@ -52,9 +50,9 @@ def read_mistakes(
     InputError where those that are needed are not among them.
     """
     present = list(columns)
-    if missing := [column for column in NEEDED if column not in present]:
+    if "description" not in present:
         raise InputError(
-            f"{name}: its table {TABLE} has no column {', '.join(missing)} "
+            f"{name}: its table {TABLE} has no column description "
             f"but {', '.join(present) or 'none'}; is it galangal's mistakes.db?"
         )
     unknown = [column for column in present if column not in (*COLUMNS, *IGNORED)]
@@ -63,20 +61,26 @@ def read_mistakes(
     passed: list[PassedOver] = []
     for number, row in enumerate(rows, 1):
         where = f"{name} row {row.get('id') or number}"
-        if description := clean_line(_text(row.get("description"))):
-            strange: list[str] = []
-            lessons.append(_lesson(row, description, where, strange))
-            notes += [f"{where}: {what}" for what in strange]
-        else:
+        told = {column: str(row.get(column) or "") for column in COLUMNS}
+        if not clean_line(told["description"]):
             passed.append(PassedOver(title="", where=where, reason="no description"))
+            continue
+        values = {}
+        for column, (read, usual, complaint) in _READERS.items():
+            try:
+                values[column] = read(row.get(column))
+            except (ValueError, TypeError, OverflowError, RecursionError):
+                values[column] = usual
+                notes.append(f"{where}: {column} {complaint}")
+        lessons.append(_lesson(told, values, where))
     return Imported(lessons=tuple(lessons), passed_over=tuple(passed), notes=tuple(notes))
 
 
-def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[str]) -> Incoming:
-    """Return the lesson of a row; what cannot be read of it is added to ``strange``."""
-    feedback, stage = _text(row.get("feedback")).strip(), clean_line(_text(row.get("stage")))
-    tasks = _texts(row, "example_tasks", strange)
-    last_task = clean_line(_text(row.get("last_task")))
+def _lesson(told: Mapping[str, str], values: Mapping[str, Any], where: str) -> Incoming:
+    """Return the lesson of a row: its columns as texts, and those that are more than that."""
+    description, stage = clean_line(told["description"]), clean_line(told["stage"])
+    feedback, tasks = told["feedback"].strip(), [*values["example_tasks"]]
+    last_task = clean_line(told["last_task"])
     tasks += [last_task] if last_task and last_task not in tasks else []
     at = f" in stage {stage}" if stage else ""
     last = f", last in the task “{shorten(tasks[-1])}”" if tasks else ""
@@ -90,61 +94,47 @@ def _lesson(row: Mapping[str, Any], description: str, where: str, strange: list[
         (FIX, "" if repeated else feedback),
         (PREVENTION, checklist(rules)),
     ]
-    patterns = _texts(row, "file_patterns", strange)
-    globs = (one.replace("\\", "/").removeprefix("./") for one in patterns)
+    globs = (one.replace("\\", "/").removeprefix("./") for one in values["file_patterns"])
     # What negates or comments in a glob is a letter in a pattern of fnmatch.
     globs = (f"\\{one}" if one[:1] in ("!", "#") else one for one in globs)
     return Incoming(
         title=shorten(description),
         where=where,
-        origin=make_origin("galangal", _text(row.get("id")), description),
+        origin=make_origin("galangal", told["id"], description),
         sections=fit_sections(parts),
         stages=(stage,) if stage else (),
         paths=tuple(dict.fromkeys(globs)),
-        occurrences=_count(row.get("occurrence_count"), strange),
-        last_seen=_date(row.get("last_timestamp"), strange),
+        occurrences=values["occurrence_count"],
+        last_seen=values["last_timestamp"],
         examples=tuple(tasks[-MAX_EXAMPLES:]),
     )
 
 
-def _texts(row: Mapping[str, Any], column: str, strange: list[str]) -> list[str]:
-    value = row.get(column)
-    if value in (None, ""):
-        return []
-    data = None
-    with suppress(ValueError, RecursionError):
-        data = json.loads(_text(value))
+def _read_texts(value: Any) -> list[str]:
+    data = json.loads(value or "[]")
     if not isinstance(data, list):
-        strange.append(f"{column} is not a JSON list; ignored")
-        return []
+        raise TypeError
     lines = (clean_line(item) for item in data if isinstance(item, str))
     return list(dict.fromkeys(filter(None, lines)))
 
 
-def _count(value: object, strange: list[str]) -> int:
-    try:
-        return min(max(int(_text(1 if value is None else value)), 1), 1_000_000)
-    except ValueError:
-        strange.append("occurrence_count is not a number; 1 is used")
-        return 1
+def _read_count(value: Any) -> int:
+    return min(max(int(1 if value is None else value), 1), MAX_OCCURRENCES)
 
 
-def _date(value: object, strange: list[str]) -> str | None:
-    """Return the UTC date of seconds since the epoch, or of an ISO date or time."""
-    if value in (None, "", 0):
+def _read_date(value: Any) -> str | None:
+    """Return the UTC date of seconds since the epoch."""
+    if not value:
         return None
-    text = _text(value).strip()
-    try:
-        seconds = read_time(float(text))
-    except ValueError:
-        seconds = read_time(text)
-    if seconds <= 0:
-        strange.append("last_timestamp is not a time; ignored")
-        return None
+    if not (seconds := read_time(float(value))):
+        raise ValueError
     return dt.datetime.fromtimestamp(seconds, dt.UTC).date().isoformat()
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return "" if value is None else str(value)
+_READERS: Mapping[str, tuple[Callable[[Any], Any], Any, str]] = {
+    "example_tasks": (_read_texts, [], "is not a JSON list; ignored"),
+    "file_patterns": (_read_texts, [], "is not a JSON list; ignored"),
+    "occurrence_count": (_read_count, 1, "is not a number; 1 is used"),
+    "last_timestamp": (_read_date, None, "is not a time; ignored"),
+}
+"""Column → how its value is read, what takes the place of one that cannot be, and what is said."""

@@ -142,17 +142,10 @@ def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | Passed
 
 
 def _supporters(text: str) -> tuple[str, ...]:
-    """Return what a cell names, cut at semicolons, else at commas outside brackets."""
+    """Return what a cell names, cut at semicolons, else at commas, those in brackets left out."""
     text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", re.sub(r"^\([^()]*\)\s*", "", unmarked(text)))
     cut = ";" if ";" in text else ","
-    found, depth = [""], 0
-    for char in text:
-        depth += (char in "([") - (char in ")]")
-        if char == cut and depth <= 0:
-            found.append("")
-        else:
-            found[-1] += char
-    lines = map(str.strip, found)
+    lines = map(str.strip, re.split(rf"{cut}(?![^(\[]{{0,200}}[)\]])", text))
     return tuple(dict.fromkeys(line for line in lines if line.casefold() not in _NONE))
 
 

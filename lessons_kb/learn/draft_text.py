@@ -106,7 +106,7 @@ def sketch_trigger(
     return Sketch(
         title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
         sections=_write_sections(facts, how, change, propose, output=output),
-        paths=_guarded(files),
+        paths=_protected(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
@@ -149,7 +149,7 @@ def sketch_session(
     return Sketch(
         title=title or UNNAMED,
         sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff, propose),
-        paths=_guarded(both or fixed or files),
+        paths=_protected(both or fixed or files),
         example=one_line(request, _MAX_HINT),
     )
 
@@ -228,7 +228,7 @@ def sketch_candidate(
     return Sketch(
         title=named or hint,
         sections=sections,
-        paths=_guarded(candidate.paths),
+        paths=_protected(candidate.paths),
         symptoms=tuple(dict.fromkeys(symptoms))[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
     )
@@ -441,7 +441,7 @@ def _changed(files: Sequence[str]) -> str:
     return f"Changed files: {names}{more}" if files else ""
 
 
-def _guarded(files: Sequence[str]) -> tuple[str, ...]:
+def _protected(files: Sequence[str]) -> tuple[str, ...]:
     """Return the changed files that a card may guard: in the project, and no tests."""
     inside = [path for path in files if not path.startswith(("/", "..")) and ":" not in path]
     code = [path for path in inside if not re.search(r"(?:^|/)tests?/|test_|[._]test\.", path)]

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
-from lessons_kb.search.ranking import guards_file
+from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter
 
@@ -117,7 +117,7 @@ def pack(
     names the files that a lesson was imported from: they would say the same once more.
     """
     weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten nothing
-    block = _Block(settings, counter, max_chars, weigh, closings)
+    block = _Block(settings, lru_cache(maxsize=2)(counter), max_chars, weigh, closings)
     if not (
         settings.context and settings.max_notes > 0 and any(hit.passed for hit, _ in notes)
     ):  # without a note to give, lessons need not leave room
@@ -141,31 +141,26 @@ def footer(names: Sequence[str], language: str = "en") -> str:
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
 
 
+@dataclass
 class _Block:
     """A block in the making: the lines so far, and what was given and withheld."""
 
-    def __init__(
-        self,
-        settings: PreflightSettings,
-        counter: TokenCounter,
-        max_chars: int | None,
-        weigh: Callable[[], Mapping[str, float]],
-        closings: str,
-    ) -> None:
-        self.closings = closings
-        self.settings = settings
-        self.count = lru_cache(maxsize=2)(counter)
-        self.max_chars = max_chars
-        self.weigh = weigh
-        self.budget = settings.budget
-        if settings.model_context > 0:
-            self.budget = min(self.budget, settings.model_context // SMALL_MODEL_PART)
-        self.share = min(self.budget, int(self.budget * settings.lesson_share))
-        self.lines: list[str] = []
-        self.lessons: list[Hit] = []
-        self.notes: list[Hit] = []
-        self.offered: list[Hit] = []
-        self.withheld: list[Hit] = []
+    settings: PreflightSettings
+    count: TokenCounter
+    max_chars: int | None
+    weigh: Callable[[], Mapping[str, float]]
+    closings: str
+    lines: list[str] = field(default_factory=list)
+    lessons: list[Hit] = field(default_factory=list)
+    notes: list[Hit] = field(default_factory=list)
+    offered: list[Hit] = field(default_factory=list)
+    withheld: list[Hit] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.budget = self.settings.budget
+        if self.settings.model_context > 0:
+            self.budget = min(self.budget, self.settings.model_context // SMALL_MODEL_PART)
+        self.share = min(self.budget, int(self.budget * self.settings.lesson_share))
 
     def withhold(self, hit: Hit, reason: str) -> None:
         self.withheld.append(replace(hit, reason=reason))
@@ -180,7 +175,7 @@ class _Block:
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
-            if far and not guards_file(hit):
+            if far and not protects_file(hit):
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )

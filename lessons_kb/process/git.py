@@ -329,10 +329,9 @@ def _copy_index(repository: Repository, folder: str) -> str:
     path = repository.ask("rev-parse", "--git-path", "index").removesuffix(b"\n")
     copy = os.path.join(folder, "index")
     try:
-        # With its times: git tells by them which entries it must not trust.
-        shutil.copy2(os.path.join(os.fsencode(repository.top), path), os.fsencode(copy))
-    except FileNotFoundError:
-        pass  # nothing was ever added
+        with contextlib.suppress(FileNotFoundError):  # nothing was ever added
+            # With its times: git tells by them which entries it must not trust.
+            shutil.copy2(os.path.join(os.fsencode(repository.top), path), os.fsencode(copy))
     except OSError as error:
         raise GitError(f"the index cannot be read: {error.strerror}; check the disk") from None
     return copy
@@ -458,10 +457,10 @@ class Branch(Repository):
             key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
             if key == "worktree":
                 place = os.path.realpath(value)
-            elif (key, value) == ("branch", self._ref) and place != self.top:
-                raise InputError(f"another work tree shows the branch {self.name}; choose another")
             elif (key, value) == ("branch", self._ref):
-                return True
+                if place == self.top:
+                    return True
+                raise InputError(f"another work tree shows the branch {self.name}; choose another")
         return False
 
     def is_clean(self, path: str) -> bool:

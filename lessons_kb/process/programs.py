@@ -147,6 +147,8 @@ def _find_requirement(extra: str) -> tuple[bool, str]:
 
 
 _AGAIN_AFTER_SECONDS = 60.0
+
+# What a new process runs, as text: it enters rooms that lie above and cannot be imported here.
 _END = "import faulthandler; faulthandler.dump_traceback_later({}, exit=True); "
 """The end of work that hangs: nobody sees it, and it may hold a lock."""
 _INDEX = (

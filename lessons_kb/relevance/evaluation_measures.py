@@ -112,9 +112,7 @@ def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
         recall5=mean_of([compute_recall(o.ranked, o.expected) for o in positive]),
         hit3=hit3,
         mrr=mean_of([compute_reciprocal_rank(o.ranked, o.expected) for o in positive]),
-        ndcg10=mean_of(
-            [compute_ndcg(o.ranked, dict.fromkeys(o.expected, 1)) for o in positive],
-        ),
+        ndcg10=mean_of([compute_ndcg(o.ranked, dict.fromkeys(o.expected, 1)) for o in positive]),
         injected3=injected3,
         offered=mean_of([float(bool(found)) for found in offered]),
         openable=mean_of([float(bool(found)) for found in openable]),

@@ -32,7 +32,7 @@ from lessons_kb.relevance.background_prompts import (
     share_of,
 )
 from lessons_kb.search.engine_protocol import K1, idf
-from lessons_kb.search.ranking import guards_file
+from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
 # Set on the changes of two repositories with lessons of their own (compound, kitcn); held against
@@ -137,7 +137,7 @@ _LEAST_TITLE = 12.0
 card's subject rather than about one word of it. A title of fewer nats tells no subject."""
 _BACKGROUND = -0.2
 """Log of how many prompts about other things would draw the card."""
-_GUARDED = 1.5
+_PROTECTED = 1.5
 """For a card whose globs match a file of the prompt. Not fitted: the sets name no files."""
 
 _TELLING_FIELDS = ("title", "tags", "symptoms", "checklist")
@@ -199,22 +199,22 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     guessing = _Query(evidence, evidence.guessed) if evidence.guessed else listed
     judged = []
     for hit in hits:
-        card, query, guards = hit.card, listed, guards_file(hit)
+        card, query, protects = hit.card, listed, protects_file(hit)
         if evidence.guessed:
             texts = (card.title, card.why, *card.symptoms, *card.checklist)
             query = listed if is_known_language(texts) else guessing
         found = set().union(*evidence.found.get(card.id, {}).values())
         shared = query.surprises.keys() & found
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
-        confidence = _ONLY_FILES if guards else 0.0
+        confidence = _ONLY_FILES if protects else 0.0
         if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= _EVERYDAY:
-            confidence = max(confidence, _weigh(hit, matched, query, guards=guards))
+            confidence = max(confidence, _weigh(hit, matched, query, protects=protects))
         if meant := any(map(listed.is_like, card.examples)):
             confidence = max(confidence, _EXAMPLE)
         unlike = any(map(listed.is_like, card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
         reason = _put_into_words(matched, query, passed=passed)
-        if guards:
+        if protects:
             reason = "guards a file at hand" + (f"; {reason}" if evidence.terms else "")
         if meant:
             reason = "nearly one of its examples"
@@ -275,7 +275,7 @@ class _Query:
         return shared > _ALIKE * sum(both.values())
 
 
-def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, guards: bool) -> float:
+def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -> float:
     """Return the confidence in a hit: of its best window, or of all of the query."""
     card, evidence = hit.card.id, query.evidence
     told: Collection[str] = matched
@@ -329,7 +329,7 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, guards: bool) -> 
         + _PHRASES * log1p(evidence.phrases.get(card, 0))
         + _BACKGROUND * evidence.background.get(card, UNKNOWN)
         + _LENGTH * query.length
-        + (_GUARDED if guards else 0)
+        + (_PROTECTED if protects else 0)
     )
     return round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4)
 

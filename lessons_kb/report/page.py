@@ -27,7 +27,7 @@ from lessons_kb.learn.lesson_effect import (
     tell_pooled,
 )
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.text.sanitize import clean_line, counted, shorten
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -265,9 +265,7 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         about.append(f"{added}, by its patterns in git")
     if effect.opened or effect.told.of:
         about.append(tell_outcomes(effect))
-    title = clean_line(card.title) or clean_line(card.id)
-    if len(title) > _LONGEST:
-        title = f"{title[: _LONGEST - 1].rstrip()}…"
+    title = shorten(clean_line(card.title) or clean_line(card.id), _LONGEST)
     rates = {"before": effect.untold, "after": effect.told}
     words = {"before": "withheld", "after": "with it"}
     change = []

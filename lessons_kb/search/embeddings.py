@@ -40,8 +40,6 @@ Floats: TypeAlias = "NDArray[np.float32]"
 
 NEEDED = ("numpy", "onnxruntime", "tokenizers")
 EXTRA = "semantic"
-QUERY = "query"
-DOCUMENT = "document"
 
 _TOKENIZER = "tokenizer.json"
 _FILES = tuple(
@@ -122,10 +120,8 @@ class Model:
     def __init__(self, folder: str) -> None:
         from tokenizers import Tokenizer
 
-        path = next(
-            (path for name in _FILES if os.path.isfile(path := os.path.join(folder, name))), None
-        )
-        if path is None:
+        paths = (os.path.join(folder, name) for name in _FILES)
+        if (path := next(filter(os.path.isfile, paths), None)) is None:
             raise ModelMissing(f"no ONNX file in {folder}; it should hold {' or '.join(_FILES)}")
         pooling = _read_json(folder, "1_Pooling", "config.json")
         limits = _read_json(folder, "sentence_bert_config.json")
@@ -145,15 +141,14 @@ class Model:
         self._tokenizer.no_padding()
         self._unknown = next(filter(None, map(self._tokenizer.token_to_id, _UNKNOWN)), None)
         self._first_token = pooling.get("pooling_mode_cls_token") is True
-        self._prompts = _read_json(folder, "config_sentence_transformers.json").get("prompts") or {}
         self._inputs = [given.name for given in self._session.get_inputs()]
         self.key = _digest(path, tokenizer, str(longest))
         """Differs between models whose vectors cannot be compared."""
         self.size = int(self._encode_batch([self._tokenizer.encode("a").ids]).shape[1])
         """Numbers in a vector."""
 
-    def encode(self, texts: Sequence[str], *, role: str = DOCUMENT) -> Floats:
-        """Return one unit vector a text, in order; ``role`` is QUERY or DOCUMENT.
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Return one unit vector a text, in order.
 
         Only the first 256 tokens of a text count. A text in a script that the model does not know
         gets a vector of zeros: its cosines would say nothing.
@@ -161,8 +156,7 @@ class Model:
         self._asked += 1
         if self._asked == _WORTH_OPTIMISING:
             self._session = _start(self._path, optimised=True)
-        prompt = self._prompts.get(role) or ""
-        encodings = self._tokenizer.encode_batch([prompt + text for text in texts])
+        encodings = self._tokenizer.encode_batch(list(texts))
         known = [n for n, encoding in enumerate(encodings) if self._knows(encoding)]
         known.sort(key=lambda number: len(encodings[number].ids))
         vectors = np.zeros((len(encodings), self.size), dtype=np.float32)
@@ -284,14 +278,10 @@ class Vectors:
         """Return all vectors as rows, and for each row its place in ``digests``, ascending."""
         with self._using():
             found = {d: (n, raw) for d, n, raw in self._db.execute("SELECT * FROM vectors")}
-        places: list[int] = []
-        parts: list[bytes] = []
-        for place, digest in enumerate(digests):
-            count, raw = found.get(digest, (0, b""))
-            places += [place] * count
-            parts.append(raw)
-        rows = np.frombuffer(b"".join(parts), dtype="<f2").reshape(len(places) or 1, -1)
-        return places, rows[: len(places)].astype(np.float32)
+        parts = [found.get(digest, (0, b"")) for digest in digests]
+        places = [place for place, (count, _raw) in enumerate(parts) for _ in range(count)]
+        rows = np.frombuffer(b"".join(raw for _count, raw in parts), dtype="<f2")
+        return places, rows.reshape(len(places) or 1, -1)[: len(places)].astype(np.float32)
 
     def version(self) -> tuple[int, int]:
         """Return what changes when this or another process has changed the file."""

@@ -61,8 +61,8 @@ class Engine(Reader, Protocol):
     and the other readers see is the last commit seen by this process (see ``reload``).
 
     Raises IndexBroken where the directory cannot be used (delete it, open it with ``create=True``
-    and add every card again), IndexBusy where another process writes, else StorageError where the
-    disk refuses.
+    and add every card again), IndexBusy where another process writes, else StorageError or OSError
+    where the disk refuses.
     """
 
     def update(

@@ -73,7 +73,7 @@ def rank(
     ]
 
 
-def guards_file(hit: Hit) -> bool:
+def protects_file(hit: Hit) -> bool:
     """Tell whether the card's globs match a file at hand, whatever the words of the prompt."""
     return "path" in dict(hit.factors)
 
@@ -90,8 +90,6 @@ def reduce_terms(
     """
     weights = {term: 1 + log(count) for term, count in Counter(terms).items()}
     known = [term for term in weights if frequencies.get(term, 0)]
-    if len(known) <= limit:
-        return weights
     nats = {term: idf(frequencies[term], size) * weights[term] for term in known}
     for term in sorted(known, key=nats.__getitem__, reverse=True)[limit:]:
         del weights[term]

@@ -7,8 +7,9 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import tantivy
@@ -28,7 +29,6 @@ from lessons_kb.search.engine_protocol import (
     read_terms,
     tell_broken,
     tell_busy,
-    tell_refused,
 )
 
 _KEY = "key"
@@ -42,16 +42,11 @@ _FOOTER_BYTES = 64
 """Fewer than a footer has; they hold the checksum of all above it."""
 _FOOTER_NUMBERS = 8
 """Bytes at a file's end: the length of the JSON above, and a magic number."""
-_REFUSALS = {
-    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "free some space"),
-    errno.EFBIG: "raise the limit (ulimit -f)",
-    errno.EMFILE: "raise the limit (ulimit -n)",
-    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "make it writable"),
-    errno.EIO: "check the disk",
-    errno.ENOMEM: "free some memory",
-    **dict.fromkeys((errno.ENOLCK, errno.ENOSYS), "keep it on a file system with locks"),
-}
-"""What to do about errors that no rebuild would fix; tantivy tells them in words alone."""
+_REFUSALS = (
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.EROFS, errno.EACCES),
+    *(errno.EPERM, errno.EIO, errno.ENOMEM, errno.ENOLCK, errno.ENOSYS),
+)
+"""Errors that no rebuild would fix; tantivy tells them in words alone."""
 _COMPACT_ABOVE = 0.1
 """Share of deleted documents above which the idf is off enough to compact."""
 _IN_ONE_PIECE = range(2_000, 20_000)
@@ -70,10 +65,8 @@ class TantivyEngine(Engine):
     # Of the commit that is seen; `reload` begins them anew.
     _size: int
     _documents: dict[int, CardTerms]
-    _frequencies: dict[tuple[str, str], int]
-    """(Field, term) → in how many cards."""
-    _clauses: dict[tuple[str, str, float], tuple[tantivy.Occur, Query] | None]
-    """Field, term and boost → the clause of a search; None where the term is not in the field."""
+    _frequency: Callable[[str, str], int]
+    _clause: Callable[[str, str, float], tuple[tantivy.Occur, Query] | None]
 
     def __init__(self, directory: str, *, create: bool) -> None:
         self._directory = directory
@@ -122,23 +115,12 @@ class TantivyEngine(Engine):
         """
         if limit < 1:
             return []
-        if len(self._clauses) > _KEPT:
-            self._clauses = {}
-        known = self._clauses
         with self._translating():
-            searcher = self._index.searcher()
-            union = []
-            for field, weight in weights.items():
-                for term, count in terms.items():
-                    key, plain = (field, term, weight * count), plain_term(term)
-                    if key not in known:
-                        asked = weight * count > 0 and plain and searcher.doc_freq(field, plain)
-                        query = Query.term_query(self._schema, field, plain, _FREQUENCY)
-                        boosted = Query.boost_query(query, weight * count)
-                        known[key] = (tantivy.Occur.Should, boosted) if asked else None
-                    if clause := known[key]:
-                        union.append(clause)
-            if not union:
+            searcher, clause = self._index.searcher(), self._clause
+            asked = [(plain_term(term), count) for term, count in terms.items()]
+            pairs = ((field, of, *one) for field, of in weights.items() for one in asked)
+            found = [clause(field, term, of * count) for field, of, term, count in pairs]
+            if not (union := [one for one in found if one]):
                 return []
             query = Query.boolean_query(union)
 
@@ -146,23 +128,27 @@ class TantivyEngine(Engine):
                 hits = searcher.search(query, most, count=False).hits
                 return [(address, score) for score, address in hits]
 
-            found = find_best(fetch, limit)
-            keys = searcher.fast_field_values(_KEY, [address for address, _ in found])
-        scored = zip(keys, found, strict=True)
+            best = find_best(fetch, limit)
+            keys = searcher.fast_field_values(_KEY, [address for address, _ in best])
+        scored = zip(keys, best, strict=True)
         return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
+
+    def _build_clause(
+        self, field: str, term: str, boost: float
+    ) -> tuple[tantivy.Occur, Query] | None:
+        """Return the clause of a search; None where the term is not in the field."""
+        if boost <= 0 or not term or not self._index.searcher().doc_freq(field, term):
+            return None
+        query = Query.term_query(self._schema, field, term, _FREQUENCY)
+        return tantivy.Occur.Should, Query.boost_query(query, boost)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
         """Return in how many cards' ``field`` each term stands, 0 included."""
-        if len(self._frequencies) > _KEPT:
-            self._frequencies = {}
-        known, asked = self._frequencies, [(field, term) for term in terms]
-        if missing := [key for key in asked if key not in known]:
-            with self._translating():
-                searcher = self._index.searcher()
-                for key in missing:
-                    found = searcher.doc_freq(field, plain_term(key[1]))
-                    known[key] = min(found, searcher.num_docs)
-        return {key[1]: known[key] for key in asked}
+        with self._translating():
+            return {term: self._frequency(field, term) for term in terms}
+
+    def _count_cards(self, field: str, term: str) -> int:
+        return min(self._index.searcher().doc_freq(field, plain_term(term)), self._size)
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
@@ -252,11 +238,13 @@ class TantivyEngine(Engine):
         with self._translating():
             self._index.reload()
             self._size = int(self._index.searcher().num_docs)
-        self._documents, self._frequencies, self._clauses = {}, {}, {}
+        self._documents = {}
+        self._frequency = lru_cache(_KEPT)(self._count_cards)
+        self._clause = lru_cache(_KEPT)(self._build_clause)
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
-        del self._index
+        del self._index, self._frequency, self._clause
 
     @contextmanager
     def _writing(self) -> Iterator[tantivy.IndexWriter]:
@@ -273,11 +261,9 @@ class TantivyEngine(Engine):
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise what the library raises as errors of ours."""
+        """Raise what the library raises as errors of ours, and OSError where the disk refuses."""
         try:
             yield
-        except OSError as error:
-            raise tell_refused(self._directory, error.strerror or error) from None
         except BaseException as error:
             is_panic = type(error).__name__ == "PanicException"  # what one in Rust is raised as
             if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
@@ -287,10 +273,7 @@ class TantivyEngine(Engine):
             found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
             number = int(found[1] or found[2]) if found else 0
             if number in _REFUSALS:  # the system refused to write: the index is as whole as before
-                raise StorageError(
-                    f"cannot write the index in {self._directory}: {os.strerror(number)}; "
-                    f"{_REFUSALS[number]}"
-                ) from None
+                raise OSError(number, os.strerror(number), self._directory) from None
             raise tell_broken(self._directory, error) from None
 
 

@@ -21,7 +21,7 @@ over, or of a silenced session, is answered without it. Then come what is for th
 what is for its log, and "whole". An answer without "whole" is none.
 
 Until ``BEGUN`` the daemon may decline: it closes the connection, for an identity that is not its
-own, another user, too many connections, files of the package that were replaced, a time that is
+own, too many connections, files of the package that were replaced, a time that is
 over, or a brain that is not to be answered here or has unusable settings. The client declines by
 leaving: ``BEGUN`` cannot be sent then. Either way the client answers in a fresh process, which is
 told (``AGAIN_VARIABLE``) that a daemon may have noted the event without an answer being heard.
@@ -34,14 +34,13 @@ import json
 import os
 import signal
 import socket
-import struct
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -74,7 +73,6 @@ SOCKET_SECONDS = 3.0
 """From one look at our socket to the next: whatever cleans up /tmp may take it away."""
 LOOK_AGAIN_SECONDS = 1.0
 """From one look at all of our own package files to the next: it takes as long as an answer."""
-MAX_REQUEST_BYTES = hook_client.MAX_EVENT_BYTES + 1_000_000
 MAX_WAITING = 64
 """Connections beyond are closed at once: their clients answer themselves."""
 WORKERS = 8
@@ -149,7 +147,7 @@ class _Daemon:
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())
-            note_start()
+            _write({"failures": 0, "error": "", "tried": 0.0})
             refresh_launcher()
             if asked := os.environ.pop(FIRST_ASKED, ""):
                 self._pool.submit(self._open_first, *json.loads(asked))
@@ -196,7 +194,6 @@ class _Daemon:
             with connection:
                 answer = self._answer(connection)
                 if answer is not None:
-                    connection.settimeout(hook_client.PATIENCE_SECONDS)
                     connection.sendall(hook_client.pack(*answer, b"whole"))
             self._look_again()
         except OSError:
@@ -209,9 +206,9 @@ class _Daemon:
 
     def _answer(self, connection: socket.socket) -> list[bytes] | None:
         """Return what the client prints, None where it shall answer itself."""
-        if _peer_uid(connection) != os.getuid():
-            return None
-        fields = hook_client.unpack(_receive(connection))
+        connection.settimeout(hook_client.PATIENCE_SECONDS)
+        parts = iter(partial(connection.recv, 1 << 18), b"")
+        fields = hook_client.unpack(b"".join(parts))
         if len(fields) < 3 or fields[0] != self._who:  # noqa: PLR2004
             return None
         until, asked = float(fields[1]), fields[2]
@@ -275,7 +272,7 @@ class _Daemon:
         """Read what the first answer from a brain would wait for."""
         if brain not in self._warm:
             for layer in brain.layers:
-                layer.make_ready()
+                layer.ensure_indexed()
                 _ = layer.hook_journal  # opens it
             brain.preflight(_SAMPLE, fresh=False, remember=False)
             self._warm.add(brain)
@@ -321,43 +318,20 @@ class _Daemon:
                 self._leave()
 
 
-def _receive(connection: socket.socket) -> bytes:
-    connection.settimeout(hook_client.PATIENCE_SECONDS)
-    parts, size = [], 0
-    while part := connection.recv(1 << 18):
-        size += len(part)
-        if size > MAX_REQUEST_BYTES:
-            raise OSError("the request is too large")
-        parts.append(part)
-    return b"".join(parts)
-
-
-def _peer_uid(connection: socket.socket) -> int:
-    if not hasattr(socket, "SO_PEERCRED"):
-        return os.getuid()  # the socket's folder lets nobody else in
-    size = struct.calcsize("3i")
-    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
-    return int(struct.unpack("3i", told)[1])
-
-
 def _package_files() -> dict[str, tuple[int, int]]:
     """Return time and size of each module of our package."""
     found = {}
     for folder, _folders, names in os.walk(_PACKAGE):
-        for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
-            with contextlib.suppress(OSError):
-                info = os.stat(path)
-                found[path] = (info.st_mtime_ns, info.st_size)
+        for name in names:
+            if name.endswith(".py"):
+                info = os.stat(path := os.path.join(folder, name))
+                found[path] = info.st_mtime_ns, info.st_size
     return found
 
 
 def _package_folders() -> list[int]:
     """Return when an entry of each folder of our package was last replaced or added."""
-    times = []
-    for folder in _FOLDERS:
-        with contextlib.suppress(OSError):
-            times.append(os.stat(folder).st_mtime_ns)
-    return times
+    return [os.stat(folder).st_mtime_ns for folder in _FOLDERS if os.path.isdir(folder)]
 
 
 RECORD_NAME = "daemon.json"
@@ -387,11 +361,6 @@ def read_record() -> Mapping[str, Any]:
         if all(isinstance(value, kinds.get(name, object)) for name, value in found.items()):
             return found
     return {}
-
-
-def note_start() -> None:
-    """Remember that the daemon listens. Raises StorageError where the state cannot be written."""
-    _write({"failures": 0, "error": "", "tried": 0.0})
 
 
 def note_failure(error: str) -> None:

@@ -33,7 +33,7 @@ def main() -> None:
                 os.open(os.devnull, os.O_RDWR)
         _thread.start_new_thread(_watch, (once, agent, silence, received))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
-        from lessons_kb.agents.capabilities import AGENTS, SILENCED
+        from lessons_kb.agents.table import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
 
         if agent not in AGENTS:
@@ -88,14 +88,10 @@ def _current_directory() -> str:
 
 def _read_input() -> bytes:
     """Return standard input, read to its end: an agent may take a broken pipe for our failure."""
-    parts: list[bytes] = []
-    size = 0
-    while part := os.read(0, 1 << 20):
-        size += len(part)
-        parts = [*parts, part] if size <= MAX_EVENT_BYTES else []
-    if size > MAX_EVENT_BYTES:
-        raise ValueError(f"the event has {size:,} bytes; the limit is {MAX_EVENT_BYTES:,}")
-    return b"".join(parts)
+    event = b"".join(iter(lambda: os.read(0, 1 << 20), b""))
+    if len(event) > MAX_EVENT_BYTES:
+        raise ValueError(f"the event has {len(event):,} bytes; the limit is {MAX_EVENT_BYTES:,}")
+    return event
 
 
 def _watch(once: _thread.LockType, agent: str, silence: str, received: list[bytes]) -> None:

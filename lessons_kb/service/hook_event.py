@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 
-from lessons_kb.agents.capabilities import AGENTS, Agent, event_name, find_host, is_attended
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
+from lessons_kb.agents.table import AGENTS, Agent, event_name, find_host, is_attended
 from lessons_kb.brain.discovery import Discovery, look_in_agent
 from lessons_kb.brain.injected import posted_session
 from lessons_kb.brain.layers import Layers
@@ -79,13 +79,13 @@ def answer_event(
             event.patience = min(event.patience, LONGER_SECONDS / 2)
         can = Capabilities(
             **{one.name: getattr(row, one.name) for one in fields(AgentTraits)},
-            inject=event.takes_context and name in row.context,
-            lines=name in row.lines and not (posted_by and row.progress),
+            inject=event.takes_context and name in row.context_at,
+            lines=name in row.lines_at and not (posted_by and row.progress),
             # Whoever runs a server may not hold up the agents of others.
-            ask=name in row.ask and not posted_by and is_attended(row, payload, environment),
-            refuse=name in row.refuse and not posted_by,
+            ask=name in row.asks_at and not posted_by and is_attended(row, payload, environment),
+            refuse=name in row.refuses_at and not posted_by,
             explains=event.tool not in row.unexplained,
-            stop=name in row.stop,
+            stop=name in row.stops_at,
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lessons_kb.brain.detection import Detected, find_detected, find_in_files
-from lessons_kb.brain.layer import Layer
 from lessons_kb.guards.parse_call import parse_call
 from lessons_kb.learn.failure_signs import error_excerpt
-from lessons_kb.model import ACT_TOLD, DONE, Card, Event, Signal
-from lessons_kb.session.record_event import Missed, as_seen, outcome_of, read_missed, see
+from lessons_kb.model import ACT_TOLD, DONE, Event
+from lessons_kb.session.record_event import Missed, as_seen, journal_events, outcome_of, read_missed
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
+    Found,
     find_for_error,
     find_opened,
     give,
@@ -31,28 +31,33 @@ def answer(hook: Hook) -> Answer:
     The turn is not ended here, or the model would never read the guidance: the call that it makes
     in spite of it ends it.
     """
-    event = hook.event
+    brain, event = hook.open_brains(), hook.event
     if hook.state.is_refused(event.id):
         return NOTHING  # it was never made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
-    hook.occasion = "command" if ended.outcome in DONE else "error"
+    is_done = ended.outcome in DONE
+    hook.occasion = "command" if is_done else "error"
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     calls = parse_call(ended, arguments, cwd=event.cwd)
     wrote = _find_written(hook, calls)
     events = [*missed.events, *as_seen((_with_lines(c, wrote) for c in calls), event.part)]
     late = _find_late(hook, ended)
     opened = find_opened(hook, [*(one for one, *_ in missed.events), *calls])
-    limits = read_limits(hook.brain) if late else None
+    limits = read_limits(brain) if late else None  # bad settings cost no event
     block = None
     with hook.transaction() as state:
         missed.note(state)
-        signals = see(hook, state, events)
-        _note_stop(state, ended, signals, part=event.part)
-        note_opened(state, hook.event.context_id, opened, at=hook.now)
-        made = _take_made(hook, state, wrote, done=ended.outcome in DONE)
+        signals = journal_events(hook, state, events)
+        loud = [signal for signal in signals if signal.level == "escalate"]
+        if is_done:
+            state.stopping = []
+        elif loud and not event.part:  # failures went on: the next call ends the turn
+            state.stopping = [ended.step, loud[-1].user_line]
+        note_opened(state, event.context_id, opened, at=hook.now)
+        made = _take_made(hook, state, wrote, done=is_done)
         texts = [(GUARD, signal.message) for signal in signals]
-        texts += [(MATCH, text) for _call, _brain, _card, text in made]
+        texts += [(MATCH, text) for text in made]
         if limits and (new := state.note_late(event.id, late)):
             block, given = give(hook, limits, new)
             state.note_given(given)
@@ -62,12 +67,10 @@ def answer(hook: Hook) -> Answer:
         named = tuple(state.named) if hook.can.lines else ()
         state.named = [] if named else state.named
     lines = tuple(
-        _TOLD_LINE if signal.level == "escalate" else signal.user_line
-        for signal in signals
-        if signal.user_line
+        _TOLD_LINE if signal in loud else signal.user_line for signal in signals if signal.user_line
     )
-    if named or (block is not None and block.text):
-        return hook.say(hook.brain, context=context, lines=lines, block=block, named=named)
+    if block is not None or named:
+        return hook.say(context=context, lines=lines, block=block, named=named)
     return Answer(context=context, lines=lines) if context or lines else NOTHING
 
 
@@ -90,8 +93,10 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
 def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     """Return the mistakes that stand in the files of a command, and did not before it ran."""
     written = [path for one in calls if one.kind == "edit" and not one.tool for path in one.targets]
-    held = {mark for call, mark in hook.state.holding if call == hook.event.call} if written else ()
-    found = find_in_files(hook.brain, written, hook.scope, without=held) if held else []
+    before = {mark for call, mark in hook.state.stood_before if call == hook.event.call}
+    if not (written and before):
+        return []
+    found = find_in_files(hook.brain, written, hook.scope, without=before)
     return [one for one in found if not is_kept_back(hook, one.layer, one.card)]
 
 
@@ -101,7 +106,7 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
     return replace(event, output="\n".join(lines)) if lines and not event.tool else event
 
 
-def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
+def _find_late(hook: Hook, ended: Event) -> list[Found]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
     detected = find_detected(hook.brain, (), failures=[ended.output])
@@ -111,21 +116,12 @@ def _find_late(hook: Hook, ended: Event) -> list[tuple[Layer, Card]]:
     return [one for one in found if not is_kept_back(hook, *one)]
 
 
-def _note_stop(state: SessionMemory, ended: Event, signals: Sequence[Signal], *, part: str) -> None:
-    """Note that the next call ends the turn once failures went on; a success takes that back."""
-    loud = [signal for signal in signals if signal.level == "escalate"]
-    if ended.outcome in DONE:
-        state.stopping = []
-    elif loud and not part:
-        state.stopping = [ended.step, loud[-1].user_line]
-
-
 def _take_made(
     hook: Hook, state: SessionMemory, wrote: Sequence[Detected], *, done: bool
-) -> list[list[str]]:
-    """Return the mistakes found before the call or in the files that it wrote, if it was done."""
+) -> list[str]:
+    """Return what is told of mistakes found before the call or in the files that it wrote."""
     call = hook.event.call
-    state.holding = [pair for pair in state.holding if pair[0] != call]
+    state.stood_before = [pair for pair in state.stood_before if pair[0] != call]
     known = {card for one, _brain, card, _text in state.matched if one == call}
     for one in wrote:
         if one.card.id not in known:
@@ -133,4 +129,4 @@ def _take_made(
             state.expect(call, one.layer.alias, one.card.id, text)
             due = {"session": hook.event.context_id, "card": one.card.id, "at": hook.now}
             one.layer.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)
-    return state.take_matched(call, made=done) if state.matched else []
+    return state.take_matched(call, made=done)

@@ -24,12 +24,12 @@ reminder; at a later call nothing, until some prompts have passed.
 
 from __future__ import annotations
 
-import glob
 import itertools
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from glob import has_magic, iglob
 
 from lessons_kb.brain.detection import (
     Detected,
@@ -42,7 +42,7 @@ from lessons_kb.brain.detection import (
 )
 from lessons_kb.brain.injected import Known, find_known, is_in_context
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.layers import Layers, refresh_in_hook
 from lessons_kb.brain.post_check import find_session_evidence
 from lessons_kb.brain.retrieve import find_usable
 from lessons_kb.brain.shared_server import find_in_call, read_card
@@ -85,7 +85,6 @@ _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50
 _MAX_CHANGED = 1_000
 """Files that one command may change: those below a folder that it removes are looked at, too."""
-_WILDCARDS = "*?["
 _DEEP = 3
 """Folders with wildcards in a pattern from which on it may stand for the whole disk."""
 _FEW_FILES, _LOOKED_THROUGH = 5, 200
@@ -131,9 +130,9 @@ def answer(hook: Hook) -> Answer:
     its lines, and those that its text is surely about; in short where the session has them. A call
     that the model makes after it was told to stop ends the turn.
     """
-    event = hook.event
+    brain, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
-        return Answer(stop=line)
+        return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
         spawned = [event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED)]
         with lend_memory(hook.journal, event.session) as state:
@@ -145,101 +144,88 @@ def answer(hook: Hook) -> Answer:
     hook.occasion = f"change {changed}" if changed else "command"
     brain, concerns = _find_concerns(hook, call)
     late = find_for_change(hook, brain, call.changes)
-    before = None
-    if call.written and has_detectors(hook.brain):  # to know the mistakes that it adds
+    before = None  # the mistakes that stand in its files, to know those that it adds
+    if call.written and has_detectors(hook.brain):
         before = find_in_files(hook.brain, call.written, hook.scope)
     if not (concerns or late or before is not None):
         return NOTHING
-    return _hold_or_tell(hook, brain, call, concerns, late, before)
-
-
-def _hold_or_tell(
-    hook: Hook,
-    brain: Layers,
-    call: _Call,
-    concerns: Sequence[_Concern],
-    late: list[Found],
-    before: Sequence[Detected] | None,
-) -> Answer:
-    """Refuse a call, have the user asked, or say what its cards say, each once.
-
-    ``before`` are the mistakes that stand in its files, None where nobody looked.
-    """
-    event = hook.event
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
     # Of a server's cards a client is told the ids, not where they lie.
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
-    known = find_known(limits.reinject_after, hook.event.context_id)
+    known = find_known(limits.reinject_after, event.context_id)
     concerns = _leave_reasons(concerns, known, hook.scope if call.place else "")
     concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
     more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
-    mistakes = [one.mistake for one in concerns if one.mistake]
-    afters = [(one, tell_after(one, told_from)) for one in mistakes if call.changes]
-    done = _find_done(hook, limits, [*((one.layer, one.card) for one in concerns), *late])
-    message, block = "", None  # for the model: the reason of a refusal, or context
+    mistakes = [one.mistake for one in concerns if one.mistake and call.changes]
+    afters = [(one, tell_after(one, told_from)) for one in mistakes]
+    done = _find_done(hook, known, [*((one.layer, one.card) for one in concerns), *late])
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for layer in brain.layers:  # what another process noted and did not get to say is new
                 layer.hook_journal.forget_context(event.context_id, unsaid)
         ruling = _decide(state, event.id, can, gates, told_from)
-        texts = [(GUARD, ruling.refusal)] if ruling.refusal else []
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
-            state.holding += [[event.call, mark] for mark in ("", *mark_matches(before))]
-        new, new_mistakes = _note_shown(hook, state, concerns)
-        late = state.note_late(event.id, late)
-        state.late += sum(not is_in_context(known, *one) for one in late)
-        if new or new_mistakes or late:
-            cards = new | dict.fromkeys(late, True)
-            block, said = _tell(hook, state, limits, cards, new_mistakes, told_from, done)
-            texts += said
-        texts += [(GUARD, ruling.advice)] if ruling.advice else []
-        if mistakes or new or late or texts:
-            message = state.deliver(texts, can)
+            state.stood_before += [[event.call, mark] for mark in ("", *mark_matches(before))]
+        block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
+        texts = [(GUARD, ruling.refusal), *texts, (GUARD, ruling.context)]
+        message = state.deliver(texts, can)  # the reason of a refusal, or context
         if message and ruling.question and event.id:
-            state.held.append([event.id, message])
+            state.question_texts.append([event.id, message])
         # What a human decides, or is told with the result anyway, is not told once more.
         told = ruling.question or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
-    if not (message or ruling.question or (block is not None and block.lessons)):
+    if not (message or ruling.question or block.lessons):
         return NOTHING
     if ruling.refusal:
-        return hook.say(brain, refuse=message, block=block, lines=ruling.lines)
-    return hook.say(brain, context=message, ask=ruling.question, block=block)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Ruling:
-    """What becomes of a call: it is refused, or the user is asked about it, or it passes."""
-
-    refusal: str = ""
-    """Why, for the model."""
-    lines: tuple[str, ...] = ()
-    """For the user, with a refusal."""
-    question: str = ""
-    """For the user."""
-    advice: str = ""
-    """For the model, where nobody can be asked."""
+        return hook.say(refusal=message, block=block, lines=ruling.lines)
+    return hook.say(context=message, question=ruling.question, block=block)
 
 
 def _decide(
     state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
-) -> _Ruling:
-    """Note and return what becomes of a call; nobody is asked about one that is refused."""
-    ruling = _refuse(state, call, can, gates, directory)
-    asking = [] if ruling.refusal else _note_asked(state, call if can.ask else "", gates)
-    if not (reason := _name_reason(asking, directory)):
-        return ruling
+) -> Answer:
+    """Note and return what becomes of a call: it is refused, or the user is asked, or it passes.
+
+    No card and file is refused, or asked about, twice in a session. Where nobody can be asked,
+    that is ``context``.
+    """
+    refused, held = {key for _call, key in state.refused}, list[_Concern]()
+    for one in gates if can.refuse else ():
+        unexplained = can.ask and not can.explains and one.asks
+        new = set(one.files.values()) - refused
+        if new and (one.card.gate == ONCE_GATE or unexplained):
+            state.refused += [[call, key] for key in new]
+            held.append(one)
+    reason = _name_reason(held, directory)
+    if any(one.asks for one in held):
+        line = f"{_PERMISSION} {reason}"
+        return Answer(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
+    if reason:
+        return Answer(refusal=f"{_REFUSED} {reason} {_PASSES}")
+    asked = {key for _call, key in state.asked}
+    for one in gates:
+        new_files = {file: key for file, key in one.files.items() if key not in asked}
+        if one.asks and (not asked.issuperset(one.marks) if one.mistake else new_files):
+            held.append(one if one.mistake else replace(one, files=new_files))
+    # A file that the question has no room for, so that a human has not read of it, is asked about
+    # again.
+    named = _files(held)[:_MAX_NAMED]
+    for one in held:
+        keys = one.marks or [key for file, key in one.files.items() if file in named]
+        state.asked += [[call if can.ask else "", key] for key in keys]
+    reason = _name_reason(held, directory)
+    if not reason:
+        return NOTHING
     if not can.ask:
-        return _Ruling(advice=f"{_NOBODY} {reason}" if can.inject else "")
-    is_file = any(not one.mistake for one in asking)
-    proceed = _PROCEED.format(*(("the file", "it is") if is_file else ("things", "they are")))
-    return _Ruling(question=f"{_PERMISSION} {reason} {proceed}")
+        return Answer(context=f"{_NOBODY} {reason}" if can.inject else "")
+    proceed = _PROCEED.format(*(("the file", "it is") if named else ("things", "they are")))
+    return Answer(question=f"{_PERMISSION} {reason} {proceed}")
 
 
 def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
@@ -254,28 +240,24 @@ def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> li
         if any(_names_few(pattern, scope) for pattern in one.card.paths)
         and one.card.checklist != (one.card.title,)
     ]
-    if len(narrow) > MOST:
-        narrow = []
     return [
         one
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
         or is_in_context(known, one.layer, one.card)
-        or one in narrow
+        or (one in narrow and len(narrow) <= MOST)
     ]
 
 
 def _names_few(pattern: str, scope: str) -> bool:
     """Tell whether a glob names a file, or stands for a few."""
     parts = pattern.removeprefix("./").strip("/").split("/")
-    wild = [any(c in part for c in _WILDCARDS) for part in parts]
-    place = os.path.join(
-        scope, *itertools.takewhile(lambda part: not wild[parts.index(part)], parts)
-    )
-    if not wild[-1] and not os.path.isdir(place):
+    plain = list(itertools.takewhile(lambda part: not has_magic(part), parts))
+    place = os.path.join(scope, *plain)
+    if not has_magic(parts[-1]) and not os.path.isdir(place):
         return True
-    if not scope or wild[0]:
+    if not scope or not plain:
         return False
     globs = compile_globs([pattern])
     below = itertools.islice(_below(place), _LOOKED_THROUGH)
@@ -300,45 +282,6 @@ def _take_stop(hook: Hook) -> str:
     return line
 
 
-def _refuse(
-    state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
-) -> _Ruling:
-    """Return why a call is refused, if it is; no card and file twice in a session.
-
-    A card wants it, or a question to the user whose dialog would not show them its reason.
-    """
-    refused = {key for _call, key in state.refused}
-    held: list[_Concern] = []
-    for one in gates if can.refuse else ():
-        unexplained = can.ask and not can.explains and one.asks
-        new = set(one.files.values()) - refused
-        if new and (one.card.gate == ONCE_GATE or unexplained):
-            state.refused += [[call, key] for key in new]
-            held.append(one)
-    reason = _name_reason(held, directory)
-    if any(one.asks for one in held):
-        line = f"{_PERMISSION} {reason}"
-        return _Ruling(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
-    return _Ruling(refusal=f"{_REFUSED} {reason} {_PASSES}" if reason else "")
-
-
-def _note_asked(state: SessionMemory, asked_by: str, gates: Sequence[_Concern]) -> list[_Concern]:
-    """Return what a human is to be asked about, and was not asked about in this session."""
-    asked = {key for _call, key in state.asked}
-    asking: list[_Concern] = []
-    for one in gates:
-        new = {file: key for file, key in one.files.items() if key not in asked}
-        if one.asks and (not asked.issuperset(one.marks) if one.mistake else new):
-            asking.append(one if one.mistake else replace(one, files=new))
-    # A file that the question has no room for, so that a human has not read of it, is asked about
-    # again.
-    named = _files(asking)[:_MAX_NAMED]
-    for one in asking:
-        keys = one.marks or [key for file, key in one.files.items() if file in named]
-        state.asked += [[asked_by, key] for key in keys]
-    return asking
-
-
 def _name_reason(held: Sequence[_Concern], directory: str) -> str:
     """Return before what a call is held, by which lessons, and where they lie; "" for none."""
     mistakes = [one.mistake for one in held if one.mistake]
@@ -357,65 +300,58 @@ def _files(held: Iterable[_Concern]) -> list[str]:
     return list(dict.fromkeys(file for one in held if not one.mistake for file in one.files))
 
 
-def _note_shown(
-    hook: Hook, state: SessionMemory, concerns: Sequence[_Concern]
-) -> tuple[dict[Found, bool], list[Detected]]:
-    """Return the cards and the lines that were not shown in this session, or long ago.
-
-    Each card comes with whether it is worth saying again, where the session has it.
-    """
-    prompt = hook.brain.layers[0].hook_journal.injections.turn(hook.event.context_id)
-    shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
-    keys: dict[str, None] = {}
-    new: dict[Found, bool] = {}
-    new_mistakes: list[Detected] = []
-    for one in concerns:
-        if one.mistake and not shown.issuperset(one.marks):
-            new_mistakes.append(one.mistake)
-            keys |= dict.fromkeys(one.marks)
-        if not shown.issuperset(one.files.values()):
-            # Of the many files of a broad pattern the first one is worth saying it again.
-            broad = not one.mistake and all("**" in p or p[:1] == "*" for p in one.card.paths)
-            prefix = _key(one.layer, one.card, "")
-            known = broad and any(key.startswith(prefix) for key in shown)
-            found = one.layer, one.card
-            new[found] = new.get(found, False) or not known
-            keys |= dict.fromkeys(one.files.values())
-    state.shown += [[hook.event.id, key, prompt] for key in keys if key not in shown]
-    return new, new_mistakes
-
-
 def _tell(
     hook: Hook,
     state: SessionMemory,
     limits: LessonLimits,
-    cards: Mapping[Found, bool],
-    new_mistakes: Sequence[Detected],
+    concerns: Sequence[_Concern],
+    late: list[Found],
     directory: str,
     done: Container[str],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all that is said of a call.
 
-    Of those that it has, the first few that are worth it are said again.
+    That is what was not shown in this session, or long ago; of the cards that the session has, the
+    first few that are worth it are said again.
     """
-    known = find_known(limits.reinject_after, hook.event.context_id)
+    event = hook.event
+    prompt = hook.brain.layers[0].hook_journal.injections.turn(event.context_id)
+    shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
+    keys: dict[str, None] = {}
+    cards: dict[Found, bool] = {}  # whether it is worth saying again
+    mistakes: list[Detected] = []
+    for one in concerns:
+        if one.mistake and not shown.issuperset(one.marks):
+            mistakes.append(one.mistake)
+            keys |= dict.fromkeys(one.marks)
+        if not shown.issuperset(one.files.values()):
+            # Of the many files of a broad pattern the first one is worth saying it again.
+            broad = not one.mistake and all("**" in p or p[:1] == "*" for p in one.card.paths)
+            prefix = _key(one.layer, one.card, "")
+            was_shown = broad and any(key.startswith(prefix) for key in shown)
+            found = one.layer, one.card
+            cards[found] = cards.get(found, False) or not was_shown
+            keys |= dict.fromkeys(one.files.values())
+    state.shown += [[event.id, key, prompt] for key in keys if key not in shown]
+    known = find_known(limits.reinject_after, event.context_id)
+    late = state.note_late(event.id, late)
+    state.late += sum(not is_in_context(known, *one) for one in late)
+    cards |= dict.fromkeys(late, True)
     again = [one for one in cards if cards[one] and is_in_context(known, *one)][:MOST]
     told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
     state.note_given([*given, *([layer.root, card.id] for layer, card in again)])
-    state.brought += [[hook.event.id, card] for _root, card in given]
+    state.brought += [[event.id, card] for _root, card in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
-    texts = [(MATCH, tell_before(new_mistakes, directory, given=named))] if new_mistakes else []
-    texts += [(BLOCK, block.text)] if block.text else []
-    return block, texts + [(GUARD, text) for text in reminders.values()]
+    texts = [(MATCH, tell_before(mistakes, directory, given=named))] if mistakes else []
+    return block, [*texts, (BLOCK, block.text), *((GUARD, text) for text in reminders.values())]
 
 
-def _find_done(hook: Hook, limits: LessonLimits, cards: Sequence[Found]) -> frozenset[str]:
+def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[str]:
     """Return the items that this turn shows as done, of the cards that the session has."""
-    known = find_known(limits.reinject_after, hook.event.context_id)
     had = [one[1] for one in cards if is_in_context(known, *one)]
     if not had:
         return frozenset()
@@ -485,7 +421,7 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Layers, list[_Concern]]:
     brain = hook.brain
     concerns = _find_local(brain, call)
     if any(_is_stale(one.layer, one.card) for one in concerns):
-        brain = freshen(brain)[0]
+        brain = refresh_in_hook(brain)[0]
         concerns = _find_local(brain, call)
     served = (one for one in hook.state.served if one.get("gate") != NO_GATE or one.get("detect"))
     if cards := [read_card(one) for one in served]:
@@ -510,7 +446,7 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
         *map(_concern_of, find_detected(brain, call.placed(), call.commands, proposed=True))
     ]
     for layer in brain.layers if call.changed else ():
-        if layer.make_ready():
+        if layer.ensure_indexed():
             concerns += layer.read(search)
     return sorted(
         concerns,
@@ -560,18 +496,18 @@ def _named_in(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
     """
 
     def find() -> Iterator[str]:
-        for kind, paths in find_changed(command):
-            for path in filter(is_known, paths):
-                place = os.path.join(cwd or scope, os.path.expanduser(path))
-                patterns = sum(any(c in part for c in _WILDCARDS) for part in path.split("/"))
-                if not look:
-                    yield path
-                elif patterns < _DEEP:
-                    for one in glob.iglob(place) if patterns else (place,):
-                        if os.path.isfile(one) or _is_absent_file(one):
-                            yield one
-                        elif kind == "change" and os.path.isdir(one):
-                            yield from _below(one)
+        named = ((kind, path) for kind, paths in find_changed(command) for path in paths)
+        for kind, path in (one for one in named if is_known(one[1])):
+            if not look:
+                yield path
+                continue
+            wildcards = sum(map(has_magic, path.split("/")))
+            place = os.path.join(cwd or scope, os.path.expanduser(path))
+            for one in () if wildcards >= _DEEP else iglob(place) if wildcards else (place,):
+                if kind == "change" and os.path.isdir(one):
+                    yield from _below(one)
+                elif os.path.isfile(one) or _is_absent_file(one):
+                    yield one
 
     found = itertools.islice(find(), _MAX_CHANGED)
     placed = (relative_path(path, scope, cwd="" if look else cwd) for path in found)

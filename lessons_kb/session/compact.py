@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from lessons_kb.brain.injected import find_cards, find_known
 from lessons_kb.brain.retrieve import find_harmful
 from lessons_kb.brain.session_titles import TITLES_OPEN
 from lessons_kb.model import SEVERITIES
-from lessons_kb.session.record_event import as_seen, see
+from lessons_kb.session.record_event import as_seen, journal_events
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import (
     Found,
@@ -27,17 +28,18 @@ _LONG = 200_000
 
 def answer(hook: Hook) -> Answer:
     """Return the files of the session, its active lessons and the titles again."""
-    event, can, brain = hook.event, hook.can, hook.brain
-    if not event.id and (size := _size(event.transcript)):
+    brain, event, can = hook.open_brains(), hook.event, hook.can
+    with contextlib.suppress(OSError, ValueError):
         # Two within a moment are two, if the record has grown meanwhile.
-        hook.event = event = replace(event, id=f"compaction {size}")
+        own = event.id or f"compaction {os.path.getsize(event.transcript)}"
+        hook.event = event = replace(event, id=own)
     events = as_seen([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)
     titles = find_titles(hook) if can.lasting else ""  # what is built anew each time stays
     with hook.transaction() as state:
         before = hook.journal.events.last_number()
-        signals = see(hook, state, events)
+        signals = journal_events(hook, state, events)
         if hook.journal.events.last_number() == before:
             return NOTHING
         for layer in brain.layers:
@@ -50,14 +52,7 @@ def answer(hook: Hook) -> Answer:
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
         texts += state.take_titles(titles)
         context = state.deliver(texts, can)
-    return hook.say(brain, context=context, block=block)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except (OSError, ValueError):
-        return 0
+    return hook.say(context=context, block=block)
 
 
 def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
@@ -74,7 +69,7 @@ def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
 
 def catch_up(hook: Hook) -> Answer:
     """Return what a compaction took that no event told of, to stand before this event's answer."""
-    event = hook.event
+    event, brain = hook.event, hook.open_brains()
     if not hook.can.inject or not event.transcript:
         return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None
@@ -87,9 +82,9 @@ def catch_up(hook: Hook) -> Answer:
             state.offset = start + (place + 1 if place >= 0 else whole)
     if place < 0:
         return NOTHING
-    known = find_known(read_limits(hook.brain).reinject_after, event.context_id)
+    known = find_known(read_limits(brain).reinject_after, event.context_id)
     marks = [f"{card})" for cards in known.values() for card, _digest in cards]
-    marks += [TITLES_OPEN] if hook.state.titled else []
+    marks += [TITLES_OPEN] if hook.state.titles_from else []
     if any(mark.encode() not in data[place:] for mark in marks):
         hook.event = replace(event, what="compact", id="", text="", within=0.0)
         said = answer(hook)

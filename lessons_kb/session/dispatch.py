@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -51,15 +52,13 @@ def respond(
     ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
     LessonsError, or anything that a damaged file may cause: the caller decides what to do then.
     """
-    hook = Hook(hook_event, capabilities, look, find)
+    hook = Hook(event=hook_event, can=capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
         hook.event = replace(hook_event, text=text)
     try:
-        answer = _with_trouble(_answer(hook), hook)
-        if faults := _find_faults(hook):
-            answer = replace(answer, lines=(*answer.lines, *faults))
+        answer = _add_troubles(_answer(hook), hook)
     except (BrainNotFound, Untrusted):
         # No brain is no trouble, unless the user has named one.
         missing = hook.found.missing
@@ -99,34 +98,29 @@ def _answer(hook: Hook) -> Answer:
     )
 
 
-def _with_trouble(answer: Answer, hook: Hook) -> Answer:
-    """Log and tell, once a session, that the answer was given without a journal."""
-    trouble, cache = hook.find_trouble()
-    if not trouble:
-        return answer
-    session = hook.event.session
-    if note_first(cache, f"logged {session}", unknown=not answer.trouble):
-        answer = replace(answer, trouble=trouble)
-    # Where no mark can be kept it is said once a turn at most.
-    ends_turn = hook.event.what in ("prompt", "stop")
-    if _may_tell(hook) and note_first(cache, f"told {session}", unknown=ends_turn):
-        line = f"lessons: lessons still arrive, but nothing is recorded: {trouble}"
-        answer = replace(answer, lines=(*answer.lines, line))
-    return answer
+def _add_troubles(answer: Answer, hook: Hook) -> Answer:
+    """Log and tell, each once a session, why nothing is recorded and what silences a brain.
 
-
-def _find_faults(hook: Hook) -> list[str]:
-    """Return, once a session, which settings silence a brain or leave out files."""
-    try:
-        faults = hook.find_faults() if _may_tell(hook) else []
-    except StorageError:  # what the index said of it is in the answer already
-        return []
-    return [f"Lessons: {fault}" for fault in faults if _is_new(hook, "fault", fault)]
-
-
-def _may_tell(hook: Hook) -> bool:
-    """Tell whether troubles may be shown: they name files, which are no business of a client's."""
-    return hook.can.lines and not hook.event.posted
+    The user is told only by the event's own machine: troubles name files, which are no business of
+    a client's.
+    """
+    layers, session = hook.brain.layers, hook.event.session
+    shows = hook.can.lines and not hook.event.posted
+    lines = list(answer.lines)
+    if broken := next((layer for layer in layers if layer.journal_trouble), None):
+        trouble, cache = broken.journal_trouble, broken.cache
+        if note_first(cache, f"logged {session}", unknown=not answer.trouble):
+            answer = replace(answer, trouble=trouble)
+        # Where no mark can be kept it is said once a turn at most.
+        ends_turn = hook.event.what in ("prompt", "stop")
+        if shows and note_first(cache, f"told {session}", unknown=ends_turn):
+            lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
+    with contextlib.suppress(StorageError):  # what the index said of it is in the answer already
+        faults = [layer.find_fault() for layer in layers if shows]
+        told = [f"{fault}; until then this brain is silent" for fault in faults if fault]
+        told += [layer.tell_beyond() for layer in layers if shows]
+        lines += [f"Lessons: {one}" for one in told if one and _is_new(hook, "fault", one)]
+    return replace(answer, lines=tuple(lines)) if len(lines) > len(answer.lines) else answer
 
 
 def _is_new(hook: Hook, kind: str, what: str) -> bool:

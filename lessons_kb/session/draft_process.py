@@ -17,7 +17,6 @@ import os
 from lessons_kb.brain.brain import Brain
 from lessons_kb.process.programs import start_drafts
 from lessons_kb.session.state import Hook, lend_memory
-from lessons_kb.store.card_files import DraftFolder
 from lessons_kb.store.user_state import log_trouble
 
 
@@ -49,8 +48,3 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
                     state.drafts += fresh
     except Exception as error:  # nobody watches this process
         log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")
-
-
-def count_drafts(hook: Hook) -> int:
-    """Return how many drafts wait for this user; those of a posted session are the server's."""
-    return 0 if hook.event.posted else len(DraftFolder(hook.brain.layers[0].root).ids())

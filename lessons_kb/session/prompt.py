@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.layers import refresh_in_hook
 from lessons_kb.brain.session_titles import find_place
 from lessons_kb.brain.shared_server import Asking, ask_server
 from lessons_kb.config import PreflightSettings
@@ -17,7 +17,7 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
-from lessons_kb.session.record_event import Missed, read_missed, see
+from lessons_kb.session.record_event import Missed, journal_events, read_missed
 from lessons_kb.session.state import (
     BLOCK,
     DRAFT,
@@ -28,7 +28,7 @@ from lessons_kb.session.state import (
     SessionMemory,
 )
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
-from lessons_kb.store.card_files import DraftFolder
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import note_first, state_home, user_settings_path
 from lessons_kb.text.paths import show_path
@@ -45,8 +45,8 @@ def answer(hook: Hook) -> Answer:
 
     Where the agent forgets them with the next call of the model, it gets the same again.
     """
-    event, can, session = hook.event, hook.can, hook.event.context_id
-    brain = hook.brain  # opens the brains: nothing is noted before
+    brain, event, can = hook.open_brains(), hook.event, hook.can
+    session = event.context_id
     if event.repeats and hook.state.told[:1] == [event.id]:
         return Answer(context=hook.state.told[1])
     missed = read_missed(hook)
@@ -54,7 +54,7 @@ def answer(hook: Hook) -> Answer:
     _forget_unheard(hook, prompt)
     asking = _ask(hook, prompt.text)
     try:
-        brain, trouble = freshen(brain)
+        brain, trouble = refresh_in_hook(brain)
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
     settings = brain.layers[0].settings
@@ -76,11 +76,11 @@ def answer(hook: Hook) -> Answer:
         counter=can.count_tokens,
         served=asking.collect if asking is not None else None,
         place=find_file,
-        titled=hook.state.whole,
+        titled=hook.state.all_titles,
         lasting=can.lasting and not event.again,
     )
     # Due where the session has none yet, or the lost answer to this very prompt had carried them.
-    due = hook.state.titled in ("", event.id if event.again else "")
+    due = hook.state.titles_from in ("", event.id if event.again else "")
     titles = find_titles(hook, brain) if due and can.lasting else ""
     evidence = _tell_evidence(hook) if hook.state.drafts else ""
     prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
@@ -129,16 +129,16 @@ def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemo
     event = hook.event
     with hook.transaction() as state:
         missed.note(state)
-        see(hook, state, missed.events)
+        journal_events(hook, state, missed.events)
         # What a subagent is asked is no prompt of the user: nothing of the session begins anew.
         if event.part:
-            is_new = not state.begun
+            is_new = not state.prompt_unseen
         else:
             is_new = hook.journal.events.write(prompt, within=event.within)
         if not is_new and not event.again:
             yield None
             return
-        state.begun, state.late = True, 0
+        state.prompt_unseen, state.late = True, 0
         state.stopping, state.near, state.cards = [], [], []
         if not event.part:
             state.spawned = []  # of calls that the user declined
@@ -157,13 +157,13 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
     - Another prompt came, and the agent keeps no block before the model (not ``lasting``): all, but
       for those that it has opened.
 
-    A subagent's prompt is not journalled: ``begun`` says that it was noted.
+    A subagent's prompt is not journalled: ``prompt_unseen`` says that it was noted.
     """
     event, state = hook.event, hook.state
     waits = any(about == BLOCK for about, _text in state.waiting)
     if not (waits or event.again) and hook.can.lasting:
         return
-    noted = event.part and state.begun
+    noted = event.part and state.prompt_unseen
     for one in hook.journal.events.find(session=event.session, kinds=("prompt",), limit=1):
         is_same = one.id.partition("+")[0] == event.id and one.text == prompt.text
         noted = noted or (is_same and bool(one.id or abs(one.at - prompt.at) <= event.within))

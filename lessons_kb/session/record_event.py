@@ -159,7 +159,7 @@ def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
-def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal]:
+def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal]:
     """Journal events in order and return what the guards say about those that are new.
 
     Called within a transaction: no other hook sees or changes the guards meanwhile.
@@ -178,10 +178,10 @@ def see(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal
             with contextlib.suppress(ValueError):
                 kept = json.loads(journal.guard_state(session, part) or "null")
             watches[part] = Watch.from_state(kept, scope=hook.scope)
-            if state.begun and part == hook.event.part:
+            if state.prompt_unseen and part == hook.event.part:
                 watches[part].see(Event(kind="prompt"))
                 changed.add(part)
-                state.begun = False
+                state.prompt_unseen = False
         before = watches[part].to_state()
         said = watches[part].see(event)
         written = state.note_declined(row)

@@ -8,10 +8,10 @@ from lessons_kb.brain.injected import read_withholding
 from lessons_kb.brain.verdicts import find_withheld_before
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
-from lessons_kb.session.draft_process import count_drafts
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import NOTHING, START, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
+from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.user_state import note_first, state_home
 from lessons_kb.text.sanitize import clean_line
 
@@ -23,11 +23,12 @@ def answer(hook: Hook) -> Answer:
 
     With a first prompt known already, that is answered as well.
     """
-    event, journal = hook.event, hook.journal
+    layer, event = hook.open_brains().layers[0], hook.event
     if event.text:
         return prompt.answer(hook)
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
-    count = count_drafts(hook)
+    # Those of a posted session are the server's.
+    count = 0 if event.posted else len(DraftFolder(layer.root).ids())
     titles = find_titles(hook) if event.takes_context else ""
     withheld = _tell_withheld(hook)
     with hook.transaction() as state:
@@ -35,13 +36,12 @@ def answer(hook: Hook) -> Answer:
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles), hook.can)
         if not event.takes_context:  # the chat has them
-            state.titled = state.titled or START
+            state.titles_from = state.titles_from or START
         if count and not state.offered:
             state.drafted, state.offered = count, True
         lines = withheld + state.tell_drafted(hook.can)
-    layer = hook.brain.layers[0]
     with contextlib.suppress(ConfigError, StorageError):
-        journal.prune_daily(lambda: layer.settings.journal.retention_days, now=hook.now)
+        hook.journal.prune_daily(lambda: layer.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines) if context or lines else NOTHING
 
 

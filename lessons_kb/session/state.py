@@ -158,11 +158,11 @@ class Answer:
     check: Check | None = None
     lines: tuple[str, ...] = ()
     """For the user, not for the model."""
-    ask: str = ""
+    question: str = ""
     """Let the user decide about the call, for this reason."""
-    refuse: str = ""
+    refusal: str = ""
     """Refuse the call, for this reason, which the model is given in the place of ``context``."""
-    stop: str = ""
+    stop_line: str = ""
     """End the turn, resumable, with this line for the user."""
     language: str = "en"
     footer: bool = True
@@ -177,43 +177,37 @@ NOTHING = Answer()
 _ENDLESS = 1_000_000_000
 
 
+_NO_BRAINS = Layers((), directory="", project=None)
+
+
+@dataclass(eq=False, kw_only=True)
 class Hook:
-    """One event while it is answered: the brains are opened when first needed.
+    """One event while it is answered."""
 
-    ``look`` finds the brains around a directory, and ``find`` gives one that is open already (and
-    stays so).
-    """
+    event: HookEvent
+    can: Capabilities
+    look: Callable[[str], Discovery]
+    """Finds the brains around a directory."""
+    find: Callable[[str], Layers] | None = None
+    """Gives the brains of a directory that are open already, and stay so."""
+    occasion: str = "prompt"
+    """What lessons are due for, as the ledger calls it."""
+    brain: Layers = _NO_BRAINS
+    """The trusted brains, none before ``open_brains``."""
 
-    def __init__(
-        self,
-        event: HookEvent,
-        can: Capabilities,
-        look: Callable[[str], Discovery],
-        find: Callable[[str], Layers] | None = None,
-    ) -> None:
-        self.event = event
-        self.can = can
-        self._look = look
-        self._find = find
-        self._brain: Layers | None = None
-        self._state: SessionMemory | None = None
-        self.occasion = "prompt"
-        """What lessons are due for, as the ledger calls it."""
-
-    @property
-    def brain(self) -> Layers:
-        """The trusted brains, opened when this is first read.
+    def open_brains(self) -> Layers:
+        """Open the trusted brains, once; each handler does this first.
 
         Raises Untrusted or BrainNotFound when there are none. In the daemon ``find`` also tells the
         client that the answer has begun, or declines, by an exception that no handler catches, and
         the client answers itself: so nothing may be noted before.
         """
-        if self._brain is None and self._find is not None:
-            self._brain = self._find(self.event.directory)
-        elif self._brain is None:
+        if not self.brain.layers and self.find is not None:
+            self.brain = self.find(self.event.directory)
+        elif not self.brain.layers:
             roots = require(self.found).trusted
-            self._brain = Layers.open(*roots, directory=self.event.directory)
-        return self._brain
+            self.brain = Layers.open(*roots, directory=self.event.directory)
+        return self.brain
 
     @property
     def journal(self) -> Journal:
@@ -223,7 +217,7 @@ class Hook:
     @cached_property
     def found(self) -> Discovery:
         """The brains around the session, trusted and silent."""
-        return self._look(self.event.directory)
+        return self.look(self.event.directory)
 
     @cached_property
     def scope(self) -> str:
@@ -253,45 +247,27 @@ class Hook:
         said = {"at": self.now, "session": event.session, "id": event.id, "agent": event.agent}
         return Event(**{"kind": kind, "scope": self.scope, **said, **more})
 
-    @property
+    @cached_property
     def state(self) -> SessionMemory:
         """The session's memory as it was last read: to look at, not to change."""
-        if self._state is None:
-            self._state = read_memory(self.journal, self.event.context_id)
-        return self._state
+        kept = self.journal.guard_state(self.event.context_id, SESSION_STATE)
+        return SessionMemory.from_json(kept)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[SessionMemory]:
         """Lend the session's memory as it is now, to change it; see ``lend_memory``."""
-        with lend_memory(self.journal, self.event.context_id) as state:
-            self._state = state
-            yield state
+        with lend_memory(self.journal, self.event.context_id) as self.state:
+            yield self.state
 
-    @staticmethod
-    def say(brain: Layers, **words: Any) -> Answer:
+    def say(self, **words: Any) -> Answer:
         """Return an answer in the language of the nearest brain, with a footer if it wants one."""
-        settings = brain.layers[0].settings
+        settings = self.brain.layers[0].settings
         return Answer(language=settings.language, footer=settings.hooks.footer, **words)
-
-    @property
-    def _open_layers(self) -> Sequence[Layer]:
-        return self._brain.layers if self._brain is not None else ()
-
-    def find_trouble(self) -> tuple[str, str]:
-        """Return why nothing is remembered, and a cache folder of ours; "" while all is well."""
-        troubles = ((one.journal_trouble, one.cache) for one in self._open_layers)
-        return next((one for one in troubles if one[0]), ("", ""))
-
-    def find_faults(self) -> list[str]:
-        """Return what makes the settings of each open brain unusable, or leaves files out."""
-        faults = (fault for layer in self._open_layers if (fault := layer.find_fault()))
-        silent = [f"{fault}; until then this brain is silent" for fault in faults]
-        return silent + [told for layer in self._open_layers if (told := layer.tell_beyond())]
 
     def close(self) -> None:
         """Close what was opened here."""
-        if self._brain is not None and self._find is None:
-            self._brain.close()
+        if self.find is None:
+            self.brain.close()
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
@@ -312,7 +288,7 @@ class SessionMemory:
     # Of the turn: each prompt begins them anew.
     after: int = 0
     """Number of the journal's last event before the turn: clocks jump, numbers do not."""
-    begun: bool = False
+    prompt_unseen: bool = False
     """A prompt was noted that the guards have not seen: the next call shows it to them first."""
     cards: list[list[str]] = field(default_factory=list)
     """[root, card id] given in this turn."""
@@ -329,20 +305,20 @@ class SessionMemory:
     matched: list[list[str]] = field(default_factory=list)
     """[call, brain, card id, text] of each mistake that a call is about to make: the text goes
     to the model if the change is made all the same, "" where it has been told enough."""
-    holding: list[list[str]] = field(default_factory=list)
+    stood_before: list[list[str]] = field(default_factory=list)
     """[call, mark] of each mistake that stood in the files of a command before it ran, and one
     without a mark: what stands there after it and did not before was written by it."""
-    held: list[list[str]] = field(default_factory=list)
+    question_texts: list[list[str]] = field(default_factory=list)
     """[call id, text] of what was said with a question: the model gets it if the call runs."""
     spawned: list[list[str]] = field(default_factory=list)
     """[kind, prompt] of each subagent that was asked for and has not begun yet."""
     # Of the session.
     served: list[dict[str, Any]] = field(default_factory=list)
     """The lessons that a server gave in this session, as it told them."""
-    titled: str = ""
+    titles_from: str = ""
     """The prompt that gave the titles of the cards, or START; "" while the model has none. They may
     wait."""
-    whole: bool = False
+    all_titles: bool = False
     """They were those of all cards."""
     shown: list[list[Any]] = field(default_factory=list)
     """[call id, what, number of the prompt] of what was said in this session: of a card and file,
@@ -386,20 +362,21 @@ class SessionMemory:
         return state
 
     def to_json(self) -> str:
-        """Return it as it is kept."""
+        """Return it as it is stored: of what is many the newest."""
+        stored = {}
         for name, most in _MOST.items():
-            value = getattr(self, name)
+            value = stored[name] = getattr(self, name)
             if isinstance(value, list):
-                setattr(self, name, value[-most:])
+                stored[name] = value[-most:]
             elif isinstance(value, dict):
-                setattr(self, name, dict([*value.items()][-most:]))
-        return json.dumps({name: getattr(self, name) for name in _MOST})
+                stored[name] = dict([*value.items()][-most:])
+        return json.dumps(stored)
 
     def take_back(self, call: str) -> set[str]:
         """Forget what was looked up and asked for a call; return the cards that it brought."""
         gone = {key for one, key, *_prompt in self.shown if one == call}
         cards = {card for one, card in self.brought if one == call}
-        for name in ("shown", "asked", "refused", "held", "brought"):
+        for name in ("shown", "asked", "refused", "question_texts", "brought"):
             setattr(self, name, [pair for pair in getattr(self, name) if pair[0] != call])
         self.asked = [pair for pair in self.asked if pair[1] not in gone]
         return cards
@@ -427,8 +404,8 @@ class SessionMemory:
         """
         declined = event.outcome == "permission_denied"
         if event.tool:
-            held = [[DECLINED, text] for call, text in self.held if call == event.id]
-            self.held = [pair for pair in self.held if pair[0] != event.id]
+            held = [[DECLINED, text] for call, text in self.question_texts if call == event.id]
+            self.question_texts = [pair for pair in self.question_texts if pair[0] != event.id]
             self.waiting += held if declined else []
         keys = [key for call, key in self.asked if call and call == event.id]
         if not keys or not declined:
@@ -440,7 +417,7 @@ class SessionMemory:
         """Return titles as a text to ``deliver``, in the place of those that wait."""
         if not titles:
             return []
-        self.titled, self.whole = prompt or START, is_whole(titles)
+        self.titles_from, self.all_titles = prompt or START, is_whole(titles)
         self.waiting = [pair for pair in self.waiting if pair[0] != TITLES]
         return [(TITLES, titles)]
 
@@ -453,10 +430,7 @@ class SessionMemory:
         waiting, self.waiting = self.waiting, []
         for about, text in (*texts, *waiting):
             joined = "\n\n".join([*given, text])
-            fits = count_bytes(joined) <= can.max_bytes and (
-                len(joined) <= can.tokens or estimate_tokens(joined) <= can.tokens
-            )
-            if can.inject and fits and text:
+            if text and can.inject and can.count_tokens(joined) <= can.tokens:
                 given.append(text)
             elif text and (given or not can.inject):  # what is too long alone never fits
                 self.waiting.append([about, text])
@@ -468,12 +442,12 @@ class SessionMemory:
             text = ""
         self.matched.append([call, brain, card, text])
 
-    def take_matched(self, call: str, *, made: bool) -> list[list[str]]:
-        """Return what was found in a call before it was made, nothing if it was not made."""
-        taken = [one for one in self.matched if one[0] == call] if made else []
+    def take_matched(self, call: str, *, made: bool) -> list[str]:
+        """Forget what was found in a call before it was made; return what is told if it was."""
+        texts = [text for one, *_card, text in self.matched if one == call and text and made]
         self.matched = [one for one in self.matched if one[0] != call]
-        self.shown += [[call, _mark(text)] for *_names, text in taken if text]
-        return taken
+        self.shown += [[call, _mark(text)] for text in texts]
+        return texts
 
     def tell_drafted(self, can: Capabilities) -> tuple[str, ...]:
         """Return one line about drafts that are new, once it can be shown."""
@@ -492,7 +466,7 @@ def _mark(text: str) -> str:
 
 _MOST = {one.name: 500 for one in fields(SessionMemory)}
 _MOST |= {"served": 16, "brought": 64, "steps": 32}
-_MOST |= dict.fromkeys(("matched", "held", "spawned", "waiting", "named"), 8)
+_MOST |= dict.fromkeys(("matched", "question_texts", "spawned", "waiting", "named"), 8)
 """Field → how many of its entries are remembered, if it has any."""
 
 
@@ -510,8 +484,3 @@ def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
         after = state.to_json()
         if after != kept:
             journal.keep_guard_state(session, after, SESSION_STATE)
-
-
-def read_memory(journal: Journal, session: str) -> SessionMemory:
-    """Return the session's state as it is now: to look at, not to change."""
-    return SessionMemory.from_json(journal.guard_state(session, SESSION_STATE))

@@ -20,7 +20,7 @@ from lessons_kb.brain.post_check import (
 from lessons_kb.brain.shared_server import read_card
 from lessons_kb.model import CONTRADICTED, DENIED, Card
 from lessons_kb.session.draft_process import start_drafting
-from lessons_kb.session.record_event import find_answer, read_missed, see
+from lessons_kb.session.record_event import find_answer, journal_events, read_missed
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
 from lessons_kb.store.journal import redact_event
 
@@ -33,6 +33,7 @@ def answer(hook: Hook) -> Answer:
 
     Not every agent tells that a session ends.
     """
+    hook.open_brains()
     said = NOTHING
     if hook.event.what == "stop":
         hook.event.text = hook.event.text or find_answer(hook)
@@ -48,7 +49,7 @@ def _end_turn(hook: Hook) -> Answer:
     row = redact_event(hook.as_event("answer", text=event.text))
     with hook.transaction() as state:
         missed.note(state)
-        see(hook, state, missed.events)
+        journal_events(hook, state, missed.events)
         if not journal.events.write(row, within=event.within):
             return NOTHING
         lines = state.tell_drafted(hook.can)

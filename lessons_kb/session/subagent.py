@@ -16,6 +16,7 @@ def answer(hook: Hook) -> Answer:
     Its own event names but the kind (``tool``); subagents of a kind begin in the order of their
     calls.
     """
+    hook.open_brains()
     event = hook.event
     if not event.part:
         return NOTHING
@@ -26,7 +27,7 @@ def answer(hook: Hook) -> Answer:
     if asked is not None and asked[1]:
         hook.event = replace(event, what="prompt", tool="", text=asked[1], id=event.part)
         return prompt.answer(hook)
-    titles = "" if hook.state.titled else find_titles(hook)
+    titles = "" if hook.state.titles_from else find_titles(hook)
     if not titles:
         return NOTHING
     with hook.transaction() as state:

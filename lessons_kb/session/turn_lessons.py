@@ -22,7 +22,7 @@ from lessons_kb.brain.injected import (
     read_withholding,
 )
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, freshen
+from lessons_kb.brain.layers import Layers, refresh_in_hook
 from lessons_kb.brain.session_titles import build_titles, find_card
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
@@ -54,15 +54,6 @@ _LEAST_CARDS = 16
 Found = tuple[Layer, Card]
 
 
-def describe(brain: Layers, changes: Iterable[Change]) -> str:
-    """Return the text of changes to search for; those of the brains' own cards do not count."""
-    text = ""
-    for change in changes:
-        if len(text) < _MAX_TEXT and not is_card_file(brain, change.path):
-            text += f"{change.path}\n{change.before}\n{change.after}\n"
-    return text[:_MAX_TEXT]
-
-
 def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
     """Tell whether a lesson is withheld from the session, and note that it was due."""
     return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
@@ -75,7 +66,8 @@ def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> lis
     the code that one lesson has, and few others; and that it says what the title says, or takes
     out such a name, unless the prompt spoke of the lesson.
     """
-    text = describe(brain, changes)
+    changed = (one for one in changes if not is_card_file(brain, one.path))
+    text = "\n".join(f"{one.path}\n{one.before}\n{one.after}" for one in changed)[:_MAX_TEXT]
     names = find_names(text)
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
@@ -112,7 +104,7 @@ def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[La
     """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
     if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
         return
-    if not all(layer.make_ready() for layer in brain.layers):
+    if not all(layer.ensure_indexed() for layer in brain.layers):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
     for layer, hit in brain.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
@@ -263,7 +255,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
     session = hook.event.context_id if read_withholding().withhold else ""
     try:
         return build_titles(
-            brain or freshen(hook.brain)[0],
+            brain or refresh_in_hook(hook.brain)[0],
             replace(hook.access, session=session),
             most=can.tokens,
             counter=can.count_tokens,
@@ -308,14 +300,9 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         journal, row = layer.hook_journal, (card.id, card_digest(card))
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
+            how = {"source": OPENED, "told": OPENED}
             journal.record_injections(
-                session,
-                turn=turn,
-                at=at,
-                cards=[(*row, 0)],
-                ranks=[0],
-                source=OPENED,
-                told=OPENED,
+                session, turn=turn, at=at, cards=[(*row, 0)], ranks=[0], **how
             )
         journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(layer, session, card.id, at=at)

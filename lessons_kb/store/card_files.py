@@ -1,37 +1,18 @@
-"""Read and write card files and drafts: no lost update, no torn file, nothing of others' gone.
-
-A draft is ``drafts/NAME.md``, its text, and ``NAME.json``, what is noted of it, which outlives the
-text.
-"""
+"""Read and write card files: no lost update, no torn file, nothing of others' gone."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import TypedDict, cast
 
 from lessons_kb.errors import DuplicateCard, LessonsError, StorageError
 from lessons_kb.store import files as disk
-from lessons_kb.store.files import (
-    TEMP_PREFIX,
-    exchange,
-    list_folder,
-    read_json,
-    read_regular,
-    read_settled,
-    rename_new,
-    sync_folder,
-    write_temp,
-)
 from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
-from lessons_kb.store.user_state import locked, make_private, state_dir, write_private
-from lessons_kb.text.redact import redact_data
+from lessons_kb.store.user_state import locked
 from lessons_kb.text.sanitize import shell_word
 
 MAX_BYTES = 100_000_000
@@ -189,7 +170,7 @@ class _Rewrite:
         return again if mine else data
 
     def read(self, full: str) -> bytes:
-        return read_settled(full, until=self.until, limit=MAX_BYTES, name=self.path)
+        return disk.read_settled(full, until=self.until, limit=MAX_BYTES, name=self.path)
 
     def write(self, data: bytes) -> str:
         temp = disk.write_temp(self.folder, data, like=os.stat(self.full))
@@ -208,144 +189,6 @@ class _Rewrite:
             # The state folder is full, say. The bytes we had read are in the card or known;
             # any others stay in place, and adopt_leftovers() finds them.
             disk.discard(temp, expected)
-
-
-_FOLDER = "drafts"
-_TEXT, _FACTS = ".md", ".json"
-_MAX_BYTES = 1_000_000
-_KEPT_SECONDS = 400 * 86_400
-"""How long a settled draft is remembered: longer than the journal keeps its events."""
-
-
-class DraftFacts(TypedDict, total=False):
-    """What is noted of a draft beside its text, for longer than that stands there.
-
-    All of it is there but what is said to be missing; an older version may have written less.
-    """
-
-    kind: str
-    """What called for it, see ``brain.drafts.Draft``."""
-    key: str
-    """Equal for the same mistake, proposed title or find of the past."""
-    ids: list[str]
-    """The observations that it stands for, see ``learn.triggers.Trigger``."""
-    at: float
-    """When it was last seen, seconds since the epoch."""
-    seen: int
-    """How often."""
-    state: str
-    """``open``, or what became of it: ``accepted``, ``merged``, ``discarded``."""
-    digest: str
-    """Of the text as we wrote it last: another text was edited."""
-    card: str
-    """The card that it became, of an open one that which an earlier draft became; else ""."""
-    fix: str
-    """What put the mistake right when it came back; missing until it did."""
-    place: int
-    """Among the drafts of the past; missing for others."""
-    by: str
-    """Which user of a server proposed it; missing where none did."""
-    settled: float
-    """When it stopped being open; missing until then."""
-
-
-class DraftFolder:
-    """The drafts of the brain at ``root``; everything raises StorageError."""
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-        self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
-        self._known: dict[str, tuple[tuple[int, ...], DraftFacts | None]] = {}
-        """Id → the stamp of its file of facts, and what that said: there may be thousands."""
-
-    def locked(self) -> AbstractContextManager[object]:
-        """Hold the folder against other processes that write drafts."""
-        return locked(self._folder)
-
-    def path(self, name: str) -> str:
-        """Return the path of a draft's Markdown file."""
-        return os.path.join(self._folder, name + _TEXT)
-
-    def ids(self) -> list[str]:
-        """Return the ids of the drafts that have a text, in order, without reading any."""
-        return sorted(self._list(_TEXT))
-
-    def facts(self) -> dict[str, DraftFacts]:
-        """Return what is known of each draft, settled ones included, by id in order.
-
-        Asked again, only files that have changed are read.
-        """
-        known = {}
-        for name in sorted(self._list(_FACTS)):
-            with contextlib.suppress(OSError):
-                info = os.lstat(os.path.join(self._folder, name + _FACTS))
-                stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
-                old = self._known.get(name)
-                known[name] = old if old and old[0] == stamp else (stamp, self.facts_of(name))
-        self._known = known
-        return {name: facts for name, (_stamp, facts) in known.items() if facts is not None}
-
-    def facts_of(self, name: str) -> DraftFacts | None:
-        """Return what is known of one draft, None when nothing is."""
-        path = os.path.join(self._folder, name + _FACTS)
-        return cast(DraftFacts | None, read_json(path, limit=_MAX_BYTES) or None)
-
-    def read(self, name: str) -> str | None:
-        """Return the text of a draft, None when there is no such file."""
-        data = self._read(name + _TEXT)
-        return None if data is None else data.decode("utf-8", "replace")
-
-    def write(self, name: str, text: str, facts: DraftFacts, *, over: str | None = None) -> None:
-        """Write a draft, new or anew: what stands there goes to the trash unless it is ``over``."""
-        make_private(self._folder)
-        full = self.path(name)
-        with disk.storage_errors(full):
-            temp = write_temp(self._folder, text.encode("utf-8", "replace"), private=True)
-            try:
-                rename_new(temp, full)
-            except FileExistsError:
-                exchange(temp, full)
-                self._put_aside(name, temp, over, why="a newer draft replaced it")
-            sync_folder(self._folder)
-        self.note(name, facts)
-
-    def note(self, name: str, facts: DraftFacts) -> None:
-        """Write what is known of a draft; its text stays."""
-        text = json.dumps(redact_data(facts), ensure_ascii=False, indent=1)
-        write_private(os.path.join(self._folder, name + _FACTS), text.encode("utf-8", "replace"))
-
-    def settle(self, name: str, facts: DraftFacts, *, now: float, over: str | None = None) -> None:
-        """Remove the text of a draft and remember what became of it; forget what is very old.
-
-        A text that is not ``over``, and one that is saved late, goes to the trash.
-        """
-        self.note(name, {**facts, "settled": now})
-        temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())
-        with disk.storage_errors(self.path(name)), contextlib.suppress(FileNotFoundError):
-            os.rename(self.path(name), temp)
-            why = f"its draft was {facts.get('state', 'reviewed')}"
-            self._put_aside(name, temp, over, why=why)
-        for old in set(self._list(_FACTS)) - set(self.ids()):
-            path = os.path.join(self._folder, old + _FACTS)
-            with contextlib.suppress(OSError):
-                if os.lstat(path).st_mtime < now - _KEPT_SECONDS:
-                    os.unlink(path)
-
-    def _put_aside(self, name: str, temp: str, over: str | None, *, why: str) -> None:
-        expected = None if over is None else over.encode()
-        if self._read(os.path.basename(temp)) != expected:
-            expected = None
-        put_aside(self._root, f"lessons/{name}{_TEXT}", temp, expected=expected, why=why)
-
-    def _list(self, ending: str) -> list[str]:
-        names = list_folder(self._folder)
-        return [name.removesuffix(ending) for name in names if name.endswith(ending)]
-
-    def _read(self, name: str) -> bytes | None:
-        try:
-            return read_regular(os.path.join(self._folder, name), limit=_MAX_BYTES, name=name)
-        except (OSError, StorageError):
-            return None
 
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

@@ -5,13 +5,12 @@ A cache. It may be deleted at any time; a damaged or outdated one is replaced wi
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
 import sqlite3
 import stat
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 from urllib.parse import quote
@@ -130,20 +129,20 @@ class Catalogue:
 
         Raises StorageError when the file cannot be made.
         """
-        for suffix in SIDES:
-            with contextlib.suppress(FileNotFoundError):
-                if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
-                    cls.remove(path)  # a FIFO would keep us waiting
-        for last in (False, True):
+        names = filter(os.path.lexists, [path + suffix for suffix in SIDES])
+        if not all(stat.S_ISREG(os.lstat(name).st_mode) for name in names):
+            cls.remove(path)  # a FIFO would keep us waiting
+        try:
             try:
                 return cls(_connect(path))
             except sqlite3.DatabaseError as error:
-                if last or is_disk_trouble(error):
-                    fix = "check permissions and free disk space"
-                    said = sqlite_error(error, path, fix)
-                    raise StorageError(f"cannot open the catalogue {said}") from None
-                cls.remove(path)
-        raise AssertionError
+                if is_disk_trouble(error):
+                    raise
+            cls.remove(path)
+            return cls(_connect(path))
+        except sqlite3.DatabaseError as error:
+            said = sqlite_error(error, path, "check permissions and free disk space")
+            raise StorageError(f"cannot open the catalogue {said}") from None
 
     @staticmethod
     def remove(path: str) -> None:
@@ -199,11 +198,10 @@ class Catalogue:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
                     self._db.executemany(insert, rows)
-            (cards, notes) = self._db.execute(
-                "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0)"
-                " FROM docs WHERE card IS NOT NULL"
+            (cards, notes, detectors) = self._db.execute(
+                "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0),"
+                " (SELECT count(*) FROM detectors) FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            ((detectors,),) = self._db.execute("SELECT count(*) FROM detectors")
             state = replace(state, cards=cards, notes=notes, detectors=detectors)
             names = [one.name for one in fields(State) if one.name != "manifest"]
             head = {name: getattr(state, name) for name in names}
@@ -213,9 +211,8 @@ class Catalogue:
 
     def size(self) -> int:
         """Return how many bytes its pages take."""
-        ((pages,),) = self._db.execute("PRAGMA page_count")
-        ((size,),) = self._db.execute("PRAGMA page_size")
-        return int(pages) * int(size)
+        sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        return int(self._db.execute(sql).fetchone()[0])
 
     def version(self) -> int:
         """Return a number that changes when another process commits."""
@@ -225,10 +222,9 @@ class Catalogue:
     def numbers(self, *paths: str) -> dict[str, tuple[int, str]]:
         """Return path → (number, digest) of every file, or of those at ``paths``."""
         sql = "SELECT path, number, digest FROM docs"
-        if not paths:
-            return {path: (number, digest) for path, number, digest in self._db.execute(sql)}
-        one = f"{sql} WHERE path = ?"
-        rows = (row for path in paths for row in self._db.execute(one, (path,)))
+        if paths:
+            sql += " WHERE path IN (SELECT value FROM json_each(:paths))"
+        rows = self._db.execute(sql, {"paths": json.dumps(paths)})
         return {path: (number, digest) for path, number, digest in rows}
 
     def usable(self) -> list[tuple[int, str, str]]:
@@ -254,13 +250,9 @@ class Catalogue:
         rows = ((row[0], row[-1]) for row in self._rows(numbers))
         return {number: background for number, background in rows if background is not None}
 
-    def _rows(self, numbers: Iterable[int]) -> Iterator[tuple[Any, ...]]:
-        every = list(numbers)
-        for start in range(0, len(every), _MANY):
-            part = every[start : start + _MANY]
-            marks = ",".join("?" * len(part))
-            sql = f"SELECT * FROM docs WHERE number IN ({marks})"  # noqa: S608
-            yield from self._db.execute(sql, part)
+    def _rows(self, numbers: Iterable[int]) -> Iterable[tuple[Any, ...]]:
+        sql = "SELECT * FROM docs WHERE number IN (SELECT value FROM json_each(?))"
+        return self._db.execute(sql, (json.dumps([*numbers]),))
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
@@ -301,13 +293,13 @@ class Catalogue:
         Those at some ``paths`` follow, if they are not among them.
         """
         # With a plus sign in front, the index by use is read in its order instead of sorting all.
-        where, named = "SELECT * FROM titles WHERE +project IN ('', ?)", [project or ""]
-        sql = f"{where} ORDER BY occurrences DESC, seen DESC, path LIMIT ?"
-        rows = self._db.execute(sql, (*named, most)).fetchall()
+        values = {"project": project or "", "most": most, "paths": json.dumps([*paths])}
+        where = "SELECT * FROM titles WHERE +project IN ('', :project)"
+        order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :most"
+        rows = self._db.execute(where + order, values).fetchall()
         if paths:
-            marks = ",".join("?" * len(paths))
-            at = f"number IN (SELECT number FROM docs WHERE path IN ({marks}))"  # noqa: S608
-            rows += self._db.execute(f"{where} AND {at}", (*named, *paths))
+            named = "SELECT number FROM docs WHERE path IN (SELECT value FROM json_each(:paths))"
+            rows += self._db.execute(f"{where} AND number IN ({named})", values)
         return [
             Title(path=path, title=title, occurrences=occurrences, seen=seen)
             for _number, path, title, _project, occurrences, seen in dict.fromkeys(rows)
@@ -330,9 +322,6 @@ class Catalogue:
 _OF_FILES = ("docs", "titles", "card_globs", "detectors")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
-
-_MANY = 500
-"""Parameters a statement: SQLite takes 999 in its oldest builds."""
 
 
 def is_disk_trouble(error: Exception) -> bool:

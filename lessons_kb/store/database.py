@@ -77,7 +77,7 @@ class Database:
         self._inside = False
         """Within ``transaction``: SQLite itself may have rolled back."""
         self._lock = RLock()
-        self._db = self._open_or_stand_in()
+        self._db = self._open()
 
     def close(self) -> None:
         """Close the file."""
@@ -164,9 +164,7 @@ class Database:
                 db.execute(f"PRAGMA user_version = {len(self._migrations)}")
                 db.execute("COMMIT")
                 db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1_000)}")
-        except StorageError as error:
-            self.trouble = str(error)
-        except sqlite3.Error as error:
+        except (StorageError, sqlite3.Error) as error:
             if _has_code(error, _DAMAGE_CODES):
                 self._replace(error)
             else:
@@ -175,14 +173,14 @@ class Database:
             self._db.close()
             self._db, self.trouble = db, ""
 
-    def _replace(self, error: sqlite3.Error) -> None:
+    def _replace(self, error: Exception) -> None:
         """Go on with another database than the one that failed, or raise what it said."""
         damaged = _has_code(error, _DAMAGE_CODES)
         if self._fallback is None and not damaged:
             raise _storage_error(self.path, error) from None
         self._db.close()
         if damaged:
-            self._db = self._open_or_stand_in(damaged=True)
+            self._db = self._open(damaged=True)
         else:
             self._db = self._stand_in(_storage_error(self.path, error))
         if self._fallback is None:
@@ -191,16 +189,22 @@ class Database:
         if self._inside:
             self._db.execute("BEGIN")
 
-    def _open_or_stand_in(self, *, damaged: bool = False) -> sqlite3.Connection:
-        try:
-            if damaged:
-                self.set_aside = move_aside(self.path) or self.set_aside
-            db, self.trouble = self._open(), ""
-        except StorageError as error:
-            if self._fallback is None:
-                raise
-            return self._stand_in(error)
-        return db
+    def _open(self, *, damaged: bool = False) -> sqlite3.Connection:
+        """Return a connection to the file, made anew where it is damaged, or what stands in."""
+        while True:
+            try:
+                if damaged:
+                    self.set_aside = move_aside(self.path) or self.set_aside
+                db, self.trouble = self._connect(patience=self._patience), ""
+            except (StorageError, sqlite3.Error) as error:
+                damaged = not self.set_aside and _has_code(error, _DAMAGE_CODES)
+                failure = _storage_error(self.path, error)
+            else:
+                return db
+            if not damaged:
+                if self._fallback is None:
+                    raise failure from None
+                return self._stand_in(failure)
 
     def _stand_in(self, error: StorageError) -> sqlite3.Connection:
         """Return a database in memory that knows what the file tells of the last days."""
@@ -226,15 +230,6 @@ class Database:
             db.execute("DETACH kept")
             break
         return db
-
-    def _open(self) -> sqlite3.Connection:
-        while True:
-            try:
-                return self._connect(patience=self._patience)
-            except sqlite3.Error as error:
-                if self.set_aside or not _has_code(error, _DAMAGE_CODES):
-                    raise _storage_error(self.path, error) from None
-            self.set_aside = move_aside(self.path)
 
     def _connect(self, *, patience: float) -> sqlite3.Connection:
         make_private(os.path.dirname(self.path))
@@ -354,11 +349,13 @@ def _is_damaged(path: str) -> bool:
         db.close()
 
 
-def _has_code(error: sqlite3.Error, codes: tuple[int, ...]) -> bool:
+def _has_code(error: Exception, codes: tuple[int, ...]) -> bool:
     return int(getattr(error, "sqlite_errorcode", -1)) & 0xFF in codes
 
 
-def _storage_error(path: str, error: sqlite3.Error) -> StorageError:
+def _storage_error(path: str, error: Exception) -> StorageError:
+    if isinstance(error, StorageError):
+        return error
     if _has_code(error, _BUSY_CODES):
         return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")
@@ -409,34 +406,33 @@ _MIGRATIONS = (
 )
 
 
-class Mined:
-    """The file of one brain in the user's state folder; everything raises StorageError."""
+class Mined(Database):
+    """What was found in the past of one brain; everything raises StorageError."""
 
     def __init__(self, root: str) -> None:
-        self._db = Database(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
+        super().__init__(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
 
     def read_source(self, path: str, stamp: str) -> list[dict[str, Any]] | None:
         """Return what was found in a source, None when it was not read as it is now."""
-        rows = self._db.run("SELECT data FROM sources WHERE path = ? AND stamp = ?", (path, stamp))
-        return json.loads(rows[0][0]) if rows else None
+        sql = "SELECT data FROM sources WHERE path = ? AND stamp = ?"
+        found: list[dict[str, Any]] | None = json.loads(
+            self.value(sql, (path, stamp), default="null")
+        )
+        return found
 
     def write_sources(self, rows: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]]) -> None:
         """Remember what was found in sources: path, stamp, finds."""
         texts = [(path, stamp, json.dumps(data, ensure_ascii=False)) for path, stamp, data in rows]
-        with self._db.transaction():
-            self._db.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
+        with self.transaction():
+            self.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
 
     def read_commits(self) -> dict[str, dict[str, Any]]:
         """Return what is known of commits, by id."""
-        rows = self._db.run("SELECT id, data FROM commits")
+        rows = self.run("SELECT id, data FROM commits")
         return {number: json.loads(data) for number, data in rows}
 
     def write_commits(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
         """Remember what commits told."""
         pairs = [(number, json.dumps(row, ensure_ascii=False)) for number, row in rows.items()]
-        with self._db.transaction():
-            self._db.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)
+        with self.transaction():
+            self.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)

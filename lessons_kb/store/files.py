@@ -201,11 +201,10 @@ def read_json(path: str, *, limit: int) -> dict[str, Any]:
 
 def identify_file(path: str) -> tuple[int, int] | None:
     """Return what tells a file or folder from another that takes its name; None without any."""
-    try:
+    with contextlib.suppress(OSError):
         info = os.stat(path)
-    except OSError:
-        return None
-    return info.st_dev, info.st_ino
+        return info.st_dev, info.st_ino
+    return None
 
 
 def open_regular(full: str, *, name: str = "") -> BinaryIO:
@@ -291,28 +290,22 @@ def sync_folder(folder: str) -> None:
     """Make renames in a folder durable, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows
         return
-    try:
-        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_CLOEXEC", 0))
-    except PermissionError:  # a folder one may write but not list
-        return
-    try:
-        os.fsync(file)
-    except OSError as error:
-        if error.errno != errno.EINVAL:  # file systems that cannot sync a folder
-            raise
-    finally:
-        os.close(file)
+    with contextlib.suppress(PermissionError):  # a folder one may write but not list
+        file = os.open(folder, _flags("O_RDONLY", "O_DIRECTORY", "O_CLOEXEC"))
+        try:
+            os.fsync(file)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # file systems that cannot sync a folder
+                raise
+        finally:
+            os.close(file)
 
 
 def copy_attributes(source: str, target: str) -> None:
     """Copy extended attributes (access lists, labels) as far as the system allows."""
-    if not hasattr(os, "listxattr"):
-        return
-    try:
+    with contextlib.suppress(OSError, AttributeError):  # some systems have no such functions
         for name in os.listxattr(source):
             os.setxattr(target, name, os.getxattr(source, name))
-    except OSError:
-        pass
 
 
 def _check_regular(info: os.stat_result, name: str) -> None:
@@ -425,15 +418,13 @@ def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
         return read()
     file = os.open(full, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        try:
-            # A program that opens the file while we hold the lease makes the kernel tell us by
-            # SIGIO, which ends a process; SIGURG does nothing. That program waits until we close.
-            fcntl.fcntl(file, set_signal, unheard)
-            fcntl.fcntl(file, set_lease, fcntl.F_RDLCK)
-        except OSError as error:
-            if error.errno == errno.EAGAIN:
-                return None
-            return read()  # this file system has no leases, or not for this user
+        # A program that opens the file while we hold the lease makes the kernel tell us by
+        # SIGIO, which ends a process; SIGURG does nothing. That program waits until we close.
+        fcntl.fcntl(file, set_signal, unheard)
+        fcntl.fcntl(file, set_lease, fcntl.F_RDLCK)
+    except OSError as error:  # else this file system has no leases, or not for this user
+        return None if error.errno == errno.EAGAIN else read()
+    else:
         return read()
     finally:
         os.close(file)  # ends the lease
@@ -457,7 +448,7 @@ MAX_TEXT_BYTES = 20_000_000
 MAX_LINE_BYTES = 20_000_000
 """No longer line is held in memory."""
 _CHUNK_BYTES = 1 << 20
-_MAX_CELL_CHARS = 100_000
+_MAX_CELL_BYTES = 100_000
 _BUSY_SECONDS = 2.0
 
 
@@ -509,18 +500,14 @@ def read_table(
     """Return the names of a SQLite table's columns, and its rows by the named ones.
 
     The file is opened for reading only and nothing is written beside it. Text is cut after
-    100,000 characters. Raises InputError for a file that is no SQLite database or lacks the
+    100,000 bytes. Raises InputError for a file that is no SQLite database or lacks the
     table, StorageError.
     """
-    with storage_errors(path):
-        size = os.stat(path).st_size
-    if not os.path.isfile(path):
-        raise StorageError(f"{shown(path)}: not a file; give the database file")
-    if not size:
+    if not read_head(path, 1):
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
         with contextlib.closing(open_readonly(path)) as db:
-            db.text_factory = lambda data: data.decode("utf-8", "replace")
+            db.text_factory = lambda data: data[:_MAX_CELL_BYTES].decode("utf-8", "replace")
             known = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
             tables = sorted(name for (name,) in known)
             if table not in tables:
@@ -530,12 +517,8 @@ def read_table(
             columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
             chosen = [column for column in names if column in columns]
             order = " ORDER BY id" if "id" in columns else ""
-            cells = ", ".join(
-                f"CASE WHEN typeof({c}) IN ('text', 'blob') THEN substr({c}, 1, {_MAX_CELL_CHARS})"
-                f" ELSE {c} END"
-                for c in chosen
-            )
-            rows = db.execute(f"SELECT {cells or 1} FROM {table}{order}")  # noqa: S608 our names
+            sql = f"SELECT {', '.join(chosen) or 1} FROM {table}{order}"  # noqa: S608 our names
+            rows = db.execute(sql)
             return columns, [dict(zip(chosen, row, strict=False)) for row in rows]
     except sqlite3.Error as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -596,18 +579,15 @@ def read_tail(path: str, offset: int | None, *, limit: int) -> tuple[bytes, int]
             start = max(start, size - limit)
             file.seek(start)
             return file.read(size - start), start
-    except (OSError, ValueError):
+    except (OSError, ValueError, StorageError):
         return b"", offset or 0
-    except StorageError:
-        return b"", 0
 
 
 def list_folder(folder: str) -> list[str]:
     """List the names in a folder in order; none when it cannot be read."""
-    try:
+    with contextlib.suppress(OSError):
         return sorted(os.listdir(folder))
-    except OSError:
-        return []
+    return []
 
 
 def measure_folder(folder: str) -> int:

@@ -13,6 +13,7 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, TypedDict, Unpack
 
@@ -20,7 +21,7 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure, read_regular, storage_errors, write_unsynced
-from lessons_kb.store.user_state import make_private, read_private, state_home, write_private
+from lessons_kb.store.user_state import read_private, state_home, take_lock, write_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000
@@ -36,6 +37,7 @@ _COLUMNS = (
     *("at", "session", "id", "kind", "agent", "scope", "stage", "tool", "targets"),
     *("arguments", "outcome", "text", "output", "record"),
 )
+_NAMES = ("session", "id", "agent", "arguments")
 _SAME = ("session", "kind", "agent", "scope", "tool", "targets", "arguments", "outcome", "text")
 """Equal in two reports of one observation that has no id."""
 _INSERT = f"""
@@ -55,12 +57,12 @@ _OTHER_PROMPT = (
 
 
 _TESTS = {
-    "session": "session = ?",
-    "since": "at >= ?",
-    "after": "number > ?",
-    "kinds": "kind IN (SELECT value FROM json_each(?))",
-    "tools": "tool IN (SELECT value FROM json_each(?))",
-    "outcomes": "outcome IN (SELECT value FROM json_each(?))",
+    "session": "session = :session",
+    "since": "at >= :since",
+    "after": "number > :after",
+    "kinds": "kind IN (SELECT value FROM json_each(:kinds))",
+    "tools": "tool IN (SELECT value FROM json_each(:tools))",
+    "outcomes": "outcome IN (SELECT value FROM json_each(:outcomes))",
 }
 
 
@@ -132,22 +134,20 @@ class Events(_Table):
 
     def numbered(self, **filters: Unpack[EventFilters]) -> list[tuple[int, Event]]:
         """Return (number, event) of the newest ``limit`` events that fit, oldest first."""
-        values: dict[str, Any] = {"limit": None, **filters}
-        limit = values.pop("limit")
-        for name in ("kinds", "tools", "outcomes"):
-            values[name] = json.dumps([*values[name]]) if values.get(name) else None
-        values = {name: value for name, value in values.items() if value is not None}
-        where = " AND ".join(["true", *(_TESTS[name] for name in values)])
+        values: dict[str, Any] = {k: v for k, v in filters.items() if v or v in (0, "")}
+        where = " AND ".join(["true", *(_TESTS[name] for name in values if name != "limit")])
+        for name in {"kinds", "tools", "outcomes"} & values.keys():
+            values[name] = json.dumps([*values[name]])
         rows = self._db.run(
             f"SELECT number, {', '.join(_COLUMNS)} FROM events WHERE {where}"  # noqa: S608
-            " ORDER BY at DESC, number DESC LIMIT ?",
-            [*values.values(), -1 if limit is None else max(limit, 0)],
+            " ORDER BY at DESC, number DESC LIMIT :limit",
+            {"limit": -1, **values},
         )
         found = []
-        for number, *values in reversed(rows):
-            row: dict[str, Any] = dict(zip(_COLUMNS, values, strict=True))
-            row["targets"] = tuple(json.loads(row["targets"]))
-            found.append((int(number), Event(**{**row, "record": json.loads(row["record"])})))
+        for number, *cells in reversed(rows):
+            row: dict[str, Any] = dict(zip(_COLUMNS, cells, strict=True))
+            row |= {"targets": (*json.loads(row["targets"]),), "record": json.loads(row["record"])}
+            found.append((int(number), Event(**row)))
         return found
 
     def last_number(self) -> int:
@@ -162,14 +162,11 @@ def redact_event(event: Event) -> Event:
     )
     return replace(
         event,
-        session=event.session[:_MAX_NAME_CHARS],
-        id=event.id[:_MAX_NAME_CHARS],
-        agent=event.agent[:_MAX_NAME_CHARS],
+        **{name: getattr(event, name)[:_MAX_NAME_CHARS] for name in _NAMES},
         scope=redact_short(event.scope),
-        stage=event.stage[:_MAX_NAME_CHARS] if event.stage else event.stage,
+        stage=event.stage and event.stage[:_MAX_NAME_CHARS],
         tool=redact_short(event.tool)[:_MAX_NAME_CHARS],
         targets=targets,
-        arguments=event.arguments[:_MAX_NAME_CHARS],
         text=excerpt(event.text, MAX_TEXT_CHARS),
         output=excerpt(event.output, MAX_OUTPUT_CHARS),
         record=redact_record(event.record) if event.record else {},
@@ -186,12 +183,19 @@ INJECTED = "injected"
 """What is counted by the journal itself; the rest by those who know of it."""
 BUMPED = "bumped"
 TOKENS, SESSIONS = "tokens", "sessions"
-_COUNT = (
-    "INSERT INTO counts VALUES (?, ?, ?, ?) ON CONFLICT (card, what, day)"
-    " DO UPDATE SET times = times + excluded.times"
-)
+_COUNT = """
+INSERT INTO counts VALUES (?, ?, ?, ?)
+ON CONFLICT (card, what, day) DO UPDATE SET times = times + excluded.times
+"""
 ALL = ""
 """Counted in place of a card where all cards are meant: the sessions that were given any."""
+
+
+def _of_cards(cards: Iterable[str] | None) -> tuple[str, dict[str, str]]:
+    """Return a condition on the rows of some cards, or of every one, and its parameter."""
+    if cards is None:
+        return "true", {}
+    return "card IN (SELECT value FROM json_each(:cards))", {"cards": json.dumps([*cards])}
 
 
 class Outcomes(_Table):
@@ -236,40 +240,29 @@ class Outcomes(_Table):
 
     def totals(self, cards: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
         """Return card → what → how often in all, of these cards or of every one."""
-        where = "" if cards is None else f" WHERE card IN ({', '.join('?' * len(cards))})"
-        rows = self._db.run(
-            f"SELECT card, what, sum(times) FROM counts{where}"  # noqa: S608 values are bound
-            " GROUP BY card, what",
-            cards or (),
-        )
+        where, values = _of_cards(cards)
+        sql = f"SELECT card, what, sum(times) FROM counts WHERE {where} GROUP BY card, what"  # noqa: S608
         found: dict[str, dict[str, int]] = {}
-        for card, what, times in rows:
+        for card, what, times in self._db.run(sql, values):
             found.setdefault(card, {})[what] = times
         return found
 
-    def span(self, card: str | None = None) -> dict[str, tuple[str, str]]:
+    def span(self) -> dict[str, tuple[str, str]]:
         """Return card → the first and the last day (ISO) on which it was given."""
-        rows = self._db.run(
-            "SELECT card, min(day), max(day) FROM counts WHERE what = ?"
-            " AND (? IS NULL OR card = ?) GROUP BY card",
-            (INJECTED, card, card),
-        )
+        sql = "SELECT card, min(day), max(day) FROM counts WHERE what = ? GROUP BY card"
+        rows = self._db.run(sql, (INJECTED,))
         return {str(card): (str(first), str(last)) for card, first, last in rows}
 
     def days(
-        self, whats: Sequence[str], cards: set[str] | None = None
+        self, whats: Sequence[str], cards: Iterable[str] | None = None
     ) -> list[tuple[str, str, int]]:
         """Return (ISO day, what, times), of these cards or of every one, a row or more a day."""
-        rows = self._db.run(
-            "SELECT card, day, what, times FROM counts"  # noqa: S608 values are bound
-            f" WHERE what IN ({', '.join('?' * len(whats))}) AND card != ''",
-            whats,
+        where, values = _of_cards(cards)
+        return self._db.run(
+            "SELECT day, what, times FROM counts WHERE card != '' AND"  # noqa: S608
+            f" what IN (SELECT value FROM json_each(:whats)) AND {where}",
+            {"whats": json.dumps([*whats]), **values},
         )
-        return [
-            (str(day), str(what), int(times))
-            for card, day, what, times in rows
-            if cards is None or card in cards
-        ]
 
     def first_day(self) -> str | None:
         """Return the day on which the first thing was counted, None when nothing was."""
@@ -278,9 +271,9 @@ class Outcomes(_Table):
 
     def sessions(self, cards: Iterable[str]) -> int:
         """Return how many sessions of those still journalled were given any of these cards."""
-        asked = set(cards)
-        rows = self._db.run("SELECT DISTINCT session, card FROM injections WHERE session != ''")
-        return len({session for session, card in rows if card in asked})
+        where, values = _of_cards(cards)
+        sql = f"SELECT count(DISTINCT session) FROM injections WHERE session != '' AND {where}"  # noqa: S608
+        return int(self._db.value(sql, values))
 
 
 _OCCASION = [one.name for one in fields(Occasion)]
@@ -310,15 +303,15 @@ class Ledger(_Table):
         self, *, session: str | None = None, cards: Iterable[str] | None = None
     ) -> list[Occasion]:
         """Return the occasions of a session and its subagents, of some cards, or all, by time."""
-        where = "true" if session is None else _SAME_SESSION
-        if cards is not None:
-            where = "card IN (SELECT value FROM json_each(:cards))"
+        where, values = _of_cards(cards)
+        if session is not None:
+            where, values = _SAME_SESSION, {"session": session}
         rows = self._db.run(
             f"SELECT {', '.join(_OCCASION[:5])},"  # noqa: S608 names of our own
             f" CASE WHEN bumped THEN '{CAME_BACK}' ELSE outcome END,"
             " CASE WHEN bumped THEN 'bump' ELSE fact END"
             f" FROM ledger WHERE {where} ORDER BY at, session",
-            {"session": session, "cards": json.dumps([*(cards or ())])},
+            values,
         )
         return [Occasion(**dict(zip(_OCCASION, row, strict=True))) for row in rows]
 
@@ -340,16 +333,13 @@ _FOLDER = "runs"
 tells more than a process id: that may be another's by now, or one of another container."""
 
 
-_ABANDONED = {"state": "cancelled", "abandoned": True}
-
-
 class Runs:
     """The table of running commands."""
 
     def __init__(self, db: Database, events: Events) -> None:
         self._db = db
         self._events = events
-        self._held: dict[str, Any] = {}
+        self._held: dict[str, AbstractContextManager[object]] = {}
 
     def begin(self, event: Event) -> str:
         """Note that a command runs; return the id for ``end``.
@@ -358,9 +348,7 @@ class Runs:
         outcome ``cancelled`` by whoever comes next.
         """
         run_id = os.urandom(8).hex()
-        path = self._find_lock(run_id)
-        make_private(os.path.dirname(path))
-        self._held[run_id] = _take_lock(path)
+        self._held[run_id] = take_lock(self._find_lock(run_id), run_id, seconds=0)
         data = json.dumps(as_data(redact_event(replace(event, id=run_id))), default=str)
         with on_failure(self._release, run_id):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
@@ -387,41 +375,23 @@ class Runs:
             path = self._find_lock(run_id)
             try:
                 if os.path.exists(path):
-                    self._held[run_id] = _take_lock(path)
+                    self._held[run_id] = take_lock(path, run_id, seconds=0)
             except StorageError:
                 continue  # its process lives
-            event = Event(**json.loads(data))
-            known = event.record.get("run")
-            run = {**(known if isinstance(known, dict) else {}), **_ABANDONED}
-            record = {**event.record, "run": run}
-            event = replace(event, targets=tuple(event.targets), record=record)
-            ended += self.end(run_id, replace(event, outcome="cancelled"))
+            known = json.loads(data)
+            run = {**known["record"].get("run", {}), "state": "cancelled", "abandoned": True}
+            known |= {"targets": (*known["targets"],), "outcome": "cancelled"}
+            known["record"]["run"] = run
+            ended += self.end(run_id, Event(**known))
         return ended
 
     def _find_lock(self, run_id: str) -> str:
         return os.path.join(os.path.dirname(self._db.path), _FOLDER, f"{run_id}.lock")
 
     def _release(self, run_id: str) -> None:
-        lock = self._held.pop(run_id, None)
-        if lock is None:
-            return
-        if os.name == "nt":  # which removes no open file
-            lock.release()
-        with contextlib.suppress(OSError):
-            os.unlink(self._find_lock(run_id))
-        lock.release()
-
-
-def _take_lock(path: str) -> Any:
-    """Take the lock of one run or raise StorageError at once."""
-    from filelock import FileLock, Timeout
-
-    lock = FileLock(path, mode=0o600, thread_local=False)
-    try:
-        lock.acquire(timeout=0)
-    except (Timeout, OSError) as error:
-        raise StorageError(f"{path}: {error}; locked by another process") from None
-    return lock
+        if held := self._held.pop(run_id, None):
+            with held, contextlib.suppress(OSError):
+                os.unlink(self._find_lock(run_id))
 
 
 JOURNAL_NAME = "journal.db"

@@ -288,14 +288,14 @@ _FIXES = {
     "link-leads-outside": "copy the file into the brain, or pass its folder with --brain",
     "link-not-followed": "replace the link with the file",
     "too-large": "split the file, or raise index.max_file_bytes in lessons.toml",
+    "too-many-files": "raise index.max_files in lessons.toml, or exclude folders in .lessonsignore",
 }
 
 
 def tell_beyond(count: int, max_files: int) -> Finding:
     """Return what is found of a brain that has more files than may be indexed."""
-    fix = f"raise index.max_files in {CONFIG_NAME}, or exclude folders in {IGNORE_NAME}"
     message = f"{counted(count, 'file')} skipped: more than max_files = {max_files}"
-    return Finding(path=".", line=0, rule="too-many-files", message=message, fix=fix, level="error")
+    return _finding(".", "too-many-files", message)
 
 
 def _sum_up(lines: dict[str, str], kept: Collection[str]) -> tuple[int, int]:

@@ -215,19 +215,19 @@ def read_user_settings(kind: type[Section]) -> Section:
         raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
     values = dict(table)
     for key, value in table.items():
-        if isinstance(defaults[key], float):
-            most, zero = (1.0, True) if key == "withhold" else (_MAX_SECONDS, False)
-            fits = type(value) in (int, float) and (0 < value <= most or (zero and value == 0))
-            expected = f"from 0 to {most:.0f}" if zero else f"more than 0 and at most {most:.0f}"
-        elif isinstance(defaults[key], tuple):
+        known_type = type(defaults[key])
+        expected = {tuple: "a list of folders", str: "text", bool: "true or false"}.get(known_type)
+        fits = type(value) is known_type
+        if known_type is tuple:
             fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
-            expected = "a list of folders"
-        else:
-            fits = type(value) is type(defaults[key])
-            expected = "text" if isinstance(defaults[key], str) else "true or false"
+        elif key == "withhold":
+            fits, expected = type(value) in (int, float) and 0 <= value <= 1, "from 0 to 1"
+        elif known_type is float:
+            fits = type(value) in (int, float) and 0 < value <= _MAX_SECONDS
+            expected = f"more than 0 and at most {_MAX_SECONDS:.0f}"
         if not fits:
             raise ConfigError(f"{path}: {name}.{key} must be {expected}, not {value!r}")
-        values[key] = type(defaults[key])(value)
+        values[key] = known_type(value)
     return kind(**values)
 
 
@@ -531,11 +531,9 @@ def remove_token(name: str) -> None:
 
 def find_token(tokens: Sequence[ServerToken], secret: str) -> ServerToken | None:
     """Return the token with this secret; how long it takes tells nothing about the others'."""
-    digest, found = _digest(secret), None
-    for token in tokens:  # all of them, whichever fits
-        if hmac.compare_digest(token.digest.encode(), digest.encode()):
-            found = token
-    return found
+    digest = _digest(secret).encode()  # held against all, whichever fits
+    fitting = [one for one in tokens if hmac.compare_digest(one.digest.encode(), digest)]
+    return fitting[0] if fitting else None
 
 
 def has_ended(cookie: str) -> bool:

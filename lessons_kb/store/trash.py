@@ -17,6 +17,7 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Callable, Mapping
@@ -88,9 +89,9 @@ def new_entry(
     entry = os.path.join(kind, f"{time.time_ns():020d}-{os.urandom(4).hex()}")
     make_private(entry)
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    known = {"link": link, "expected": None if expected is None else digest(expected)}
     meta = {"path": redact(path), "when": when, "why": redact(why)}
-    meta |= {key: value for key, value in known.items() if value is not None}
+    meta |= {} if link is None else {"link": link}
+    meta |= {} if expected is None else {"expected": digest(expected)}
     note, data = os.path.join(entry, _META), json.dumps(meta).encode()
     with on_failure(abandon, entry):
         if expected is not None:  # for some seconds only: not worth a sync
@@ -158,12 +159,8 @@ def abandon(entry: str) -> None:
 
 
 def drop(entry: str) -> None:
-    """Remove an entry with all it holds."""
-    for name in list_folder(entry):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(entry, name))
-    with contextlib.suppress(OSError):
-        os.rmdir(entry)
+    """Remove an entry with all it holds, as far as that can be done."""
+    shutil.rmtree(entry, ignore_errors=True)
 
 
 def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, why: str) -> None:
@@ -237,18 +234,15 @@ def adopt_leftovers(root: str, folder: str) -> None:
 
 def _settle(entry: str, trashed: str) -> None:
     card = os.path.join(entry, CARD)
-    try:
-        changed = os.lstat(card).st_ctime
-    except FileNotFoundError:  # its process was killed before the card came
-        drop(entry)
-        return
-    if is_being_written(card) and time.time() - changed < _GIVEN_UP_SECONDS:
-        return
-    if digest(_read_whole(card)) == read_meta(entry).get("expected"):
-        drop(entry)
-        return
-    make_private(os.path.dirname(trashed))
-    os.rename(entry, trashed)
+    if os.path.lexists(card):
+        young = time.time() - os.lstat(card).st_ctime < _GIVEN_UP_SECONDS
+        if young and is_being_written(card):
+            return
+        if digest(_read_whole(card)) != read_meta(entry).get("expected"):
+            make_private(os.path.dirname(trashed))
+            os.rename(entry, trashed)
+            return
+    drop(entry)  # unchanged, or its process was killed before the card came
 
 
 def put(root: str, path: str, *, why: str = "deleted") -> str:

@@ -25,12 +25,12 @@ from lessons_kb.store.user_state import (
     cache_home,
     can_be_marked,
     identify,
-    list_keys,
     locked,
     make_cache_folder,
     make_private,
     new_mark,
     read_record_of,
+    read_records,
     rename_state,
     user_brain,
     write_mark,
@@ -124,7 +124,7 @@ def why_silent(root: str) -> str:
 
 def note_told(root: str) -> None:
     """Remember that the user was told of a replaced folder; once is enough."""
-    for key, record in _find_replaced(os.path.realpath(root)):
+    for key, record in _find_replaced(os.path.realpath(root)).items():
         with contextlib.suppress(StorageError):
             write_record_of(key, {**record, "told": True})
 
@@ -220,17 +220,13 @@ def _adopt(real: str) -> Identity:
     return identify(real)
 
 
-def _find_replaced(real: str) -> list[tuple[str, dict[str, Any]]]:
-    """List key and record of what was trusted at this path and is not there any more."""
-    records = ((key, read_record_of(key)) for key in list_keys())
-    return [
-        (key, record)
-        for key, record in records
-        if record is not None
-        and record.get("root") == real
-        and record.get("trusted") is True
-        and record.get("told") is not True
-    ]
+def _find_replaced(real: str) -> dict[str, dict[str, Any]]:
+    """Return key → record of what was trusted at this path and is not there any more."""
+    return {
+        key: record
+        for key, record in read_records().items()
+        if (record.get("root"), record.get("trusted")) == (real, True) and not record.get("told")
+    }
 
 
 _UNREADABLE = "\0"

@@ -93,23 +93,15 @@ def find_below(top: str) -> list[str]:
     Of a large tree only the first folders are looked at.
     """
     found: list[str] = []
-    level, looked = [top], 0
-    for _depth in range(_MAX_DEPTH + 1):
-        inner: list[str] = []
-        for folder in level[: _MAX_FOLDERS - looked]:
-            looked += 1
-            if folder != top and is_brain(folder):
-                found.append(folder)
-            elif folder == top or not is_border(folder):
-                with contextlib.suppress(OSError), os.scandir(folder) as entries:
-                    inner += sorted(
-                        entry.path
-                        for entry in entries
-                        if entry.name[0] != "."
-                        and entry.name != "node_modules"
-                        and entry.is_dir(follow_symlinks=False)
-                    )
-        level = inner
+    pending = [(top, 0)]
+    for folder, depth in pending:  # grows, level by level
+        if depth and is_brain(folder):
+            found.append(folder)
+        elif depth < _MAX_DEPTH and not (depth and is_border(folder)):
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                visible = (e for e in entries if e.name[0] != "." and e.name != "node_modules")
+                inner = sorted(e.path for e in visible if e.is_dir(follow_symlinks=False))
+                pending += [(path, depth + 1) for path in inner][: _MAX_FOLDERS - len(pending)]
     return found
 
 
@@ -307,21 +299,19 @@ def identify(root: str) -> Identity:
     copied = False
     for place in places if real != os.path.realpath(user_brain()) else ():
         for key, token in _read_marks(place):
-            record = read_record_of(key)
-            if record is None or record.get("token") != token:
-                continue
+            record = read_record_of(key) or {}
             known = str(record.get("place", ""))
-            if place != places[0] and place != known:
-                continue  # in git only a brain that was none before keeps its mark in .lessons
-            if _is_elsewhere(known, place, (key, token)):
-                copied = True
+            # In git only a brain that was none before keeps its mark in .lessons.
+            if record.get("token") != token or place not in (places[0], known):
                 continue
-            return Identity(key=key, place=places[0], record=record, mark=place)
+            if not _is_elsewhere(known, place, (key, token)):
+                return Identity(key=key, place=places[0], record=record, mark=place)
+            copied = True
     key = brain_key(real)
-    record = read_record_of(key)
-    if record is not None and record.get("root") != real:
-        record = None
-    return Identity(key=key, place=places[0], record=record, copied=copied)
+    found = read_record_of(key)
+    if found is not None and found.get("root") != real:
+        found = None
+    return Identity(key=key, place=places[0], record=found, copied=copied)
 
 
 def new_mark() -> tuple[str, str]:
@@ -387,9 +377,10 @@ def read_record_of(key: str) -> dict[str, Any] | None:
     return record if isinstance(record.get("cache_token"), str) else None
 
 
-def list_keys() -> list[str]:
-    """List the names of all state folders of brains."""
-    return list_folder(os.path.join(state_home(), _BRAINS))
+def read_records() -> dict[str, dict[str, Any]]:
+    """Return the name of each state folder of a brain → its record."""
+    names = list_folder(os.path.join(state_home(), _BRAINS))
+    return {key: record for key in names if (record := read_record_of(key)) is not None}
 
 
 def list_marked(top: str) -> list[str]:
@@ -400,9 +391,8 @@ def list_marked(top: str) -> list[str]:
     home = git_home(top)
     folder = os.path.join(home, _MARK_FOLDER) if home is not None else ""
     found = []
-    for name in list_folder(folder) if folder else ():
-        if name == _quote(os.sep):
-            continue  # of most repositories the top alone is a brain: it needs no record
+    # Of most repositories the top alone is a brain: it needs no record.
+    for name in {*list_folder(folder)} - {_quote(os.sep)} if folder else ():
         records = (read_record_of(key) for key, _token in _read_marks(os.path.join(folder, name)))
         record: dict[str, Any] = next(filter(None, records), {})
         known = str(record.get("root", ""))  # wherever that was, its end is the path in here
@@ -411,7 +401,7 @@ def list_marked(top: str) -> list[str]:
             root = os.path.realpath(top + end)
             if os.path.isdir(root) and find_work_tree(above(root)) == top:
                 found.append(root)
-    return found
+    return sorted(found)
 
 
 def _places(real: str) -> list[str]:
@@ -545,8 +535,7 @@ def find_open_folders(root: str | None = None) -> list[str]:
     folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]
     if root is not None:
         mine = state_dir(root, create=False)
-        folders.append(mine)
-        folders += [os.path.join(mine, name) for name in list_folder(mine)]
+        folders += [mine, *(os.path.join(mine, name) for name in list_folder(mine))]
     found = []
     for folder in folders:
         with contextlib.suppress(OSError):
@@ -679,13 +668,11 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
     with contextlib.suppress(OSError, ValueError, LessonsError):  # there is nowhere left to say it
         clean = (" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields)
         line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
-        folder = state_home()
-        make_private(folder)
-        path = os.path.join(folder, LOG_NAME)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-        flags |= getattr(os, "O_NONBLOCK", 0)  # a FIFO is refused at once
-        with os.fdopen(os.open(path, flags, 0o600), "ab", buffering=0) as file:
-            file.write(line)
+        make_private(state_home())
+        path = os.path.join(state_home(), LOG_NAME)
+        # A FIFO is refused at once.
+        flags = os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        write_unsynced(path, line, flags=flags)
         if os.stat(path).st_size > MAX_LOG_BYTES:
             with open_regular(path) as whole:
                 whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
@@ -714,7 +701,7 @@ def locked(full: str) -> AbstractContextManager[object]:
     Paths share 64 lock files, so that their number stays small, and two brains that contain the
     same file share its lock: never hold two at once. Raises StorageError after 30 seconds.
     """
-    return _hold(full, f"{_bucket(full):02d}.lock")
+    return _hold(full, "")
 
 
 def hold_new(root: str) -> AbstractContextManager[object]:
@@ -722,27 +709,31 @@ def hold_new(root: str) -> AbstractContextManager[object]:
 
     Taken before a ``locked``, never within one. Raises StorageError after 30 seconds.
     """
-    return _hold(root, f"new-{_bucket(root):02d}.lock")
+    return _hold(root, "new-")
 
 
-def _bucket(full: str) -> int:
-    return zlib.crc32(os.fsencode(full)) % _BUCKETS
+def _hold(full: str, kind: str) -> AbstractContextManager[object]:
+    name = f"{kind}{zlib.crc32(os.fsencode(full)) % _BUCKETS:02d}.lock"
+    return take_lock(os.path.join(state_home(), "locks", name), full, seconds=_LOCK_SECONDS)
 
 
-def _hold(full: str, name: str) -> AbstractContextManager[object]:
-    folder = os.path.join(state_home(), "locks")
-    make_private(folder)
+def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager[object]:
+    """Take a lock of a file and return what holds it, a context; ``what`` is what is locked.
+
+    A killed holder frees it. Raises StorageError, after some ``seconds`` of waiting for another.
+    """
     from filelock import FileLock, Timeout
 
-    lock = FileLock(os.path.join(folder, name), mode=0o600, fallback_to_soft=False)
+    make_private(os.path.dirname(path))
+    lock = FileLock(path, mode=0o600, fallback_to_soft=False, thread_local=False)
     try:
-        return lock.acquire(timeout=_LOCK_SECONDS, poll_interval=_POLL_SECONDS)
+        return lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
     except Timeout:
         raise StorageError(
-            f"{shown(full)}: locked by another lessons process; wait for it or stop it"
+            f"{shown(what)}: locked by another lessons process; wait for it or stop it"
         ) from None
     except OSError as error:
-        raise storage_error(error, folder) from None
+        raise storage_error(error, os.path.dirname(path)) from None
 
 
 _BUSY = "another process is writing the index"

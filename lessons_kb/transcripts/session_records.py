@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ COMPACTION, INTERRUPT = "compaction", "interrupt"
 
 OK, FAILED, CANCELLED, UNKNOWN = "ok", "failed", "cancelled", "unknown"
 
-MAX_LINE_BYTES = 20_000_000
 MAX_OUTPUT = 20_000
 """Characters of an output that are kept: its end, where tools say how it went."""
 
@@ -58,15 +57,14 @@ def texts_of(content: object) -> str:
 
 
 class RecordReader:
-    """Reads the record of one agent as it grows: fed with bytes, it yields what they tell.
+    """Reads the record of one agent, line by line: it yields what they tell.
 
-    Lines may be cut anywhere; what is no JSON object is passed over.
+    What is no JSON object is passed over.
     """
 
     def __init__(self) -> None:
         self.steps: dict[str, str] = {}
         """Call → what the calls of one message have in common; {} where the record does not say."""
-        self._rest = b""
         self._base = Entry(kind=PROMPT)
         """When and where the record has arrived."""
         self._calls: dict[str, dict[str, Any]] = {}
@@ -74,40 +72,25 @@ class RecordReader:
         self._told: set[str] = set()
         self._answer: Entry | None = None
 
-    def feed(self, data: bytes) -> Iterator[Entry]:
-        """Yield the entries of the lines that ``data`` completes."""
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        if len(self._rest) > MAX_LINE_BYTES:
-            self._rest = b""
-        for line in whole:
-            yield from self.feed_line(line)
-
-    def feed_line(self, line: bytes) -> Iterator[Entry]:
-        """Yield the entries of one line."""
-        if not line.strip():
-            return
-        try:
-            data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
-        except (ValueError, RecursionError):
-            return
-        if isinstance(data, dict):
-            yield from self._read(data)
+    def feed(self, lines: Iterable[bytes]) -> Iterator[Entry]:
+        """Yield the entries of the next lines; an answer waits for what may follow it."""
+        for line in filter(bytes.strip, lines):
+            try:
+                data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(data, dict):
+                yield from self._read(data)
 
     def finish(self) -> Iterator[Entry]:
-        """Yield what waited for more: a last line without an end, the last answer."""
-        rest, self._rest = self._rest, b""
-        yield from self.feed_line(rest)
-        yield from self._flush()
-
-    def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
-        """Yield what one object of the record tells."""
-        raise NotImplementedError
-
-    def _flush(self) -> Iterator[Entry]:
         """Yield the answer that nothing followed."""
         if self._answer is not None:
             yield self._answer
         self._answer = None
+
+    def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
+        """Yield what one object of the record tells."""
+        raise NotImplementedError
 
     def _move(self, timestamp: object, session: object = "", cwd: object = "") -> None:
         """Take in where the record has arrived; what is not told stays as it was."""
@@ -219,7 +202,7 @@ class ClaudeReader(RecordReader):
         elif text.startswith(_MACHINE) or data.get("turnOrigin") in _NOT_THE_USER:
             return
         elif typed := without(text, *_REMINDER).strip():
-            yield from self._flush()
+            yield from self.finish()
             yield replace(line, id=str(data.get("promptId") or line.id), text=typed)
 
 
@@ -286,9 +269,9 @@ class CodexReader(RecordReader):
             last = payload.get("last_agent_message")
             if isinstance(last, str) and last:
                 self._answered(last)
-            yield from self._flush()
+            yield from self.finish()
         elif said.get("type") in ("UserMessage", "user_message") and text:
-            yield from self._flush()
+            yield from self.finish()
             turn = str(payload.get("turn_id") or "")
             count = self._turns[turn] = self._turns.get(turn, 0) + 1
             name = f"{turn}:{count}" if turn and count > 1 else turn
@@ -349,7 +332,7 @@ class CopilotReader(RecordReader):
         if kind in ("session.start", "session.resume"):
             self._move("", event.get("sessionId"), mapping(event.get("context")).get("cwd"))
         elif kind == "user.message" and text:
-            yield from self._flush()
+            yield from self.finish()
             yield replace(self._base, id=str(data.get("id") or ""), text=text)
         elif kind == "assistant.message" and text:
             self._answered(text)
@@ -389,7 +372,7 @@ class GeminiReader(RecordReader):
             calls = message.get("toolCalls")
             if message.get("type") == "user":
                 if text and not text.startswith(_CONTEXT) and self._is_new(number):
-                    yield from self._flush()
+                    yield from self.finish()
                     yield replace(self._base, text=text)
             elif message.get("type") == "gemini":
                 for call in map(mapping, calls if isinstance(calls, list) else ()):
@@ -438,9 +421,9 @@ def read_tail(
     ``data`` is what the record of one of AGENTS holds from ``offset`` on. A partial last line is
     left for the next time; a call whose begin lies before ``data`` has no tool.
     """
-    whole = data.rfind(b"\n") + 1
+    *lines, rest = data.split(b"\n")
     record = open_record(agent)
-    return list(record.feed(data[:whole])), offset + whole, record.steps
+    return list(record.feed(lines)), offset + len(data) - len(rest), record.steps
 
 
 def read_answer(agent: str, data: bytes, session: str) -> Entry | None:
@@ -452,7 +435,7 @@ def read_answer(agent: str, data: bytes, session: str) -> Entry | None:
     record = open_record(agent)
     if isinstance(record, CopilotReader) and f'"agentId":"{session}"'.encode() in data:
         record.subagent = session
-    entries = [*record.feed(data), *record.finish()]
+    entries = [*record.feed(data.split(b"\n")), *record.finish()]
     return entries[-1] if entries and entries[-1].kind == ANSWER else None
 
 

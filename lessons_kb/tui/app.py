@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
-from rich.cells import cell_len, set_cell_size
 from rich.console import Group
 from rich.markdown import Markdown
-from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual import events, on, work
@@ -40,7 +38,6 @@ from lessons_kb.tui.rows import (
     DRAFT_COLUMNS,
     DRAFTS,
     ROW_ACTS,
-    Actions,
     Board,
     Column,
     Outcome,
@@ -59,26 +56,24 @@ _SETTLE_SECONDS = 0.05
 """How long the cursor must rest on a row before its file is read."""
 _WIDE = 110
 """Columns from which the preview stands beside the list, not below it."""
-_GAP = " "
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
 """Cells that are coloured, by what stands in them."""
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows under a cursor. Posts Moved when another row is under it, Chosen on a double click."""
+    """Rows under a cursor. Posts Chosen on a double click."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("list--cursor", "list--dim", "list--loud", "list--bad", "list--good")
     }
-
-    class Moved(Message):
-        """Another row, or none, is under the cursor."""
 
     class Chosen(Message):
         """A row was clicked twice."""
 
     def __init__(self, columns: Sequence[Column], today: dt.date, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
+        self.moved: Callable[[], None] = lambda: None
+        """Called when another row, or none, may be under the cursor."""
         self.columns = tuple(columns)
         self.today = today
         self.rows: Sequence[Row] = ()
@@ -119,17 +114,11 @@ class RowList(ScrollView, can_focus=True):
         self.cursor = max(0, min(number, len(self.rows) - 1))
         self._scroll()
         self.refresh()
-        self.post_message(self.Moved())
-
-    def replace(self, new: Row) -> None:
-        """Put a row where the one of its name stands."""
-        self.rows = [new if row.name == new.name else row for row in self.rows]
-        self.refresh()
+        self.moved()
 
     def heading(self) -> str:
         """Return the line above the list."""
-        names = tuple(column.name for column in self.columns)
-        return "".join(one.text for one in self._lay_out(names, self.rich_style, plain=True))
+        return self._draw(tuple(column.name for column in self.columns), plain=True).plain
 
     def render_line(self, y: int) -> Strip:
         """Draw one line of the screen."""
@@ -140,23 +129,22 @@ class RowList(ScrollView, can_focus=True):
         if is_chosen or row.status not in ("active", BROKEN):
             name = "list--cursor" if is_chosen else "list--dim"
             style += self.get_component_rich_style(name, partial=True)
-        strip = Strip(self._lay_out(cells(row, self.today), style, plain=is_chosen))
+        line = self._draw(cells(row, self.today), plain=is_chosen)
+        strip = Strip(line.render(self.app.console)).apply_style(style)
         return strip.adjust_cell_length(self.room, style).apply_offsets(0, number)
 
-    def _lay_out(self, texts: Sequence[str], style: Style, *, plain: bool) -> list[Segment]:
-        """Return a line's cells; wide characters take two columns."""
-        segments: list[Segment] = []
+    def _draw(self, texts: Sequence[str], *, plain: bool) -> Text:
+        """Return a line of cells, in their colours unless it is to be ``plain``."""
+        line = Text(end="")
         for column, text in zip(self.columns, texts, strict=True):
-            room = column.width or max(self.room - sum(s.cell_length for s in segments), 1)
-            own = style
+            width = column.width or max(self.room - line.cell_len, 1)
+            cell = Text(text)
             if not plain and column.width and text in _COLOURED:
-                own += self.get_component_rich_style(_COLOURED[text], partial=True)
-            space = " " * (room - cell_len(text))
-            fitted = _cut(text, room)
-            segments.append(Segment(space + fitted if column.right else fitted + space, own))
-            if column.width:
-                segments.append(Segment(_GAP, style))
-        return segments
+                cell.stylize(self.get_component_rich_style(_COLOURED[text], partial=True))
+            cell.truncate(width, overflow="ellipsis")
+            cell.align("right" if column.right else "left", width)
+            line.append_text(cell).append(" " if column.width else "")
+        return line
 
     def _scroll(self) -> None:
         self.scroll_to_region(
@@ -176,10 +164,6 @@ class RowList(ScrollView, can_focus=True):
                 self.post_message(self.Chosen())
 
 
-def _cut(text: str, room: int) -> str:
-    return text if cell_len(text) <= room else set_cell_size(text, room - 1) + "…"
-
-
 class Help(ModalScreen[None]):
     """The keys."""
 
@@ -195,11 +179,11 @@ class Help(ModalScreen[None]):
         yield page
 
 
-class Ask(ModalScreen[str]):
-    """A question with a few answers, each a key and a button; escape answers ""."""
+class Ask(ModalScreen[Act | None]):
+    """A question with a few answers, each a key and a button; escape is none of them."""
 
-    def __init__(self, question: str, answers: Mapping[str, str]) -> None:
-        """``answers``: key → words."""
+    def __init__(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
+        """``answers``: key → words, and what is then to be done."""
         super().__init__()
         self._question = question
         self._answers = answers
@@ -208,7 +192,7 @@ class Ask(ModalScreen[str]):
         """Lay out the question; the last answer has the focus."""
         buttons = [
             Button(f"{key}  {words}", id=f"answer-{key}", compact=True)
-            for key, words in self._answers.items()
+            for key, (words, _act) in self._answers.items()
         ]
         yield Vertical(Static(self._question, markup=False), Horizontal(*buttons))
 
@@ -219,14 +203,14 @@ class Ask(ModalScreen[str]):
     def on_key(self, event: events.Key) -> None:
         """Take an answer's key."""
         if event.key == "escape":
-            self.dismiss("")
-        elif event.character and event.character in self._answers:
+            self.dismiss(None)
+        elif answer := self._answers.get(event.character or ""):
             event.stop()
-            self.dismiss(event.character)
+            self.dismiss(answer[1])
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
-        self.dismiss((event.button.id or "").removeprefix("answer-"))
+        self.dismiss(self._answers[(event.button.id or "").removeprefix("answer-")][1])
 
 
 class Pick(ModalScreen[str]):
@@ -263,10 +247,6 @@ class Pick(ModalScreen[str]):
     def _filtered(self, event: Input.Changed) -> None:
         event.stop()
         self._list.show(filter_rows(self._rows, event.value), top=True)
-
-    @on(RowList.Moved)
-    def _moved(self, event: RowList.Moved) -> None:
-        event.stop()
 
     @on(Input.Submitted)
     @on(RowList.Chosen)
@@ -312,11 +292,11 @@ class ManageApp(App[None]):
         """``tab`` is the list that is shown first."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
-        self.actions: Actions = Actions(source)
         self.board = Board()
         self.board.tab = tab
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, self.day, id="list")
+        self.listing.moved = self._moved
         self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
         self._rest: Timer | None = None
         self._progress = (0, 0)
@@ -356,12 +336,9 @@ class ManageApp(App[None]):
 
     def _do(self, act: str) -> None:
         """Do what needs no row."""
-        preview = self._base.query_one("#preview")
-        page = max(preview.size.height - 2, 1)
-        panes = (preview, self._base.query_one("#evidence"))
         match act:
             case "undo":
-                self._perform(self.actions.undo)
+                self._perform(self.source.undo)
             case "filter":
                 self.focus_on(self.query_one(Input))
             case "clear":
@@ -371,8 +348,9 @@ class ManageApp(App[None]):
                 self.board.next_order()
                 self.show(top=True)
             case "page_down" | "page_up":
-                for pane in panes:
-                    pane.scroll_relative(y=page if act == "page_down" else -page, animate=False)
+                for pane in self._base.query(VerticalScroll):
+                    scroll = pane.scroll_page_down if act == "page_down" else pane.scroll_page_up
+                    scroll(animate=False)
             case "switch":
                 self.board.tab = DRAFTS if self.board.tab == CARDS else CARDS
                 self.say("")
@@ -386,13 +364,13 @@ class ManageApp(App[None]):
 
     def _do_to(self, row: Row, act: str) -> None:
         """Do what is done to a row; what cannot be guessed is asked first."""
-        do = functools.partial(self.actions.do, act, row)
+        do = functools.partial(self.source.do, act, row)
         if act == "edit":
             self._edit(row)
         elif act == "merge":
             self._merge(row)
         elif act == "accept":
-            self._perform(functools.partial(self.actions.accept, row), draft=row)
+            self._perform(functools.partial(self.source.accept, row), draft=row)
         elif act == "delete":
             question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
             self._ask(question, {"y": (act, do), "n": ("keep", None)})
@@ -400,14 +378,13 @@ class ManageApp(App[None]):
             self._perform(do)
 
     def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """Ask for the key of an answer, and do what belongs to it."""
+        """Ask for an answer, and do what belongs to it."""
 
-        def then(key: str | None) -> None:
-            if key and (act := answers[key][1]):
+        def then(act: Act | None) -> None:
+            if act:
                 self._perform(act)
 
-        words = {key: answer[0] for key, answer in answers.items()}
-        self.push_screen(Ask(question, words), then)
+        self.push_screen(Ask(question, answers), then)
 
     @work(group="acts")
     async def _perform(self, act: Act, *, draft: Row | None = None) -> None:
@@ -421,8 +398,8 @@ class ManageApp(App[None]):
             if draft is None or not isinstance(error, DuplicateCard):
                 self.say(str(error), bad=True)
                 return
-            merge = functools.partial(self.actions.merge, draft, error.existing)
-            accept = functools.partial(self.actions.accept, draft, on_duplicate="new")
+            merge = functools.partial(self.source.merge, draft, error.existing)
+            accept = functools.partial(self.source.accept, draft, on_duplicate="new")
             question = f"This may be a duplicate: {str(error).partition(';')[0]}."
             counts, writes = ("count it there", merge), ("write a second card", accept)
             self._ask(question, {"m": counts, "n": writes, "w": ("wait", None)})
@@ -444,7 +421,7 @@ class ManageApp(App[None]):
 
         await self._later(lambda: None)  # what was asked for before comes first
         try:
-            self._take(self.actions.edit(row, editor))
+            self._take(self.source.edit(row, editor))
         except LessonsError as error:
             self.say(str(error), bad=True)
 
@@ -452,7 +429,7 @@ class ManageApp(App[None]):
     async def _merge(self, row: Row) -> None:
         def then(name: str | None) -> None:
             if name:
-                self._perform(functools.partial(self.actions.merge, row, name))
+                self._perform(functools.partial(self.source.merge, row, name))
 
         draft = row.draft
         near = await self._later(lambda: self.source.nearest(draft)) if draft else ()
@@ -479,7 +456,6 @@ class ManageApp(App[None]):
             self._base.set_class(tab == DRAFTS, "-drafts")
             self.listing.columns = _COLUMNS[tab]
             self.listing.show(self.board.shown(), keep=self.board.places[tab], top=top)
-            self._draw_lines()
 
     def _show_tab(self) -> None:
         """Show what this tab's filter is, and what it lets through."""
@@ -582,8 +558,9 @@ class ManageApp(App[None]):
         count = f"by {board.order}" if shown and board.tab == CARDS else place
         if shown < (rows := len(board.rows[board.tab])):
             count = f"{shown} of {rows}"
-        room = max(self._room - len(count) - 1, 1)
-        self._update("#status", set_cell_size(_cut(self._said, room), room + 1) + count)
+        said = Text(self._said)
+        said.truncate(max(self._room - len(count) - 1, 1), overflow="ellipsis", pad=True)
+        self._update("#status", said.append(f" {count}"))
 
     async def on_event(self, event: events.Event) -> None:
         """Take keys here, in the order they came: widgets hear of them, and of the focus, later."""
@@ -634,7 +611,6 @@ class ManageApp(App[None]):
             self.board.filters[self.board.tab] = typed
             self.show(top=True)
 
-    @on(RowList.Moved)
     def _moved(self) -> None:
         row = self.listing.current
         self.board.places[self.board.tab] = row.name if row else ""
@@ -676,7 +652,7 @@ class ManageApp(App[None]):
         else:
             if now != row:  # an editor was at it
                 self.board.replace({now.name: now})
-                self.listing.replace(now)
+                self.show()
             body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
             drawn = Group(
                 Text(view.title, style="bold"),

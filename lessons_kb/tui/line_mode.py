@@ -16,7 +16,6 @@ from lessons_kb.tui.rows import (
     DRAFTS,
     KEYS,
     ROW_ACTS,
-    Actions,
     Board,
     Outcome,
     Row,
@@ -75,7 +74,6 @@ class _Prompt:
         self._source = source
         self._write = write
         self._today = today
-        self._actions = Actions(source)
         self._board = Board()
         self._listed: tuple[str, ...] = ()
         """Names of the rows of the last list, as they were numbered."""
@@ -95,7 +93,7 @@ class _Prompt:
         elif command == "more":
             self._more()
         elif command == "undo":
-            self._take(self._actions.undo())
+            self._take(self._source.undo())
         elif command == "help":
             self._write(HELP)
         elif command not in _OF_ROWS:
@@ -120,25 +118,25 @@ class _Prompt:
     def _do(self, command: str, row: Row, words: Sequence[str]) -> Outcome:
         match command:
             case "edit":
-                return self._actions.edit(row, open_editor)
+                return self._source.edit(row, open_editor)
             case "accept":
                 try:
                     rule = "new" if "new" in words else "fail"
-                    return self._actions.accept(row, on_duplicate=rule)
+                    return self._source.accept(row, on_duplicate=rule)
                 except DuplicateCard as error:
                     raise InputError(
                         f"{str(error).partition(';')[0]}; `merge {row.name} {error.existing}` "
                         f"counts it there, `accept {row.name} new` writes a second card"
                     ) from None
             case "merge" if words:
-                return self._actions.merge(row, words[0])
+                return self._source.merge(row, words[0])
             case "merge":
                 near = self._source.nearest(row.draft) if row.draft else ()
                 hint = f", such as {near[0].id}" if near else ""
                 raise InputError(f"merge needs the id of a card{hint}")
             case "delete" | "discard" if list(words) != ["yes"]:
                 raise InputError(f"add `yes` to confirm for {row.name}; undo brings it back")
-        return self._actions.do(command, row)
+        return self._source.do(command, row)
 
     def _find(self, word: str) -> Row:
         names = self._listed

@@ -225,8 +225,25 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What an action did: a line for the user, and what the lists have to change."""
+
+    line: str
+    changed: tuple[Row, ...] = ()
+    """Rows that replace those of the same name, or are new."""
+    gone: tuple[str, ...] = ()
+    """Names of rows."""
+    drafts: bool = False
+    """The drafts are to be read anew."""
+
+
+_STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
+_EDITED = {True: "edited", False: "not changed"}
+
+
 class RowSource:
-    """The cards and drafts of a brain as rows.
+    """The cards and drafts of a brain as rows, and what a user does to them; each can be undone.
 
     Everything raises LessonsError. May be called from any thread.
     """
@@ -270,17 +287,17 @@ class RowSource:
             rows.append(Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words))
         return tuple(rows)
 
-    def load_effects(self) -> Mapping[str, str]:
-        """Return name → verdict of every card that was measured; later rows show it too."""
+    def load_effects(self) -> bool:
+        """Measure what each card did, which later rows show; return whether there is a card."""
         self._effects = {effect.name: effect for effect in self.brain.stats.overview().effects}
-        return {name: effect.verdict for name, effect in self._effects.items()}
+        return bool(self._effects)
 
     def measure(self, rows: Sequence[Row]) -> dict[str, Row]:
         """Return cards' rows with their effects, which were read after them."""
-        cards = ((row, row.card) for row in rows if row.card is not None)
         return {
-            row.name: self.row_of(card, layer=row.layer, troubles=row.troubles)
-            for row, card in cards
+            row.name: self.row_of(row.card, layer=row.layer, troubles=row.troubles)
+            for row in rows
+            if row.card is not None
         }
 
     def row_of(self, card: Card, *, layer: int = 0, troubles: int = 0) -> Row:
@@ -362,6 +379,70 @@ class RowSource:
         found = [one.card for one in self.brain.drafts.find_near_duplicates(draft)]
         return tuple({card.id: card for card in found}.values())
 
+    def do(self, act: str, row: Row) -> Outcome:
+        """Do what needs nothing but a row: bump, ignore, archive, restore, delete, discard."""
+        if act == "discard":
+            self.undoing.discard(row.name)
+            return Outcome(line=f"{row.name} discarded; u brings it back", drafts=True)
+        if row.card is None:
+            raise InputError(f"{clean_line(row.path)} is not valid; open and fix it first")
+        if act == "delete":
+            card = self.undoing.delete(row.name)
+            return Outcome(line=f"{clean_line(card.id)} moved to the trash", gone=(row.name,))
+        if act == "bump":
+            card = self.undoing.bump(row.name)
+            done = f"seen {card.occurrences}×"
+        else:
+            status = _STATUSES[act]
+            card = self.undoing.set_status(status, row.name)
+            done = f"is already {status}" if row.status == status else f"is {status}"
+        now = self.row_of(card, layer=row.layer, troubles=row.troubles)
+        return Outcome(line=f"{clean_line(card.id)} {done}", changed=(now,))
+
+    def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
+        """Let the user's editor change a card, a file that cannot be used, or a draft."""
+        if row.draft is not None:
+            changed = self.undoing.edit_draft(row.name, editor)
+            return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
+        changed = self.undoing.edit(self.brain.layers[row.layer], row.path, editor)
+        path = clean_line(row.path)
+        try:
+            now, _view = self.look(row)
+        except CardNotFound:
+            return Outcome(line=f"{path} no longer exists", gone=(row.name,))
+        trouble = "" if now.card else " and now invalid: see below"
+        return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
+
+    def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
+        """Make a draft a card; DuplicateCard where the lesson is there already."""
+        draft = self.brain.drafts.get(row.name)
+        if draft.missing:
+            raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
+        card = self.undoing.accept(row.name, on_duplicate=on_duplicate)
+        made = self.row_of(card)
+        return Outcome(line=f"{clean_line(card.id)} is now a card", changed=(made,), drafts=True)
+
+    def merge(self, row: Row, card_name: str) -> Outcome:
+        """Count a draft on a card."""
+        layer, card = self.brain.cards.find(card_name)
+        card = self.undoing.merge(row.name, self.undoing.name_of(layer, card.id))
+        now = self.row_of(card, layer=self.brain.layers.index(layer))
+        line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"
+        return Outcome(line=line, changed=(now,), drafts=True)
+
+    def undo(self) -> Outcome:
+        """Take the latest change back."""
+        line, names = self.undoing.undo()
+        changed: list[Row] = []
+        gone: list[str] = []
+        for name in names:
+            try:
+                changed.append(self.row_named(name))
+            except LessonsError:
+                gone.append(name)
+        line = clean_line(line)
+        return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
+
     def _effect(self, layer: int, card: Card) -> Effect | None:
         """Return what a card did; its name has an alias only where two brains have its id."""
         named = f"{self.brain.layers[layer].alias}:{card.id}"
@@ -406,7 +487,6 @@ KEYS = tuple(
 """In the order in which help names them."""
 ROW_ACTS = tuple(key.act for key in KEYS[:9])
 """What is done to the row under the cursor."""
-_STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
 _DISPENSABLE = ("filter", "switch", "undo")
 """Left out first where a line is too narrow for all."""
 
@@ -445,95 +525,6 @@ def help_text() -> str:
         if key.help
     ]
     return "\n".join([*read_patterns("manage_texts.txt")["help"], "", *lines])
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
-    """What an action did: a line for the user, and what the lists have to change."""
-
-    line: str
-    changed: tuple[Row, ...] = ()
-    """Rows that replace those of the same name, or are new."""
-    gone: tuple[str, ...] = ()
-    """Names of rows."""
-    drafts: bool = False
-    """The drafts are to be read anew."""
-
-
-class Actions:
-    """What a user does to the rows; each can be undone. Everything raises LessonsError."""
-
-    def __init__(self, source: RowSource) -> None:
-        self._source = source
-        self._undoing = source.undoing
-
-    def do(self, act: str, row: Row) -> Outcome:
-        """Do what needs nothing but a row: bump, ignore, archive, restore, delete, discard."""
-        if act == "discard":
-            self._undoing.discard(row.name)
-            return Outcome(line=f"{row.name} discarded; u brings it back", drafts=True)
-        if row.card is None:
-            raise InputError(f"{clean_line(row.path)} is not valid; open and fix it first")
-        if act == "delete":
-            card = self._undoing.delete(row.name)
-            return Outcome(line=f"{clean_line(card.id)} moved to the trash", gone=(row.name,))
-        if act == "bump":
-            card = self._undoing.bump(row.name)
-            done = f"seen {card.occurrences}×"
-        else:
-            status = _STATUSES[act]
-            card = self._undoing.set_status(status, row.name)
-            done = f"is already {status}" if row.status == status else f"is {status}"
-        now = self._source.row_of(card, layer=row.layer, troubles=row.troubles)
-        return Outcome(line=f"{clean_line(card.id)} {done}", changed=(now,))
-
-    def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
-        """Let the user's editor change a card, a file that cannot be used, or a draft."""
-        if row.draft is not None:
-            draft = self._source.brain.drafts.get(row.name)
-            changed = self._undoing.edit_draft(draft, editor)
-            return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
-        changed = self._undoing.edit(self._source.brain.layers[row.layer], row.path, editor)
-        path = clean_line(row.path)
-        try:
-            now, _view = self._source.look(row)
-        except CardNotFound:
-            return Outcome(line=f"{path} no longer exists", gone=(row.name,))
-        trouble = "" if now.card else " and now invalid: see below"
-        return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
-
-    def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
-        """Make a draft a card; DuplicateCard where the lesson is there already."""
-        draft = self._source.brain.drafts.get(row.name)
-        if draft.missing:
-            raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
-        card = self._undoing.accept(row.name, on_duplicate=on_duplicate)
-        made = self._source.row_of(card)
-        return Outcome(line=f"{clean_line(card.id)} is now a card", changed=(made,), drafts=True)
-
-    def merge(self, row: Row, card_name: str) -> Outcome:
-        """Count a draft on a card."""
-        layer, card = self._source.brain.cards.find(card_name)
-        card = self._undoing.merge(row.name, self._undoing.name_of(layer, card.id))
-        now = self._source.row_of(card, layer=self._source.brain.layers.index(layer))
-        line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"
-        return Outcome(line=line, changed=(now,), drafts=True)
-
-    def undo(self) -> Outcome:
-        """Take the latest change back."""
-        done = self._undoing.undo()
-        changed: list[Row] = []
-        gone: list[str] = []
-        for name in done.names:
-            try:
-                changed.append(self._source.row_named(name))
-            except LessonsError:
-                gone.append(name)
-        line = clean_line(done.line)
-        return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
-
-
-_EDITED = {True: "edited", False: "not changed"}
 
 
 class Board:

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -66,14 +66,8 @@ class Completed:
     """Why it is as it was, else what of the answer was left out or marked."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Card:
-    """An answer as a card, and what is wrong with it."""
-
-    sketch: Sketch
-    problems: tuple[str, ...]
-    unfit: tuple[str, ...] = ()
-    """Symptoms that are not to be in the card."""
+_Card = tuple[Sketch, tuple[str, ...]]
+"""An answer as a card, without what does not hold in it, and what was wrong with it."""
 
 
 def complete(
@@ -92,8 +86,9 @@ def complete(
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
         answered = [one for one in drafts if one.id in answers]
-        cards.update(_check(brain, answered, answers))
-        return {one.id: cards[one.id].problems for one in answered}
+        checked = _check(brain, answered, answers)
+        cards.update(checked)
+        return {name: problems for name, (_sketch, problems) in checked.items()}
 
     prompts = {one.id: build_prompt(brain, one) for one in drafts}
     answers, failed = put_all(prompts, ask, check, progress=progress)
@@ -152,8 +147,8 @@ def put_all(
 
 def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
     """Write a completed draft, its evidence behind it, where nothing is missing in it."""
-    kept = tuple(one for one in card.sketch.symptoms if one not in card.unfit)
-    text = _compose(draft, replace(card.sketch, symptoms=kept))
+    sketch, problems = card
+    text = _compose(draft, sketch)
     reason = _line(answer.get("no_lesson"))
     lacks = (f"no lesson in it: {reason}",) if reason else find_lacks(_parse(text))
     if lacks:
@@ -162,32 +157,30 @@ def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -
         brain.drafts.rewrite(draft.id, text, digest=draft.digest)
     except LessonsError as error:
         return Completed(id=draft.id, problems=(str(error),))
-    return Completed(id=draft.id, title=card.sketch.title, problems=card.problems)
+    return Completed(id=draft.id, title=sketch.title, problems=problems)
 
 
 def _check(brain: Brain, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
     """Return the answers as cards; those that say that there is no lesson have no problems."""
     files = list_tree(brain.directory)
-    cards = {one.id: _read(brain, one, answers[one.id], files) for one in drafts}
-    texts = {one.id: finish(_compose(one, cards[one.id].sketch), "") for one in drafts}
-    foreign = read_lines("background_prompts.txt")[:_FOREIGN]
-    reached = _find_reached(brain, texts, foreign)
-    for name, card in cards.items():
+    read = {one.id: _read(brain, one, answers[one.id], files) for one in drafts}
+    texts = {one.id: finish(_compose(one, read[one.id][0]), "") for one in drafts}
+    reached = _find_reached(brain, texts)
+    cards: dict[str, _Card] = {}
+    for name, (sketch, problems) in read.items():
         if _line(answers[name].get("no_lesson")):
-            cards[name] = replace(card, problems=())
+            cards[name] = (sketch, ())
             continue
-        problems = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]
-        unfit = []
-        for symptom in card.sketch.symptoms:
-            if symptom not in reached[name]:
-                problems.append(f"symptom {symptom!r} does not find the card; name its subject")
-                unfit.append(symptom)
-        problems += filter(None, [_count_drawn(reached[name], foreign)])
-        cards[name] = replace(card, problems=(*card.problems, *problems), unfit=tuple(unfit))
+        lacks = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]
+        fitting, more, _is_broad = _check_symptoms(sketch.symptoms, reached[name])
+        cards[name] = (replace(sketch, symptoms=fitting), (*problems, *lacks, *more))
     return cards
 
 
-def _read(brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]) -> _Card:
+def _read(
+    brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
+) -> tuple[Sketch, list[str]]:
+    """Return an answer as a card without what does not hold, and what that is."""
     evidence = split_evidence(draft.text)[1]
     problems: list[str] = []
 
@@ -230,7 +223,7 @@ def _read(brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence
         detect=patterns,
         example=known.examples[-1] if known and known.examples else "",
     )
-    return _Card(sketch=sketch, problems=tuple(problems))
+    return sketch, problems
 
 
 def _read_paths(
@@ -262,7 +255,6 @@ def improve(
     rules stay word for word. A symptom has to find its card, and a card that prompts about
     other things draw gets none. Raises InputError where the first prompt has no answer.
     """
-    foreign = read_lines("background_prompts.txt")[:_FOREIGN]
     texts = {name: card.text for name, card in cards.items()}
 
     def check(answers: Answers) -> dict[str, list[str]]:
@@ -274,15 +266,12 @@ def improve(
             tags = tuple(map(str.casefold, said["tags"]))
             more[name] = {"paths": paths, "topics": tags, "symptoms": said["symptoms"]}
         fuller = {name: _add_keys(cards[name].text, keys) for name, keys in more.items()}
-        reached = _find_reached(brain, {**texts, **fuller}, foreign)
+        reached = _find_reached(brain, {**texts, **fuller})
         for name, keys in more.items():
-            lost = [one for one in keys["symptoms"] if one not in reached[name]]
-            problems[name] += [f"symptom {one!r} does not find the card" for one in lost]
-            if drawn := _count_drawn(reached[name], foreign):
-                problems[name].append(drawn)
-                lost = [*keys["symptoms"]]
-            fit = tuple(one for one in keys["symptoms"] if one not in lost)
-            texts[name] = _add_keys(cards[name].text, {**keys, "symptoms": fit})
+            fitting, more_problems, is_broad = _check_symptoms(keys["symptoms"], reached[name])
+            problems[name] += more_problems
+            kept = () if is_broad else tuple(fitting)
+            texts[name] = _add_keys(cards[name].text, {**keys, "symptoms": kept})
         return problems
 
     put_all(prompts, ask, check, progress=progress)
@@ -297,11 +286,23 @@ def _add_keys(text: str, more: Mapping[str, tuple[str, ...]]) -> str:
     return redact(edit_header(text, {_KEYS.get(key, key): value for key, value in whole.items()}))
 
 
-def _count_drawn(reached: Collection[str], foreign: Sequence[str]) -> str:
-    """Return what is wrong with a card that prompts about other things draw, "" if few do."""
-    drawn = len({*reached}.intersection(foreign))
-    told = f"{drawn} of {len(foreign)} prompts about other things draw the card"
-    return f"{told}; leave out words that fit any task" if drawn > _MOST_FOREIGN else ""
+def _foreign() -> list[str]:
+    """Return prompts about other things than any card."""
+    return read_lines("background_prompts.txt")[:_FOREIGN]
+
+
+def _check_symptoms(
+    symptoms: Sequence[str], reached: set[str]
+) -> tuple[list[str], list[str], bool]:
+    """Return the symptoms that find their card, what is wrong, and whether any prompt finds it."""
+    fitting = [one for one in symptoms if one in reached]
+    lost = [one for one in symptoms if one not in reached]
+    problems = [f"symptom {one!r} does not find the card; name its subject" for one in lost]
+    drawn = len(reached.intersection(_foreign()))
+    if is_broad := drawn > _MOST_FOREIGN:
+        told = f"{drawn} of {_FOREIGN} prompts about other things draw the card"
+        problems.append(f"{told}; leave out words that fit any task")
+    return fitting, problems, is_broad
 
 
 def find_quote(evidence: str, quote: str) -> str:
@@ -348,9 +349,7 @@ def _check_pattern(brain: Brain, pattern: Pattern, evidence: str) -> str:
     return "" if len(places) <= _MOST_PLACES else "it matches too much of the code as it is"
 
 
-def _find_reached(
-    brain: Brain, texts: Mapping[str, str], foreign: Sequence[str]
-) -> dict[str, set[str]]:
+def _find_reached(brain: Brain, texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Return which of its symptoms find each card in a copy of the brain that holds them all.
 
     And which of some prompts about other things, which are as their words were counted.
@@ -368,7 +367,7 @@ def _find_reached(
             write_unsynced(full, data)
         with Brain.open(root, directory=root) as copy:
             copy.refresh()
-            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in foreign}
+            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in _foreign()}
             for name, text in texts.items():
                 card, own = _parse(text).card, f"lessons/{name}.md"
                 given |= {one: _find_given(copy, one) for one in (card.symptoms if card else ())}

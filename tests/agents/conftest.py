@@ -13,23 +13,21 @@ from tests import kit
 from tests.kit import Claude, answer, make_brain, read_output, write
 
 TELEGRAM = kit.TELEGRAM.replace('last-seen: "2026-01-02"\n', 'paths: ["bot/**"]\n')
-MIGRATION = """\
----
-type: lesson
-title: Never drop a column in the release that stops writing it
-severity: high
-gate: ask
-paths: ["migrations/*.sql"]
----
 
-## Root Cause
 
-Old processes still wrote the column.
+def card(title, *items, cause="", **header):
+    """Return the text of a lesson with a checklist; values of the header are YAML."""
+    keys = [f"{key}: {value}" for key, value in {"title": title, **header}.items()]
+    body = ["", "## Root Cause", "", cause] if cause else []
+    body += ["", "## Prevention Checklist", "", *(f"- {item}" for item in items), ""]
+    return "\n".join(["---", "type: lesson", *keys, "---", *body])
 
-## Prevention Checklist
 
-- Drop the column one release later
-"""
+MIGRATION = card(
+    "Never drop a column in the release that stops writing it", "Drop the column one release later",
+    cause="Old processes still wrote the column.", severity="high", gate="ask",
+    paths='["migrations/*.sql"]',
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -93,7 +91,7 @@ class Session(Claude):
         names, cwd = NAMES.get(self.agent, {}), str(self.project)
         self.seconds += 1
         fields = {names.get(key, key): value for key, value in fields.items()}
-        name = names.get(name, name)
+        name = names.get(name, name) if name[:1].isupper() else name
         if self.agent == "opencode":
             return {"event": name, "sessionID": self.session, "cwd": cwd, **fields}
         common = {"session_id": self.session, "cwd": cwd, "hook_event_name": name}
@@ -116,6 +114,25 @@ class Session(Claude):
         """Return what is answered at the start, to a prompt and at the end."""
         prompt = "Add a telegram command that restarts the service"
         return [self.say("SessionStart", source="startup"), self.prompt(prompt), self.stop("Done.")]
+
+
+def record_failure(session, number, command="", tool="Bash", text="Exit code 3", **more):
+    """Write to the transcript what Claude Code or Codex writes of a call that failed."""
+    name, used = f"toolu_{number}", {"command": command or f"make other{number}"}
+    if session.agent == "codex":
+        call = {"type": "function_call", "name": "exec_command", "call_id": name}
+        item = {"type": "CommandExecution", "id": name, "exit_code": 3}
+        item["command"] = ["/bin/bash", "-lc", used["command"]]
+        ended = {"type": "item_completed", "item": item}
+        call["arguments"] = json.dumps({"cmd": used["command"]})
+        rows = [("response_item", call), ("event_msg", ended)]
+        session.record(*({"type": kind, "payload": row} for kind, row in rows))
+        return
+    use = {"type": "tool_use", "id": name, "name": tool, "input": used}
+    result = {"type": "tool_result", "tool_use_id": name, "is_error": True, "content": text}
+    rows = [("assistant", use), ("user", result)]
+    first, second = ({"type": role, "message": {"content": [row]}} for role, row in rows)
+    session.record(first, second | more)
 
 
 @pytest.fixture

@@ -14,20 +14,18 @@ TELEGRAM = "Add a Telegram command that runs a shell script on the server"
 ITEM = "Reject every chat id that is not on the allowlist"
 
 
+def edit(claude, *number, **how):
+    return claude.edit("bot/app.py", *number, **how)
+
+
+def remove(claude, *number, **how):
+    return claude.run("rm migrations/001.sql", *number, **how)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("asked", "act", "says"),
-    [
-        ("", lambda claude, *n, **how: claude.edit("bot/app.py", *n, **how), ITEM),
-        (
-            "",
-            lambda claude, *n, **how: claude.run("rm migrations/001.sql", *n, **how),
-            "permission",
-        ),
-        (TELEGRAM, lambda claude, *n, **how: claude.edit("bot/app.py", *n, **how), "once more:"),
-    ],
-    ids=["a guarded file", "a question", "a lesson that came with the prompt"],
-)
+@pytest.mark.parametrize(("asked", "act", "says"), [
+    ("", edit, ITEM), ("", remove, "permission"), (TELEGRAM, edit, "once more:"),
+])  # fmt: skip
 def test_what_is_said_before_a_call(claude, asked, act, says):
     if asked:
         assert ITEM in claude.prompt(asked).context
@@ -44,18 +42,12 @@ def test_a_question_that_nobody_can_answer(claude):
     assert claude.run("rm migrations/001.sql", turn_id="t1", environment=AGAIN) == first
 
 
-def test_a_prompt(claude):
+def test_a_prompt_and_one_that_nothing_was_looked_up_for(claude, monkeypatch):
     first = claude.prompt(TELEGRAM)
     assert ITEM in first.context
     assert claude.prompt(TELEGRAM, environment=AGAIN) == first
-    assert claude.prompt(f"{TELEGRAM}, 2", 2).context == ""
-    assert claude.prompt(f"{TELEGRAM}, 2", 2, environment=AGAIN).context == ""
-
-
-def test_a_prompt_that_nothing_was_looked_up_for(claude, monkeypatch):
-    assert ITEM in claude.prompt(TELEGRAM).context
     with monkeypatch.context() as patched:
-        patched.setattr("lessons_kb.session.prompt.freshen", lambda _brain: 1 / 0)
+        patched.setattr("lessons_kb.session.prompt.refresh_in_hook", lambda _brain: 1 / 0)
         assert claude.prompt(f"{TELEGRAM}, 2", 2) == {}
     assert claude.prompt(f"{TELEGRAM}, 2", 2, environment=AGAIN).context == ""
 

@@ -4,29 +4,16 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.text.token_estimate import estimate_tokens
+from tests.agents.conftest import card, record_failure
 from tests.kit import Claude, write
 
-ONCE = r"""
----
-type: lesson
-title: Retries of the payment client charged customers twice
-gate: once
-paths: ["pay/client.py"]
-detect:
-  - regex: 'retry\s*=\s*True'
-    files: ["*.py"]
-  - command: '\bpay-cli\s+replay\b'
----
-
-## Root Cause
-
-The gateway takes each request without a key for a new charge.
-
-## Prevention Checklist
-
-- Send an idempotency key with each charge
-- Test that a retried charge is one charge
-"""
+ONCE = card(
+    "Retries of the payment client charged customers twice",
+    "Send an idempotency key with each charge", "Test that a retried charge is one charge",
+    cause="The gateway takes each request without a key for a new charge.", gate="once",
+    paths='["pay/client.py"]',
+    detect=r"""[{regex: 'retry\s*=\s*True', files: ["*.py"]}, {command: '\bpay-cli\s+replay\b'}]""",
+)  # fmt: skip
 LINE = "charge(order, retry=True)"
 PROMPT = "Let the payment client retry a charge when the gateway times out"
 TELEGRAM = "Add a Telegram command that runs a shell script on the server"
@@ -78,15 +65,6 @@ def test_what_is_long_is_cut(claude, project, word):
     assert estimate_tokens(said) <= 60
 
 
-def test_gemini_is_reminded_with_the_result(session):
-    gemini = session("gemini-cli")
-    gemini.prompt(TELEGRAM)
-    change = {"file_path": "bot/app.py", "old_string": "1", "new_string": "2"}
-    assert gemini.call("Pre", "replace", change) == {}
-    said = gemini.call("Post", "replace", change, tool_response={"llmContent": "ok"}).context
-    assert said.startswith("Before this, once more: “Telegram")
-
-
 def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, project):
     claude.prompt(TELEGRAM)
     assert edit(claude, "bot/app.py", 1).context
@@ -97,21 +75,15 @@ def test_a_broad_glob_reminds_once_and_a_narrow_one_for_each_file(claude, projec
     assert edit(claude, "bot/more.py", 4, session_id="s2").context
 
 
-@pytest.mark.parametrize("turns", [3, 4])
-def test_after_four_turns_once_more(claude, turns):
+def test_after_four_turns_or_a_compaction_once_more(claude):
     claude.prompt(TELEGRAM)
     assert edit(claude, "bot/app.py", 1).context
-    for number in range(2, 2 + turns):
+    for number in range(2, 6):
+        assert edit(claude, "bot/app.py", number) == {}
         claude.prompt(f"now the changelog, part {number}", number)
-    said = edit(claude, "bot/app.py", 2).context
-    assert said.startswith("Before this, once more:") == (turns == 4)
-
-
-def test_after_a_compaction_once_more(claude):
-    claude.prompt(TELEGRAM)
-    assert edit(claude, "bot/app.py", 1).context
+    assert edit(claude, "bot/app.py", 6).context.startswith("Before this, once more:")
     claude.say("SessionStart", source="compact")
-    assert edit(claude, "bot/app.py", 2).context.startswith("Before this, once more:")
+    assert edit(claude, "bot/app.py", 7).context.startswith("Before this, once more:")
 
 
 def test_an_item_that_was_done_is_not_among_the_open_ones(claude, project):
@@ -150,9 +122,11 @@ def test_the_first_matching_change_is_refused_once(either, file, new):
     assert edit(either, file, 4, new, session_id="s2").refused
 
 
-def test_a_command_is_refused_once(either):
-    assert "`pay-cli replay" in either.run("pay-cli replay --since yesterday").refused
-    assert either.run("pay-cli replay --since yesterday", 2) == {}
+def test_a_command_is_refused_once_reading_is_not(either, project):
+    assert either.call("Pre", "Read", {"file_path": str(project / "pay/client.py")}) == {}
+    assert either.run("cat pay/client.py", 2) == edit(either, "pay/other.py", 3) == {}
+    assert "`pay-cli replay" in either.run("pay-cli replay --since yesterday", 4).refused
+    assert either.run("pay-cli replay --since yesterday", 5) == {}
 
 
 def test_what_is_refused_brings_the_lesson_that_is_known_in_short(claude):
@@ -160,12 +134,6 @@ def test_what_is_refused_brings_the_lesson_that_is_known_in_short(claude):
     said = edit(claude, "pay/client.py").refused
     assert f"- [ ] {ITEM}" in said
     assert BLOCK not in said
-
-
-def test_reading_and_other_files_are_not_refused(claude, project):
-    assert claude.call("Pre", "Read", {"file_path": str(project / "pay/client.py")}) == {}
-    assert claude.run("cat pay/client.py", 2) == {}
-    assert edit(claude, "pay/other.py", 3) == {}
 
 
 def test_the_plugin_of_opencode_refuses_by_failing_the_call(session, project):
@@ -200,16 +168,7 @@ def test_each_agent_is_refused_in_its_own_words(project, session, agent, tool, k
 def test_a_refusal_of_ours_is_no_failure_and_no_draft(claude, project, drafted):
     claude.prompt("go on")
     text = f"PreToolUse:Edit hook error: {edit(claude, 'pay/client.py').refused}"
-    use = {"type": "tool_use", "id": "toolu_1", "name": "Edit", "input": {"file_path": "x"}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
-    claude.record(
-        {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-        {
-            "type": "user",
-            "message": {"role": "user", "content": [result]},
-            "toolDenialKind": "permission-rule",
-        },
-    )
+    record_failure(claude, 1, tool="Edit", text=text, toolDenialKind="permission-rule")
     claude.prompt("and on", 2)
     claude.stop()
     drafted()
@@ -240,61 +199,61 @@ def test_what_does_as_the_card_says_is_not_asked_about(claude, project, new, ask
     assert said.context
 
 
-def guard(project, name, paths, body="## Prevention Checklist\n\n- Keep the retries idempotent\n"):
-    text = f"---\ntype: lesson\ntitle: Retries {name}\npaths: {paths}\n---\n\n{body}"
-    write(project, f"lessons/{name}.md", text)
-
-
 def fill(project, number):
     for place in range(number):
         write(project, f"src/part{place}/job.py", "x = 1\n")
 
 
+JOB = '["src/part0/job.py"]'
+ADVISED = ("Keep the retries idempotent",)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("paths", "files", "given"),
-    [
-        ('["src/part0/job.py"]', 20, True),
-        ('["job.py"]', 20, True),
-        ('["src/part0/*.py"]', 20, True),
-        ('["src/**/*.py"]', 3, True),
-        ('["src/**/*.py"]', 20, False),
-        ('["src/"]', 20, False),
-        ('["**/*.py"]', 3, False),
-    ],
-)
+@pytest.mark.parametrize(("paths", "files", "cards", "items", "given"), [
+    (JOB, 20, 1, ADVISED, True),
+    ('["job.py"]', 20, 1, ADVISED, True),
+    ('["src/part0/*.py"]', 20, 1, ADVISED, True),
+    ('["src/**/*.py"]', 3, 1, ADVISED, True),
+    ('["src/**/*.py"]', 20, 1, ADVISED, False),
+    ('["src/"]', 20, 1, ADVISED, False),
+    ('["**/*.py"]', 3, 1, ADVISED, False),
+    ('["*job.py"]', 1, 1, ADVISED, False),
+    (JOB, 1, 3, ADVISED, False),  # a file that many guard says nothing of one of them
+    (JOB, 1, 1, (), False),  # nothing to do
+])  # fmt: skip
 def test_a_glob_alone_gives_a_card_where_it_stands_for_few_files(
-    claude, project, paths, files, given
+    claude, project, paths, files, cards, items, given
 ):
     fill(project, files)
-    guard(project, "jobs", paths)
+    for number in range(cards):
+        write(project, f"lessons/jobs{number}.md", card(f"Retries {number}", *items, paths=paths))
     claude.prompt("Go on")
-    said = claude.edit("src/part0/job.py", 1).context
-    assert ("lessons/jobs.md" in said) == given
-
-
-def test_a_file_that_many_cards_guard_says_nothing_of_one_of_them(claude, project):
-    fill(project, 1)
-    for number in range(3):
-        guard(project, f"jobs{number}", '["src/part0/job.py"]')
-    claude.prompt("Go on")
-    assert claude.edit("src/part0/job.py", 1).context == ""
-
-
-def test_a_title_with_nothing_to_do_is_no_lesson(claude, project):
-    fill(project, 1)
-    guard(project, "jobs", '["src/part0/job.py"]', body="Text.\n")
-    claude.prompt("Go on")
-    assert claude.edit("src/part0/job.py", 1).context == ""
+    assert ("lessons/jobs0.md" in claude.edit("src/part0/job.py", 1).context) == given
 
 
 def test_of_a_broad_glob_the_names_of_the_code_speak(claude, project):
     fill(project, 20)
-    body = "## Prevention Checklist\n\n- In `lease_manager` call `releaseLease` before `retryJob`\n"
-    guard(project, "jobs", '["src/**/*.py"]', body=body)
+    item = "In `lease_manager` call `releaseLease` before `retryJob`"
+    write(project, "lessons/jobs.md", card("Retries of jobs", item, paths='["src/**/*.py"]'))
     claude.prompt("Go on")
     assert claude.edit("src/part0/job.py", 1, new="retry(job)").context == ""
     new = (
         "lease_manager.retryJob(job)  # keep the retries: before lease_manager.releaseLease(job)\n"
     )
     assert "lessons/jobs.md" in claude.edit("src/part0/job.py", 2, new=new).context
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("agent", "tool", "path"),
+    [("gemini-cli", "replace", "file_path"), ("opencode", "edit", "filePath")],
+)
+def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(agent, tool, path, session):
+    session, said = session(agent), []
+    done = {"output": "Edited.", "tool_response": {"llmContent": "Successfully modified file"}}
+    for number in (1, 2):
+        change = {path: "bot/app.py", "oldString": f"{number}", "newString": "x"}
+        said.append(session.call("Pre", tool, change, number).line)
+        said.append(session.call("Post", tool, change, number, **done).line)
+    line = "Lessons: 1 (“Telegram remote execution must require an allowlist”)"
+    assert said == ["", line, "", ""]

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import record_failure
 from tests.kit import read_troubles
 
 PROMPT = "Add a telegram command that restarts the service"
@@ -24,13 +25,8 @@ def fail(claude, number, **fields):
 
 def refused(claude, number, text=LOST, tool="Edit"):
     """Write to the transcript what a call leaves there that fires no hook."""
-    call = {"type": "tool_use", "id": f"toolu_{number}", "name": tool, "input": {"n": number}}
-    result = {
-        "type": "tool_result", "tool_use_id": f"toolu_{number}", "is_error": True,
-        "content": f"<tool_use_error>{text}</tool_use_error>",
-    }  # fmt: skip
-    for kind, block in (("assistant", call), ("user", result)):
-        claude.record({"type": kind, "message": {"content": [block]}})
+    error = f"<tool_use_error>{text}</tool_use_error>"
+    record_failure(claude, number, f"{number}", tool, error)
 
 
 def made_together(claude, message, *numbers):
@@ -136,48 +132,19 @@ def test_one_failure_reported_twice_counts_once(claude):
     assert [fail(claude, 1) for _ in range(4)] == [{}] * 4
 
 
-def test_failures_that_fire_no_hook_are_read_from_the_transcript(claude):
-    claude.prompt("go on")
-    refused(claude, 1)
-    refused(claude, 2, "Error: No such tool available: X", tool="X")
-    assert "(invalid_arguments, tool_not_found, exec_error)" in fail(claude, 3).context
-
-
-def test_what_the_transcript_held_before_the_session_is_not_counted(claude):
+def test_failures_that_fire_no_hook_are_read_from_the_transcript_as_whole_lines(claude):
     for number in range(5):
         refused(claude, number)
     claude.say("SessionStart", source="resume")
-    assert fail(claude, 9) == {}
-
-
-def test_a_partial_last_line_is_read_when_it_is_whole(claude):
+    assert fail(claude, 9) == {}, "it held them before the session"
     claude.prompt("go on")
-    refused(claude, 1)
-    refused(claude, 2)
+    refused(claude, 21)
+    refused(claude, 22, "Error: No such tool available: X", tool="X")
     whole = claude.transcript.read_bytes()
     claude.transcript.write_bytes(whole[:-30])
     assert fail(claude, 3) == {}
     claude.transcript.write_bytes(whole)
-    assert "in a row failed" in fail(claude, 4).context
-
-
-def test_the_third_edit_without_a_look_is_noted(claude):
-    said = [
-        claude.edit("a.py", n, "Post", "x", f"{n}", tool_response={"filePath": "a.py"})
-        for n in range(3)
-    ]
-    assert said[:2] == [{}, {}]
-    assert said[2].context.startswith("Note: 3rd consecutive edit of a.py without a fresh read")
-
-
-@pytest.mark.parametrize("agent", ["claude-code", "codex"])
-def test_a_command_that_reads_a_guarded_file_brings_no_card(agent, claude, project):
-    claude.agent = agent
-    (project / "bot/run.py").write_text("def handle(update): ...\n")
-    claude.prompt("what does handle() in bot/run.py return?")
-    for number, command in enumerate(("cat bot/run.py", "grep -n def bot/*.py", "git diff bot")):
-        assert claude.run(command, number) == {}
-    assert "Telegram remote execution" in claude.run("sed -i s/a/b/ bot/run.py", 9).context
+    assert "(invalid_arguments, exec_error, tool_not_found)" in fail(claude, 4).context
 
 
 def addressed(project):
@@ -227,15 +194,6 @@ def test_what_was_read_and_the_brain_itself_are_no_evidence(
         claude.call(when, tool, arguments, number, **extra)
     claude.stop("All done.")
     assert addressed(project) == (2, 0)
-
-
-def test_after_a_compaction_files_and_lessons_come_again(claude, project):
-    claude.prompt(PROMPT)
-    claude.call("Post", "Read", {"file_path": str(project / "a.py")})
-    said = claude.say("SessionStart", source="compact").context
-    assert ITEM in said
-    assert "## Files Read\n- a.py" in said
-    assert claude.prompt(PROMPT, 2) == {}
 
 
 def test_the_session_stays_where_it_began_or_where_the_agents_variable_says(claude, tmp_path):

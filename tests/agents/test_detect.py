@@ -3,41 +3,17 @@
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 
-SHELL = r"""
----
-type: lesson
-title: A command line built from input ran a stranger's command
-severity: high
-detect:
-  - regex: 'shell\s*=\s*True'
-    files: ["*.py"]
-  - ast: os.system($$$)
----
-
-## Root Cause
-
-The shell read the input.
-
-## Prevention Checklist
-
-- Pass a list of arguments
-""".lstrip()
-STAMP = r"""
----
-type: lesson
-title: Stamping skipped two migrations
-severity: high
-gate: ask
-detect:
-  - command: '\balembic\s+stamp\b'
-    unless: '--sql'
----
-
-## Prevention Checklist
-
-- Upgrade instead of stamping
-""".lstrip()
+SHELL = card(
+    "A command line built from input ran a stranger's command", "Pass a list of arguments",
+    cause="The shell read the input.", severity="high",
+    detect=r"""[{regex: 'shell\s*=\s*True', files: ["*.py"]}, {ast: os.system($$$)}]""",
+)  # fmt: skip
+STAMP = card(
+    "Stamping skipped two migrations", "Upgrade instead of stamping", severity="high", gate="ask",
+    detect=r"[{command: '\balembic\s+stamp\b', unless: '--sql'}]",
+)  # fmt: skip
 LINE = "subprocess.run(cmd, shell=True)"
 NAMED = "“A command line built from input ran a stranger's command” (lessons/shell.md)"
 PLACE = "lessons/shell.md"
@@ -60,9 +36,8 @@ def edit(claude, number=1, when="Pre", new=f"    {LINE}", **fields):
     return claude.edit("src/run.py", number, when, new, "    pass", **fields)
 
 
-def edited(claude, number=1, when="Post"):
-    done = {"tool_response": {"success": True}} if when == "Post" else {"error": "not found"}
-    return edit(claude, number, when, **done)
+def edited(claude, number=1):
+    return edit(claude, number, "Post", tool_response={"success": True})
 
 
 def test_an_edit_that_makes_the_mistake_is_told_its_line_and_lesson(claude):
@@ -93,8 +68,8 @@ def test_creations_patches_and_documents_are_looked_at(claude, tool, arguments):
 
 def test_a_line_may_ignore_a_card_but_not_pass_its_gate(claude, project):
     assert edit(claude, new=f"    {LINE}  # lessons: ignore shell") == {}
-    card = project / "lessons/shell.md"
-    card.write_text(card.read_text().replace("severity: high", "severity: high\ngate: ask"))
+    path = project / "lessons/shell.md"
+    path.write_text(SHELL.replace("severity: high", "severity: high\ngate: ask"))
     with Brain.open(project, directory=project) as opened:
         opened.refresh()
     again = edit(claude, 2, new=f"    {LINE}  # lessons: ignore shell")
@@ -113,33 +88,41 @@ def test_what_was_there_before_is_silent(claude, project):
         assert claude.call("Pre", tool, {"file_path": str(path), **arguments}) == {}
 
 
-def test_other_edits_and_commands_are_silent(claude):
+def test_other_edits_commands_and_the_card_itself_are_silent(claude, project):
     assert edit(claude, new="    return 1") == {}
-    notes = {"file_path": "src/notes.txt", "content": LINE}
-    assert claude.call("Pre", "Write", notes) == {}
+    for name, text in (
+        *(("src/notes.txt", LINE), ("lessons/shell.md", f"{SHELL}\nos.system('x')\n")),
+        ("lessons/another.md", f"{SHELL}\nos.system('x')\n"),
+    ):
+        arguments = {"file_path": str(project / name), "content": text}
+        assert claude.call("Pre", "Write", arguments) == {}
     for command in (
         *("alembic upgrade head", "grep -rn 'alembic stamp' docs"),
         *("git commit -m 'Explain alembic stamp'", "alembic stamp head --sql"),
     ):
         assert claude.run(command) == {}
-
-
-def test_writing_the_card_itself_is_silent(claude, project):
-    for name in ("lessons/shell.md", "lessons/another.md"):
-        arguments = {"file_path": str(project / name), "content": f"{SHELL}\nos.system('x')\n"}
-        assert claude.call("Pre", "Write", arguments) == {}
+    for change in ("project: elsewhere\n", "status: ignored\n"):
+        text = SHELL.replace("severity", f"{change}severity", 1)
+        (project / "lessons" / "shell.md").write_text(text)
+        assert edit(claude) == {}
 
 
 def test_the_same_line_is_told_once_and_another_one_without_the_block(claude):
     assert BLOCK in edit(claude, 1).context
     assert edit(claude, 2) == {}
-    other = LINE.replace("cmd", "line")
+    secret = "ghp_" + "a1B2" * 9
+    other = f'subprocess.run("curl -H {secret}", shell=True)'
     said = edit(claude, 3, new=f"    check(cmd)\n    {other}").context
-    assert f"src/run.py:6: `{other}`" in said
+    assert "src/run.py:6: `subprocess.run(" in said
+    assert "shell=True" in said
+    assert secret not in said
     assert BLOCK not in said
 
 
 def test_a_change_that_went_in_all_the_same_is_told_once_more(claude):
+    other = f"    x = {LINE}"
+    edit(claude, 0, new=other)
+    assert "went in" not in edit(claude, 0, "Failed", other, error="not found").context
     edit(claude)
     assert edited(claude).context == (
         f"The change went in with src/run.py:5: `{LINE}`, a mistake that a lesson describes: "
@@ -147,11 +130,6 @@ def test_a_change_that_went_in_all_the_same_is_told_once_more(claude):
     )
     edit(claude, 2)
     assert edited(claude, 2) == {}
-
-
-def test_a_change_that_failed_is_not_told_again(claude):
-    edit(claude)
-    assert "went in" not in edited(claude, when="Failed").context
 
 
 @pytest.mark.slow
@@ -178,20 +156,6 @@ def test_a_gate_asks_before_a_command_once(claude):
     )
     assert "Upgrade instead of stamping" in said.context
     assert claude.run(command, 2).asked == ""
-
-
-def test_a_secret_in_the_line_is_hidden(claude):
-    secret = "ghp_" + "a1B2" * 9
-    said = edit(claude, new=f'    subprocess.run("curl -H {secret}", shell=True)').context
-    assert "shell=True" in said
-    assert secret not in said
-
-
-def test_a_card_of_another_project_or_put_away_is_silent(claude, project):
-    for change in ("project: elsewhere\n", "status: ignored\n"):
-        text = SHELL.replace("severity", f"{change}severity", 1)
-        (project / "lessons" / "shell.md").write_text(text)
-        assert edit(claude) == {}
 
 
 def test_codex_patches(claude):
@@ -302,18 +266,10 @@ def test_an_edit_in_opencode_that_adds_the_mistake_contradicts(project, session,
     assert states(project)["Pass a list of arguments"] == "contradicted"
 
 
-KNOWN_ERROR = """
----
-type: lesson
-title: Prices of a basket were read before they were loaded
-detect:
-  - error: "KeyError: 'apple' @ cart.py"
----
-
-## Prevention Checklist
-
-- Load the price list first
-""".lstrip()
+KNOWN_ERROR = card(
+    "Prices of a basket were read before they were loaded", "Load the price list first",
+    detect="""[{error: "KeyError: 'apple' @ cart.py"}]""",
+)  # fmt: skip
 FAILED = """\
 Exit code 1
 Traceback (most recent call last):

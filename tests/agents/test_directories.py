@@ -19,23 +19,13 @@ def touched(project, session="s1"):
         return [target for event in events for target in event.targets]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "after", "files"),
-    [
-        ("cd src && sed -i s/1/2/ app.py", "src", ["src/app.py"]),
-        ("sed -i s/1/2/ app.py", "src", ["src/app.py"]),
-        ("cd .. && touch b.py", "", ["b.py"]),
-        ("cd ../lib; touch b.py", "lib", ["lib/b.py"]),
-        ("touch a.py; cd ..", "", []),  # nobody tells the name of the folder it was in
-        ("(cd src && touch c.py) && touch d.py", "", ["src/c.py", "d.py"]),
-        ("pushd src && touch g.py; popd; touch h.py", "", ["src/g.py", "h.py"]),
-        ("cd src && cd .. && cd src && cat app.py", "src", ["src/app.py"]),
-        ("cd gone || touch a.py", "", ["gone/a.py"]),
-        ("cd $HERE && touch a.py", "src", []),
-        ("cd '{project}/src' && touch a.py", "src", ["src/a.py"]),
-    ],
-)
+@pytest.mark.parametrize(("command", "after", "files"), [
+    ("cd src && sed -i s/1/2/ app.py", "src", ["src/app.py"]),
+    ("sed -i s/1/2/ app.py", "src", ["src/app.py"]),
+    ("cd .. && touch b.py", "", ["b.py"]),
+    ("touch a.py; cd ..", "", []),  # nobody tells the name of the folder it was in
+    ("cd '{project}/src' && touch a.py", "src", ["src/a.py"]),
+])  # fmt: skip
 def test_claude_code_tells_the_directory_after_the_command(command, after, files, project, claude):
     done = {"cwd": str(project / after), "tool_response": {"stdout": ""}}
     claude.run(command.replace("{project}", str(project)), when="Post", **done)

@@ -46,7 +46,6 @@ def many_waiting(repository):
 def claude(repository):
     claude = Claude(repository)
     claude.stop_as_usual = lambda: claude.stop(DONE).line
-    claude.next = lambda number=2: claude.prompt(f"And now something else {number}", number).line
     return claude
 
 
@@ -76,48 +75,43 @@ DONE = "Done: I rejected every chat id that is not on the allowlist."
 
 
 @pytest.mark.slow
-def test_a_turn_ends_without_git_and_without_a_draft_read(claude, many_waiting, drafted):
-    turn(claude, reds=REDS)
+def test_two_thousand_drafts_slow_nothing_and_a_turn_ends_without_git(
+    claude, many_waiting, drafted
+):
     with watched() as seen:
+        said = claude.say("SessionStart", source="startup")
+        assert said.line == NEW.format("2000 drafts")
+        turn(claude)
         line = claude.stop("I left the test that covers the rejection for a follow-up.").line
     assert DENIED_ITEM in line
     (started,) = [arguments for event, arguments in seen if event == "subprocess.Popen"]
     assert "draft_session" in started
-    assert not [path for _event, path in seen if str(many_waiting) in path]
+    assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
     drafted()
+    assert claude.prompt("And now something else", 2).line == NEW.format("1 draft")
 
 
 @pytest.mark.slow
-def test_the_next_prompt_tells_of_new_drafts_once(claude, drafted, drafts):
-    turn(claude)
-    assert "draft" not in claude.stop_as_usual()
-    drafted()
-    assert claude.next(2) == NEW.format("1 draft")
-    (draft,) = drafts()
-    assert draft.kind == "red-green"
-    assert "+total = sum(items)" in draft.text
-    for number in (3, 4):
-        assert claude.next(number) == ""
-        claude.stop_as_usual()
-        drafted()
-    assert read_troubles() == []
-
-
-@pytest.mark.slow
-def test_the_next_prompt_hands_the_agent_the_evidence_of_its_mistake_once(
+def test_the_next_prompt_tells_of_new_drafts_once_and_hands_the_agent_the_evidence(
     claude, drafted, drafts, lessons, repository
 ):
     turn(claude)
-    claude.stop_as_usual()
+    assert "draft" not in claude.stop_as_usual()
     drafted()
     (draft,) = drafts()
-    said = [claude.prompt(f"And now something else {number}", number) for number in (2, 3)]
-    told = f"`lessons review --show {draft.id} --json`"
-    assert [one.context.count(told) for one in said] == [1, 0]
-    assert said[0].context.count("\n") == 0
-    assert "/lesson" in said[0].context
+    assert draft.kind == "red-green"
+    said = claude.prompt("And now something else 2", 2)
+    assert said.line == NEW.format("1 draft")
+    assert f"`lessons review --show {draft.id} --json`" in said.context
+    assert said.context.count("\n") == 0
+    assert "/lesson" in said.context
     shown = lessons("--brain", repository, "review", "--show", draft.id, "--json").out
     assert "+total = sum(items)" in json.loads(shown)["text"]
+    for number in (3, 4):
+        assert claude.prompt(f"And now something else {number}", number) == {}
+        claude.stop_as_usual()
+        drafted()
+    assert read_troubles() == []
 
 
 @pytest.mark.slow
@@ -181,24 +175,18 @@ def test_a_complaint_s_draft_shows_both_sides_of_the_change(claude, agent, draft
 
 
 @pytest.mark.slow
-def test_sessions_that_end_at_once_all_get_their_drafts(claude, drafted, drafts):
-    for end in (turn, lambda claude: claude.stop_as_usual()):
-        for number in range(4):
-            claude.session = f"s{number}"
-            end(claude)
-    drafted()
-    assert sum(draft.seen for draft in drafts()) == 4
-
-
-@pytest.mark.slow
-def test_stops_in_a_row_do_not_start_a_run_each(claude, drafted):
-    turn(claude)
+def test_sessions_that_end_at_once_all_get_their_drafts_by_a_few_runs(claude, drafted, drafts):
+    for number in range(4):
+        claude.session = f"s{number}"
+        turn(claude)
     with watched() as seen:
-        for number in range(10):
+        for number in range(12):
+            claude.session = f"s{number % 4}"
             claude.stop(f"Done {number}.")
     starts = [arguments for event, arguments in seen if event == "subprocess.Popen"]
-    assert 1 <= len(starts) < 10
+    assert 4 <= len(starts) < 12
     drafted()
+    assert sum(draft.seen for draft in drafts()) == 4
 
 
 @pytest.mark.slow
@@ -208,18 +196,6 @@ def test_what_goes_wrong_is_logged(repository, claude, drafted):
     claude.stop_as_usual()
     drafted()
     assert [(t.agent, t.hook_event) for t in read_troubles()] == [("claude-code", "drafts")]
-
-
-@pytest.mark.slow
-def test_two_thousand_drafts_slow_nothing(claude, many_waiting, drafted):
-    with watched() as seen:
-        said = claude.say("SessionStart", source="startup")
-        assert said.line == NEW.format("2000 drafts")
-        turn(claude)
-        claude.stop_as_usual()
-    assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
-    drafted()
-    assert claude.next() == NEW.format("1 draft")
 
 
 @pytest.mark.slow

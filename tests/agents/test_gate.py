@@ -1,10 +1,12 @@
 """``gate: ask``: the user is asked before a change of a guarded file, once, and never for a read."""
 
+import json
 import os
 
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import record_failure
 
 FILE = "migrations/001.sql"
 TITLE = "Never drop a column"
@@ -66,7 +68,7 @@ READING = [
 
 def test_a_command_that_reads_the_file_is_not(claude):
     for number, command in enumerate(READING):
-        assert claude.run(command, session_id=f"r{number}").asked == "", command
+        assert claude.run(command, session_id=f"r{number}") == {}, command
 
 
 @pytest.mark.parametrize("home", ["$HOME", "${HOME}", "~"])
@@ -84,14 +86,6 @@ def test_edits_and_creations_are_asked_about_and_reads_are_not(claude, project):
     assert FILE in claude.edit(FILE, 3).asked
     assert "migrations/003.sql" in claude.call("Pre", "Write", new, 4).refused
     assert "migrations/003.sql" in claude.call("Pre", "Write", new, 5).asked
-
-
-def test_the_reason_says_that_permission_is_asked_and_how_to_proceed(claude):
-    assert claude.run(f"rm {FILE}").asked == (
-        "A lesson asks for your permission before migrations/001.sql is changed or run: “Never "
-        "drop a column in the release that stops writing it” (lessons/drop-column.md). "
-        "Approve to go on, or decline to leave the file as it is."
-    )
 
 
 def test_once_a_file_and_session_a_read_before_does_not_count(claude):
@@ -132,16 +126,13 @@ SDK, ATTENDED = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}, {"CLAUDE_CODE_SESSION_ATT
 ])  # fmt: skip
 def test_where_nobody_can_answer_it_is_context(agent, mode, environment, claude):
     claude.agent = agent
-    mode = (
-        {"permission_mode": mode, "turn_id": "t1"}
-        if agent == "codex"
-        else {"permission_mode": mode}
-    )
-    said = claude.run(f"rm {FILE}", environment=environment, **mode)
+    how = {"permission_mode": mode, "environment": environment}
+    how |= {"turn_id": "t1"} if agent == "codex" else {}
+    said = claude.run(f"rm {FILE}", **how)
     assert not said.asked
     assert "Drop the column one release later" in said.context
     assert "nobody can be asked here" in said.context
-    assert claude.run(f"rm {FILE}", 2, environment=environment, **mode) == {}
+    assert claude.run(f"rm {FILE}", 2, **how) == {}
 
 
 @pytest.mark.parametrize("mode", ["default", "acceptEdits", "auto", "plan"])
@@ -161,15 +152,10 @@ BEFORE = {"toolDenialBeforeRun": True}
 
 def write_refusal(claude, command, text, tool="Bash", **more):
     """Write what Claude Code 2.1.328 writes when a call is refused at its question."""
-    use = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": {"command": command}}
-    result = {"type": "tool_result", "tool_use_id": "toolu_1", "is_error": True, "content": text}
-    sent = {"role": "user", "content": [result]}
-    claude.record(
-        {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-        {"type": "user", "message": sent, "toolDenialKind": "user-rejected", **more},
-        # A copy of what was sent to the model.
-        {"type": "api-request-blob", "hash": "0a", "message": sent},
-    )
+    record_failure(claude, 1, command, tool, text, toolDenialKind="user-rejected", **more)
+    sent = json.loads(claude.transcript.read_text().splitlines()[-1])["message"]
+    # A copy of what was sent to the model.
+    claude.record({"type": "api-request-blob", "hash": "0a", "message": sent})
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import pytest
 
 PROMPT = "Add a telegram command that restarts the service"
 ITEM = "Reject every chat id"
+TITLE = "\ntelegram-allowlist.md: Telegram remote execution"
 SUMMARY = {"type": "user", "content": [{"text": "<state_snapshot>we added a command"}]}
 
 
@@ -24,35 +25,30 @@ def after(gemini):
     return gemini.call("Post", *call, tool_response=done).context
 
 
-def compress(gemini, *messages):
-    record = {"$set": {"messages": [SUMMARY, *messages]}}
-    write(gemini, record)
-
-
 def write(gemini, record):
     with gemini.transcript.open("a") as file:
         file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
+def compress(gemini, *messages):
+    write(gemini, {"$set": {"messages": [SUMMARY, *messages]}})
 
 
 def told(text):
     return {"type": "user", "content": [{"text": text}]}
 
 
-def test_what_compression_took_comes_with_the_next_result(gemini):
+@pytest.mark.parametrize("then", [after, lambda gemini: gemini.prompt("rename it").context])
+def test_what_compression_took_comes_with_the_next_result_or_prompt(gemini, then):
     block = gemini.prompt(PROMPT).context
     assert ITEM in block
+    assert TITLE in block
     write(gemini, told(block))
     assert after(gemini) == ""
     compress(gemini)
-    assert after(gemini).count(ITEM) == 1
-    assert after(gemini) == ""
-
-
-def test_or_with_the_next_prompt(gemini):
-    write(gemini, told(gemini.prompt(PROMPT).context))
-    compress(gemini)
-    assert gemini.prompt("rename the variable").context.count(ITEM) == 1
-    assert gemini.prompt(PROMPT).context == ""
+    text = then(gemini)
+    assert (text.count(ITEM), TITLE in text) == (1, True)
+    assert after(gemini) == gemini.prompt(PROMPT).context == ""
 
 
 @pytest.mark.parametrize("where", ["kept", "after"])
@@ -64,7 +60,12 @@ def test_what_is_still_in_the_chat_is_not_given_twice(gemini, where):
     assert after(gemini) == ""
 
 
-def test_a_session_without_lessons_notes_nothing(gemini, project):
+def test_titles_alone_come_again_as_well_and_without_any_nothing_does(gemini, project):
+    block = gemini.prompt("rename the variable").context
+    compress(gemini, told(f"{block} and so on"))
+    assert after(gemini) == ""
+    compress(gemini)
+    assert TITLE in after(gemini)
     (project / "lessons.toml").write_text("[hooks]\ncatalogue_tokens = 0\n")
     gemini.session = "s2"
     assert gemini.prompt("rename the variable").context == ""

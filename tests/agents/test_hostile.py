@@ -4,15 +4,14 @@ import json
 import os
 import pathlib
 import shutil
-import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
-from tests.kit import read_troubles, state_dir
+from lessons_kb.agents.table import AGENTS
+from tests.kit import read_troubles
 
 pytestmark = [
     pytest.mark.slow,
@@ -50,28 +49,22 @@ def run(shell, data, cwd, *, agent="claude-code", **variables):
     return done
 
 
-@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "", "relative/home"])
+@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "", "relative/home", "no folder"])
 def test_a_home_that_takes_nothing_is_silence(project, home, tmp_path):
+    if home == "no folder":
+        state = pathlib.Path(os.environ["HOME"], ".local", "state")
+        shutil.rmtree(state)
+        state.write_text("no folder")
+        home = os.environ["HOME"]
     # An empty or relative one falls back to the account's, which no test may touch.
     away = {} if home.startswith("/") else {"XDG_STATE_HOME": str(tmp_path / "state")}
     away |= {"XDG_DATA_HOME": str(tmp_path / "data")} if away else {}
     for event in ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "SessionEnd"):
         data = prompt(project).replace(b"UserPromptSubmit", event.encode())
-        hold_silence(run('exec "$@"', data, project, HOME=home, **away).stdout)
-
-
-def test_a_home_that_may_not_be_written_is_silence(project):
-    state = pathlib.Path(os.environ["HOME"], ".local", "state")
-    shutil.rmtree(state)
-    state.write_text("no folder")
-    hold_silence(run('exec "$@"', prompt(project), project).stdout)
-
-
-def hold_silence(output):
-    """Hold that the model is told nothing; the user may learn that the brain is not trusted."""
-    answer = json.loads(output or b"{}")
-    assert set(answer) <= {"systemMessage"}
-    assert "lessons trust" in answer.get("systemMessage", "lessons trust")
+        answer = json.loads(run('exec "$@"', data, project, HOME=home, **away).stdout or b"{}")
+        # The model is told nothing; the user may learn that the brain is not trusted.
+        assert set(answer) <= {"systemMessage"}
+        assert "lessons trust" in answer.get("systemMessage", "lessons trust")
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-"])
@@ -86,7 +79,9 @@ def test_closed_standard_files_harm_no_file(project, closed):
     assert not [t for t in read_troubles() if "not a JSON object" not in t.message]
 
 
-def test_an_endless_event_is_read_and_refused(project):
+def test_an_endless_event_is_refused_and_bytes_that_are_no_text_are_read_around(project):
+    data = prompt(project).replace(b"telegram", b"telegram \xff\xfe")
+    assert ADVICE.encode() in run('exec "$@"', data, project).stdout
     data = prompt(project, text="telegram " * (50 * MEGABYTE // 9))
     assert run('exec "$@"', data, project).stdout == b""
     assert "the event has 50,0" in read_troubles()[-1].message
@@ -109,11 +104,6 @@ def seconds_of_children():
     """Return what the processor has worked for processes that have ended."""
     spent = os.times()
     return spent.children_user + spent.children_system
-
-
-def test_bytes_that_are_no_text_are_read_around(project):
-    data = prompt(project).replace(b"telegram", b"telegram \xff\xfe")
-    assert ADVICE.encode() in run('exec "$@"', data, project).stdout
 
 
 def test_nobody_reads_the_answer(project):
@@ -148,24 +138,6 @@ def test_an_answer_goes_whole_into_a_pipe_that_does_not_wait(project):
         with os.fdopen(reads, "rb") as pipe:
             said = pipe.read()[len(full) :]
     assert ADVICE in json.loads(said)["hookSpecificOutput"]["additionalContext"]
-
-
-def test_a_journal_that_another_writer_holds_costs_no_answer(project, enter):
-    enter("claude-code", json.loads(prompt(project)))
-    holder = sqlite3.connect(
-        pathlib.Path(state_dir(str(project))) / "journal.db", isolation_level=None
-    )
-    holder.execute("BEGIN IMMEDIATE")
-    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"}
-    named = {"session_id": "s2", "cwd": str(project)}
-    try:
-        for event, says in (("UserPromptSubmit", ADVICE), ("PostToolUse", "")):
-            data = json.dumps(named | call | {"hook_event_name": event, "prompt": PROMPT}).encode()
-            done = run('exec "$@"', data, project, LESSONS_HOOK_DEADLINE="8")
-            assert says.encode() in done.stdout
-        assert [t.message for t in read_troubles() if "database is locked" not in t.message] == []
-    finally:
-        holder.close()
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "cursor", "opencode"])

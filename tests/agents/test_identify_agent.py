@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons_kb.agents.capabilities import find_host
+from lessons_kb.agents.table import find_host
 
 PROMPT = "Add a telegram command that restarts the service"
 AT = "2026-08-21T12:00:00.000Z"
@@ -39,21 +39,19 @@ def test_the_host_is_known_by_what_it_sends(agent, payload, environment, host):
     assert find_host(agent, payload, environment) == host
 
 
-def test_two_installs_under_one_host_say_it_once(project, fire):
-    common = {"sessionId": "s", "cwd": str(project), "timestamp": AT}
-    prompt = common | {"hookEventName": "UserPromptSubmit", "prompt": PROMPT}
-    fire("vscode", prompt)
-    assert fire("claude-code", prompt) == {}
+def test_two_installs_under_one_host_say_it_once(session, fire):
+    vscode = session("vscode")
+
+    def twice(name, **fields):
+        event = vscode.event(name, **fields)
+        return [fire(agent, event) for agent in ("claude-code", "vscode")]
+
+    assert twice("UserPromptSubmit", prompt=PROMPT)[1] == {}
     texts = []
     for number in range(1, 4):
-        failed = common | {
-            "hookEventName": "PostToolUse",
-            "tool_name": "run_in_terminal",
-            "tool_input": {"command": f"make {number}"},
-            "tool_use_id": f"t{number}",
-            "tool_response": "Command exited with code 1",
-        }
-        texts += [fire(agent, failed).context for agent in ("claude-code", "vscode")]
+        call = {"tool_name": "run_in_terminal", "tool_input": {"command": f"make {number}"}}
+        call["tool_response"] = "Command exited with code 1"
+        texts += [one.context for one in twice("PostToolUse", tool_use_id=f"t{number}", **call)]
     assert sum("[ACTIVE LESSONS" in text for text in texts) == 1
     assert sum("calls in a row failed" in text for text in texts) == 1
     assert "(exec_error, exec_error, exec_error)" in texts[4]
@@ -65,51 +63,35 @@ def test_a_prompt_that_nobody_wrote_draws_nothing(claude, source):
     assert "[ACTIVE LESSONS" in claude.prompt(PROMPT, 2, source="user").context
 
 
-class TestGemini:
-    @pytest.fixture
-    def happen(self, project, fire):
-        common = {"session_id": "g", "cwd": str(project)}
-        seconds = iter(range(60))
+SHELL = ("run_shell_command", {"command": "make"})
+FAILED = {"llmContent": "Output: (empty)\nExit Code: 2\n"}
 
-        def happen(name, second=None, **fields):
-            number = next(seconds) if second is None else second
-            at = f"2026-11-21T21:17:{number:02d}.366Z"
-            return fire(
-                "gemini-cli", {**common, "hook_event_name": name, "timestamp": at, **fields}
-            )
 
-        return happen
+def test_calls_of_gemini_have_no_ids_and_are_told_apart_by_time(session):
+    gemini, said = session("gemini-cli"), []
+    for second in (1, 1, 1, 2, 2, 3):
+        gemini.seconds = second
+        said.append(gemini.call("Post", *SHELL, tool_response=FAILED))
+    assert said[:5] == [{}] * 5
+    assert "made 3 times in a row" in said[5].context
 
-    def test_calls_without_ids_are_told_apart_by_time(self, happen):
-        failed = {
-            "tool_name": "run_shell_command",
-            "tool_input": {"command": "make"},
-            "tool_response": {"llmContent": "Output: (empty)\nExit Code: 2\n"},
-        }
-        said = [happen("AfterTool", second, **failed) for second in (1, 1, 1, 2, 2, 3)]
-        assert said[:5] == [{}] * 5
-        assert "made 3 times in a row" in said[5].context
 
-    def test_context_put_before_a_prompt_by_hooks_is_no_query(self, happen):
-        context = f"<hook_context>{PROMPT}</hook_context>\n\n"
-        happen("SessionStart", source="resume")
-        assert happen("BeforeAgent", prompt=context + "rename this variable") == {}
-        assert "[ACTIVE LESSONS" in happen("BeforeAgent", prompt=context + PROMPT).context
+def test_context_that_hooks_put_before_a_prompt_of_gemini_is_no_query(session):
+    gemini, context = session("gemini-cli"), f"<hook_context>{PROMPT}</hook_context>\n\n"
+    gemini.say("SessionStart", source="resume")
+    assert gemini.prompt(context + "rename this variable") == {}
+    assert "[ACTIVE LESSONS" in gemini.prompt(context + PROMPT).context
 
-    def test_guidance_on_a_failed_call_comes_with_the_next_result(self, happen):
-        """Of a result with an error the model is given the error alone."""
-        lost = {"llmContent": "File not found", "error": {"message": "File not found"}}
-        listed = {"tool_name": "run_shell_command", "tool_input": {"command": "ls"}}
-        listed["tool_response"] = {"llmContent": "Output: a.py"}
-        happen("BeforeAgent", prompt="go on")
-        said = [
-            happen(
-                "AfterTool", tool_name="read_file", tool_input={"file_path": f}, tool_response=lost
-            )
-            for f in ("a.py", "b.py", "c.py")
-        ]
-        assert said[:2] == [{}, {}]
-        assert "recovery guidance" in said[2].line
-        contexts = [said[2].context, *(happen("AfterTool", **listed).context for _ in range(2))]
-        told = ["3 tool calls in a row failed" in text for text in contexts]
-        assert told == [False, True, False], "with the error the client would drop it"
+
+def test_guidance_on_a_failed_call_of_gemini_comes_with_the_next_result(session):
+    """Of a result with an error the model is given the error alone."""
+    gemini = session("gemini-cli")
+    gemini.prompt("go on")
+    lost = {"llmContent": "File not found", "error": {"message": "File not found"}}
+    names = [{"file_path": name} for name in ("a.py", "b.py", "c.py")]
+    said = [gemini.call("Post", "read_file", one, tool_response=lost) for one in names]
+    assert "recovery guidance" in said[2].line
+    listed = {"llmContent": "Output: a.py"}
+    said += [gemini.call("Post", *SHELL, tool_response=listed) for _ in range(2)]
+    told = ["3 tool calls in a row failed" in one.context for one in said]
+    assert told == [False, False, False, True, False], "with the error the client would drop it"

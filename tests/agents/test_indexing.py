@@ -63,12 +63,6 @@ def test_many_changed_files_start_one_detached_index(project, ask, starts):
     assert command[-3:] == ["index", "--brain", str(project.resolve())]
 
 
-def test_few_changed_files_start_nothing(project, ask, starts):
-    fill(project, 5)
-    assert ADVICE in ask("s1")
-    assert starts == []
-
-
 def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, ask):
     held = threading.Event()
 
@@ -84,17 +78,12 @@ def test_the_first_prompt_waits_for_a_watcher_that_indexes_the_brain(project, as
     watcher.join()
 
 
-def test_an_untrusted_brain_starts_nothing(project, ask, starts):
-    fill(project, 3 * REFRESHED_FILES)
-    trust_brain(str(project), revoke=True)
-    assert ask("s1") == ""
-    assert starts == []
-
-
-def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, ask, starts):
+@pytest.mark.parametrize("trusted", [True, False])
+def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, ask, starts, trusted):
     fill(project, 3 * REFRESHED_FILES)
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
-    assert ADVICE in ask("s1")
+    trust_brain(str(project), revoke=not trusted)
+    assert (ADVICE in ask("s1")) == trusted
     assert starts == []
 
 

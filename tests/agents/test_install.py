@@ -9,9 +9,10 @@ import tomllib
 import pytest
 import yaml
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb import __version__
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.install.edit_json import read_data
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.errors import InputError, StorageError
 
 ENTRIES = Entries(hook="/opt/our tools/bin/lessons-hook", server="/opt/our tools/bin/lessons")
@@ -135,32 +136,24 @@ def test_twice_is_once_and_nothing_stays_behind(agent, scope, shared, via, setup
     assert snapshot(home, project) == before
 
 
-def test_another_one_s_settings_keep_every_comment_and_key(setup, claude):
-    path = claude()
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_another_one_s_settings_keep_every_comment_key_line_end_and_mark(setup, claude, line, mark):
+    before = mark + CLAUDE.replace("\n", line)
+    path = claude(before)
     setup.on()
-    text = path.read_text()
-    assert re.findall("//.*", text) == re.findall("//.*", CLAUDE)
-    old, new = read_data(CLAUDE), read_data(text)
+    text = path.read_bytes().decode()
+    assert text.startswith(mark + "{" + line)
+    assert text.count("\n") == text.count(line)
+    assert re.findall("//.*", text) == re.findall("//.*", before)
+    old, new = read_data(CLAUDE), read_data(text.removeprefix(mark))
     assert list(new) == list(old)
     assert new["permissions"] == old["permissions"]
     assert new["hooks"]["Stop"][0] == old["hooks"]["Stop"][0]
     assert len(new["hooks"]["Stop"]) == 2
-    assert '            {"hooks": [{"type": "command", "command": "say done"}]}, // loud\n' in text
+    assert '{"hooks": [{"type": "command", "command": "say done"}]}, // loud' + line in text
     setup.off()
-    assert path.read_text() == CLAUDE
-
-
-@pytest.mark.parametrize("line", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_mark_stay(setup, claude, line, mark):
-    text = mark + CLAUDE.replace("\n", line)
-    path = claude(text)
-    setup.on()
-    new = path.read_bytes().decode()
-    assert new.startswith(mark + "{" + line)
-    assert new.count("\n") == new.count(line)
-    setup.off()
-    assert path.read_bytes() == text.encode()
+    assert path.read_bytes() == before.encode()
 
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
@@ -206,21 +199,19 @@ def test_toml_of_any_style_takes_the_server(setup, home, text):
     }
 
 
-def test_what_others_wrote_meanwhile_survives(setup, claude):
+def test_what_others_wrote_meanwhile_survives_and_ours_is_found_without_memory(
+    setup, claude, home, monkeypatch
+):
     path = claude()
     setup.on()
     path.write_text(path.read_text().replace('"model": "opus"', '"model": "sonnet"'))
     setup.on()
     setup.off()
     assert path.read_text() == CLAUDE.replace("opus", "sonnet")
-
-
-def test_uninstall_finds_our_entries_without_any_memory(setup, claude, home, monkeypatch):
-    path = claude()
     setup.on()
     monkeypatch.setenv("LESSONS_STATE_HOME", str(home / "elsewhere"))
     setup.off()
-    left = read_data(CLAUDE)
+    left = read_data(CLAUDE.replace("opus", "sonnet"))
     del left["hooks"]["PreToolUse"]
     assert read_data(path.read_text()) == left
 
@@ -274,17 +265,11 @@ def test_ours_is_taken_out_of_a_group_that_others_share(setup, claude):
     assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
 
 
-@pytest.mark.parametrize(
-    ("agent", "name", "text"),
-    [
-        (
-            "claude-code",
-            ".claude.json",
-            '{"mcpServers": {"lessons": {"command": "npx", "args": ["their-lessons"]}}}',
-        ),
-        ("opencode", ".config/opencode/plugins/lessons.ts", "export {}\n"),
-    ],
-)
+@pytest.mark.parametrize(("agent", "name", "text"), [
+    ("claude-code", ".claude.json",
+     '{"mcpServers": {"lessons": {"command": "npx", "args": ["their-lessons"]}}}'),
+    ("opencode", ".config/opencode/plugins/lessons.ts", "export {}\n"),
+])  # fmt: skip
 def test_what_has_our_name_and_is_not_ours_stays(setup, home, agent, name, text):
     path = write(home / name, text)
     before = snapshot(home)
@@ -295,24 +280,21 @@ def test_what_has_our_name_and_is_not_ours_stays(setup, home, agent, name, text)
     assert path.read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("agent", "name", "text", "where"),
-    [
-        ("claude-code", ".claude/settings.json", '{\n  "a": 1\n  "b": 2\n}', "line 3"),
-        ("claude-code", ".claude.json", "{", "line 1"),
-        ("claude-code", ".claude/settings.json", '{"a": "\xff"}', "not UTF-8"),
-        ("claude-code", ".claude/settings.json", '{"hooks": 3}', "hooks must be an object"),
-        ("claude-code", ".claude/settings.json", '{"hooks": {"Stop": {}}}', "must be a list"),
-        ("codex", ".codex/config.toml", 'a = 1\nb = "\n', "line 2"),
-        ("codex", ".codex/config.toml", "mcp_servers = 3\n", "must be a table"),
-    ],
-)
-def test_a_broken_file_is_named_and_nothing_is_touched(setup, home, agent, name, text, where):
+@pytest.mark.parametrize(("name", "text", "where"), [
+    (".claude/settings.json", '{\n  "a": 1\n  "b": 2\n}', "line 3"),
+    (".claude.json", "{", "line 1"),
+    (".claude/settings.json", '{"a": "\xff"}', "not UTF-8"),
+    (".claude/settings.json", '{"hooks": 3}', "hooks must be an object"),
+    (".claude/settings.json", '{"hooks": {"Stop": {}}}', "must be a list"),
+    (".codex/config.toml", 'a = 1\nb = "\n', "line 2"),
+    (".codex/config.toml", "mcp_servers = 3\n", "must be a table"),
+])  # fmt: skip
+def test_a_broken_file_is_named_and_nothing_is_touched(setup, home, name, text, where):
     write(home / name, "").write_bytes(text.encode("latin-1"))
     before = snapshot(home)
     with pytest.raises(InputError, match=where) as caught:
-        setup.on(agent)
-    assert name.rsplit("/", maxsplit=1)[-1] in str(caught.value)
+        setup.on("codex" if "codex" in name else "claude-code")
+    assert name.rpartition("/")[2] in str(caught.value)
     assert "\n" not in str(caught.value)
     assert snapshot(home) == before
 
@@ -355,15 +337,11 @@ def test_a_projects_links_lead_no_installation_out_of_it(setup, project, tmp_pat
     assert snapshot(theirs.parent) == {str(theirs): b"{}"}
 
 
-@pytest.mark.parametrize("scope", ["project", "user"])
-def test_other_links_are_followed(setup, project, home, scope):
-    top, name = {"project": (project, "settings.local.json"), "user": (home, "settings.json")}[
-        scope
-    ]
-    (top / "config").mkdir()
-    (top / ".claude").symlink_to("config")
-    setup.on(scope=scope)
-    assert "hooks" in json.loads((top / "config" / name).read_text())
+def test_a_link_within_a_project_is_followed(setup, project):
+    (project / "config").mkdir()
+    (project / ".claude").symlink_to("config")
+    setup.on(scope="project")
+    assert "hooks" in json.loads((project / "config" / "settings.local.json").read_text())
 
 
 def test_a_difference_shows_no_secret(setup, home):
@@ -462,14 +440,21 @@ def test_each_agent_gets_two_commands_and_gives_them_back(agent, setup, home):
     assert [path for path in home.rglob("*lesson*") if ".local" not in path.parts] == []
 
 
-def test_a_command_of_the_user_s_own_stays(setup, home):
+def test_a_command_of_the_user_s_own_stays_and_is_not_missed(setup, home, health):
     own = write(home / FILES["claude-code"].format("lesson"), OWN)
+    is_named = lambda: str(own) in str(health("agent", setup.project))  # noqa: E731
     done = {change.path: change.action for change in setup.on()}
-    assert done[str(own)] == "foreign"
-    assert (own.parent / "lessons-review.md").exists()
+    assert (done[str(own)], is_named()) == ("foreign", False)
+    review = own.parent / "lessons-review.md"
+    assert review.exists()
+    own.unlink()
+    setup.on()
+    write(own, OWN)
+    assert is_named()
+    setup.on()
+    assert not is_named(), "running it again is the cure"
     setup.off()
-    assert own.read_text() == OWN
-    assert not (own.parent / "lessons-review.md").exists()
+    assert (own.read_text(), review.exists()) == (OWN, False)
 
 
 def test_nothing_is_put_beside_a_skill_of_the_user_s_own(setup, home):
@@ -484,21 +469,33 @@ def test_nothing_is_put_beside_a_skill_of_the_user_s_own(setup, home):
     assert skill.read_text() == OWN
 
 
-def test_doctor_does_not_miss_what_was_never_written(setup, home, health):
-    own = write(home / FILES["claude-code"].format("lesson"), OWN)
-    is_named = lambda: str(own) in str(health("agent", setup.project))  # noqa: E731
-    setup.on()
-    assert not is_named()
-    own.unlink()
-    setup.on()
-    write(own, OWN)
-    assert is_named()
-    setup.on()
-    assert not is_named(), "running it again is the cure"
-
-
 def test_in_a_project_only_what_is_committed_gets_commands(setup, project):
     setup.on(scope="project")
     assert not (project / ".claude" / "commands").exists()
     setup.on(scope="project", shared=True)
     assert (project / ".claude" / "commands" / "lesson.md").is_file()
+
+
+# The plugin for opencode, which is a program of its own, and plugins that agents have installed
+
+
+def test_the_plugin_for_opencode_sends_every_event_of_the_table_to_our_program(setup):
+    hook = 'C:\\our "tools"\\lessons-hook.exe'
+    changes = setup.on("opencode", entries=Entries(hook=hook, server="lessons"))
+    text = next(pathlib.Path(c.path) for c in changes if c.path.endswith(".ts")).read_text("utf-8")
+    assert set(re.findall(r'ask\("(\w+)"', text)) == set(AGENTS["opencode"].events)
+    assert 'const PROGRAM = "C:\\\\our \\"tools\\"\\\\lessons-hook.exe"\n' in text
+
+
+@pytest.mark.parametrize(("version", "level"), [(__version__, "ok"), ("0.0.1", "warning")])
+def test_a_plugin_is_a_connection_and_one_of_another_version_is_named(home, health, version, level):
+    folder = home / ".codex/plugins/cache/lessons-kb/lessons" / version
+    manifest = json.dumps({"name": "lessons", "version": version})
+    write(folder / ".codex-plugin" / "plugin.json", manifest)
+    (line,) = [line for line in health("") if line.detail.startswith("codex")]
+    assert (line.level, version in line.detail) == (level, True)
+    if level == "ok":
+        assert line.detail == f"codex: plugin {__version__}"
+    else:
+        assert __version__ in line.detail
+        assert "updates it; `" in line.fix

@@ -29,14 +29,11 @@ def outcomes(project):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("output", "code", "outcome", "drafts"),
-    [
-        (ABORTED, None, "cancelled", ["interrupt"]),
-        (TIMED_OUT, None, "exec_error", []),
-        ("User aborted the command", 0, "ok", []),
-    ],
-)
+@pytest.mark.parametrize(("output", "code", "outcome", "drafts"), [
+    (ABORTED, None, "cancelled", ["interrupt"]),
+    (TIMED_OUT, None, "exec_error", []),
+    ("User aborted the command", 0, "ok", []),
+])  # fmt: skip
 def test_in_opencode_its_output_tells(project, session, drafted, output, code, outcome, drafts):
     opencode = session("opencode")
     call = ("bash", {"command": COMMAND})
@@ -61,19 +58,12 @@ def test_in_opencode_a_call_cut_off_is_no_failure(project, session):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "outcome", "drafts"),
-    [
-        (f"{CANCELLED} There was no output before it was cancelled.", "cancelled", ["interrupt"]),
-        (
-            f"<untrusted_context>\n{CUT_OFF}\n</untrusted_context>",
-            "cancelled",
-            ["interrupt"],
-        ),
-        (f"{TOO_LONG} There was no output before it was cancelled.", "exec_error", []),
-        (f"Output: {CANCELLED}", "ok", []),
-    ],
-)
+@pytest.mark.parametrize(("content", "outcome", "drafts"), [
+    (f"{CANCELLED} There was no output before it was cancelled.", "cancelled", ["interrupt"]),
+    (f"<untrusted_context>\n{CUT_OFF}\n</untrusted_context>", "cancelled", ["interrupt"]),
+    (f"{TOO_LONG} There was no output before it was cancelled.", "exec_error", []),
+    (f"Output: {CANCELLED}", "ok", []),
+])  # fmt: skip
 def test_in_gemini_the_result_tells(project, session, content, outcome, drafts):
     gemini = session("gemini-cli")
     call = ("run_shell_command", {"command": COMMAND})

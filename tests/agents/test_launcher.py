@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.store.user_state import state_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")
@@ -78,33 +78,24 @@ def test_a_session_says_once_that_the_installation_is_gone(agent, environment, t
         assert str(environment) in line
         assert f"lessons install {agent}" in line
     text = 'why does "SessionStart" not fire?'
-    prompt = {
-        "hook_event_name": "UserPromptSubmit",
-        "event": "prompt",
-        "prompt": text,
-        "text": text,
-    }
+    prompt = {"hook_event_name": "UserPromptSubmit", "event": "prompt", "prompt": text}
     assert call(agent, prompt).strip() in ("", "{}")
 
 
-def test_it_says_nothing_of_what_was_taken_out(environment, tmp_path):
+def test_it_says_nothing_of_what_was_taken_out_until_it_is_set_up_again(environment, tmp_path):
     request = ask("claude-code", tmp_path)
     install(request)
     uninstall(request)
-    for path in (environment / "bin").iterdir():
-        path.unlink()
-    assert start("claude-code") == ""
-    assert "Lessons are off" in start("codex")
-    assert call("gemini-cli", {"hook_event_name": "BeforeAgent"}) == "{}\n"
-
-
-def test_set_up_again_it_speaks_again(environment, tmp_path):
-    request = ask("claude-code", tmp_path)
-    for work in (install, uninstall, install):
-        work(request)
+    program = pathlib.Path(launcher_path())
+    silent = program.read_bytes()
+    install(request)
     for path in (environment / "bin").iterdir():
         path.unlink()
     assert "Lessons are off" in start("claude-code")
+    program.write_bytes(silent)
+    assert start("claude-code") == ""
+    assert "Lessons are off" in start("codex")
+    assert call("gemini-cli", {"hook_event_name": "BeforeAgent"}) == "{}\n"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.errors import ConfigError
 from lessons_kb.model import as_data
 from lessons_kb.store.user_state import user_settings_path
 from tests.kit import Claude, occasions
@@ -139,51 +140,15 @@ def test_what_was_told_in_an_earlier_session_came_back(claude, card):
         (card / "src" / "run.py").write_text("def run(cmd):\n    pass\n")
 
 
-def test_a_card_told_at_the_act_is_on_record_with_its_occasion(claude, card):
-    change(claude, BAD)
-    claude.stop()
-    with Brain.open(card, directory=card) as brain:
-        (one,) = brain.layers[0].journal.ledger.find()
-    assert (one.occasion, one.told, one.outcome) == ("change src/run.py", "act", "left")
-
-
-@pytest.mark.parametrize("lacks", ["pattern", "error", "test"])
-def test_a_card_without_facts_says_which_kind_it_lacks(claude, card, lessons, monkeypatch, lacks):
+def test_a_card_without_facts_says_which_kinds_it_lacks(claude, card):
     bare = SHELL.partition("symptoms:")[0] + "---\n\n- Pass a list of arguments\n"
     (card / "lessons" / "shell.md").write_text(bare)
     claude.prompt(TASK)
     claude.stop()
     found = effect(card)
     assert found.verdict == "no facts yet"
-    assert {"pattern": "`detect` pattern", "error": "error message", "test": "failing test"}[
-        lacks
-    ] in found.reason
-
-
-def test_a_withheld_lesson_comes_by_no_way(claude, card):
-    assert "shell.md" in claude.say("SessionStart", source="startup").context
-    claude.prompt(TASK)
-    withhold(1.0)
-    kept = Claude(card, "kept")
-    texts = [
-        kept.say("SessionStart", source="startup").context,
-        kept.prompt(TASK).context,
-        change(kept, BAD).context,
-        kept.say("PreCompact", trigger="auto").context,
-        kept.say("SessionStart", source="compact").context,
-        kept.prompt(f"{TASK} and once more", 2).context,
-    ]
-    kept.stop()
-    assert not [text for text in texts if "stranger" in text or "shell.md" in text]
-    with Brain.open(card, directory=card) as brain:
-        rows = {one.session: one for one in brain.layers[0].journal.ledger.find(cards=[CARD])}
-        block = brain.preflight(TASK, session="kept")
-        assert CARD not in [
-            hit.card.id for hit in (*block.lessons, *block.offered, *block.withheld)
-        ]
-        assert brain.preflight(TASK).lessons  # a person who asks is answered
-    assert (rows["kept"].told, rows["kept"].outcome) == ("withheld", "left")
-    assert rows["s1"].told == "block"
+    for kind in ("`detect` pattern", "error message", "failing test"):
+        assert kind in found.reason
 
 
 def test_what_a_session_has_been_told_is_not_withheld_in_its_middle(claude, card):
@@ -216,10 +181,8 @@ def test_a_secret_of_the_user_decides_and_a_brain_has_no_say(claude, card, monke
     first = drawn()
     assert 4 <= sum(first) <= 20
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "other"))
-    with Brain.open(card, directory=card):
-        pass
     (card / "lessons.toml").write_text("[effect]\nwithhold = 0.9\n")
-    with Brain.open(card) as brain, pytest.raises(Exception, match="is not a setting of a brain"):
+    with Brain.open(card) as brain, pytest.raises(ConfigError, match="is not a setting of a brain"):
         _ = brain.layers[0].settings
 
 
@@ -339,32 +302,36 @@ def spawn(session):
     return session.say("SubagentStart", agent_id="a1", agent_type="Explore")
 
 
+def offer(session):
+    (session.project / "lessons.toml").write_text("[gate]\nmin_confidence = 0.999\n")
+    return session.prompt("Which programs run on our server?")
+
+
 WAYS = {
-    "start": lambda session: session.say("SessionStart", source="startup"),
-    "prompt": lambda session: session.prompt(TASK),
-    "offer": lambda session: session.prompt("Which programs run on our server?"),
-    "edit": lambda session: change(session, BAD),
-    "command": write_by_command,
-    "error": fail,
-    "subagent": spawn,
-    "titles after a compaction": lambda session: session.say("SessionStart", source="compact"),
+    "start": (lambda session: session.say("SessionStart", source="startup"), None),
+    "prompt": (lambda session: session.prompt(TASK), "block"),
+    "offer": (offer, "offer"),
+    "edit": (lambda session: change(session, BAD), "act"),
+    "command": (write_by_command, "act"),
+    "error": (fail, "act"),
+    "subagent": (spawn, "block"),
+    "titles again": (lambda session: session.say("SessionStart", source="compact"), None),
 }
+"""How a lesson is told, and as what the ledger knows it: titles are no occasion."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_each_way_that_tells_a_lesson_is_silent_where_it_is_withheld(card, way):
-    assert "stranger" in WAYS[way](Claude(card, "told")).context
+@pytest.mark.parametrize(("tell", "told"), WAYS.values(), ids=WAYS)
+def test_each_way_that_tells_a_lesson_is_silent_where_it_is_withheld(card, tell, told):
+    assert "stranger" in tell(Claude(card, "told")).context
     (card / "src" / "run.py").write_text("def run(cmd):\n    pass\n")
     (card / "src" / "made.py").unlink(missing_ok=True)
     withhold(1.0)
-    assert "stranger" not in WAYS[way](Claude(card, "kept")).context
+    assert "stranger" not in tell(Claude(card, "kept")).context
     with Brain.open(card, directory=card) as brain:
         occasions = brain.layers[0].journal.ledger.find(cards=[CARD])
     rows = {one.session.partition("/")[0]: one.told for one in occasions}
-    titles = way in ("start", "titles after a compaction")  # no occasion
-    assert rows.get("kept") == (None if titles else "withheld")
-    assert rows.get("told") in ((None,) if titles else ("block", "act", "offer"))
+    assert rows == ({"told": told, "kept": "withheld"} if told else {})
 
 
 def test_a_broad_glob_that_tells_nothing_is_no_occasion_of_a_withheld_lesson(claude, card):
@@ -395,9 +362,7 @@ def test_a_note_that_a_withheld_lesson_was_imported_from_does_not_tell_it(card):
     assert find_notes("s2") == []
 
 
-def test_a_command_in_a_session_neither_finds_nor_shows_what_is_withheld(
-    card, lessons, monkeypatch
-):
+def test_a_command_neither_finds_nor_shows_what_is_withheld(card, lessons, monkeypatch):
     monkeypatch.chdir(card)
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
 

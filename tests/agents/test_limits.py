@@ -54,23 +54,12 @@ def test_forty_long_cards_stay_below_the_agents_cap(agent, session, words):
 
 
 @pytest.mark.slow
-def test_forty_cards_that_guard_one_file_stay_below_it(claude, words):
-    claude.prompt("rename this variable")
-    assert size(claude.edit("src/a.py").context) <= CAP
-
-
-def after_reading(claude, count, name):
-    """Read files, and return what is told after a compaction."""
-    for number in range(count):
-        path = {"file_path": str(claude.project / name.format(number))}
-        claude.call("Post", "Read", path, number)
-    return claude.say("SessionStart", source="compact").context
-
-
-@pytest.mark.slow
 def test_what_waits_and_what_comes_after_a_compaction_stay_below_it(claude, words):
     claude.prompt(words)
-    said = after_reading(claude, 200, "a-rather-long-folder-name/file-{}.py")
+    for number in range(200):
+        path = claude.project / f"긴-이름의-폴더/file-{number}.py"
+        claude.call("Post", "Read", {"file_path": str(path)}, number)
+    said = claude.say("SessionStart", source="compact").context
     assert size(said) <= CAP
     assert "[ACTIVE LESSONS" in said
 
@@ -88,17 +77,10 @@ def test_what_a_compression_took_and_a_prompt_stay_below_it_together(session, wo
 
 
 @pytest.mark.slow
-def test_files_with_long_names_in_another_script_come_after_a_compaction(claude):
-    claude.prompt("go on")
-    said = after_reading(claude, 100, "결제/웹훅을-다시-보내는-모듈과-그-시험-{}.py")
-    assert "웹훅을-다시-보내는-모듈과-그-시험-1.py" in said
-    assert "more" in said
-    assert size(said) <= CAP
-
-
-@pytest.mark.slow
-def test_the_line_for_the_user_is_bounded(claude, words):
-    claude.prompt(words)
+def test_what_is_said_of_a_file_that_forty_cards_guard_and_at_the_end_is_bounded(claude, words):
+    claude.prompt("rename this variable")
+    assert size(claude.edit("src/a.py").context) <= CAP
+    claude.prompt(words, 2)
     assert size(json.dumps(claude.stop("No."), ensure_ascii=False)) <= CAP
 
 

@@ -9,23 +9,14 @@ import pytest
 import yaml
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 from tests.kit import commit, git, write
 
 ROOT = Path(__file__).resolve().parents[2]
-CARD = r"""---
-type: lesson
-title: A stranger's input ran in a shell
-severity: high
-gate: ask
-detect:
-  - regex: 'shell\s*=\s*True'
-    files: ["*.py"]
----
-
-## Prevention Checklist
-
-- Pass a list of arguments
-"""
+CARD = card(
+    "A stranger's input ran in a shell", "Pass a list of arguments", severity="high", gate="ask",
+    detect=r"""[{regex: 'shell\s*=\s*True', files: ["*.py"]}]""",
+)  # fmt: skip
 LINE = "run(cmd, shell=True)"
 WORDING = f"`{LINE}` — “A stranger's input ran in a shell” (lessons/shell.md)"
 GH = """#!/usr/bin/env bash

@@ -6,6 +6,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 
 pytestmark = pytest.mark.slow  # whole turns
 
@@ -38,38 +39,31 @@ def run(command):
     return "Bash", {"command": command}
 
 
-@pytest.mark.parametrize(("language", "answer", "line"), [
-    ("en", LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
-    ("en", "Done.", ""),  # nobody knows
-    ("ko", LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
+WRITE = ("Write", {"file_path": "bot/main.py", "content": REJECT})
+CLAIM = "Every chat id is checked. I added a test that covers the rejection."
+
+
+@pytest.mark.parametrize(("language", "calls", "answer", "line"), [
+    ("en", [WRITE], LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
+    ("en", [WRITE], "Done.", ""),  # nobody knows
+    ("ko", [WRITE], LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
     # a question about what was left out is enough, and leaves open items open
-    ("en", "I left the tests for a follow-up. Shall I add them?", ""),
-    ("en", "The handler is there. Is the bot for a group or for a private chat?", ""),
+    ("en", [WRITE], "I left the tests for a follow-up. Shall I add them?", ""),
+    ("en", [WRITE], "The handler is there. Is the bot for a group or for a private chat?", ""),
+    # nothing was changed
+    ("en", [], LEFT, ""),
+    ("en", [run("git status"), run("cat a.py"), ("Read", {"file_path": "a"})], LEFT, ""),
+    # a claim of what never happened
+    ("en", [WRITE, run("git status")], CLAIM, f"⚠ Checklist: “{ITEMS[1]}”: “I added a test that "),
 ])  # fmt: skip
-def test_what_is_left_is_told_in_the_language_of_the_brain(project, turn, language, answer, line):
+def test_what_is_left_is_told_in_the_language_of_the_brain(
+    project, turn, language, calls, answer, line
+):
     (project / "lessons.toml").write_text(f'language = "{language}"\n')
-    said = turn(answer, write(project, "bot/main.py", REJECT))
+    said = turn(answer, *calls)
     assert said.startswith(line)
     assert bool(said) == bool(line)
-
-
-def test_a_claim_of_what_never_happened(project, turn):
-    answer = "Every chat id is checked. I added a test that covers the rejection."
-    line = turn(answer, write(project, "bot/main.py", REJECT), run("git status"))
-    assert line.startswith("⚠ Checklist: “Cover the rejection with a test”: “I added a test that ")
-    assert "but no test was written" in line
-
-
-@pytest.mark.parametrize(
-    "calls", [(), [run("git status"), run("cat a.py")], [("Read", {"file_path": "a"})]]
-)
-def test_where_nothing_was_changed_nothing_is_said(turn, calls):
-    assert turn(LEFT, *calls) == ""
-
-
-def test_all_shown_is_silent(project, turn):
-    test = write(project, "tests/test_bot.py", "def test_rejection_of_a_stranger(): ...\n")
-    assert turn("Done.", write(project, "bot/main.py", REJECT), test) == ""
+    assert ("but no test was written" in said) == (answer == CLAIM)
 
 
 def test_the_last_check_in_full_with_lines_of_files(project, turn):
@@ -85,8 +79,8 @@ def test_the_last_check_in_full_with_lines_of_files(project, turn):
 
 
 def test_a_test_run_before_the_turn_bears_a_claim_out(project, turn):
-    card = project / "lessons" / "telegram-allowlist.md"
-    card.write_text(card.read_text() + "- Run the whole test suite\n")
+    path = project / "lessons" / "telegram-allowlist.md"
+    path.write_text(path.read_text() + "- Run the whole test suite\n")
     turn("Done.", run("pytest -q"), prompt="run the tests of the telegram restart command")
     assert "no test was run" not in turn("All tests pass.", write(project, "bot/a.py", "x = 1\n"))
     fresh = turn("All tests pass.", write(project, "bot/a.py", "x = 2\n"), prompt=PROMPT + " now")
@@ -119,27 +113,14 @@ def test_closings_are_asked_for_and_held_against_what_happened(project, claude, 
         assert [item.state for item in brain.check_last().items] == ["shown", "contradicted"]
 
 
-def test_without_the_setting_nothing_is_asked_for(claude):
-    assert "L1.2" not in claude.prompt(PROMPT).context
-
-
-DETECT = """\
----
-type: lesson
-title: A telegram command must not run a shell
-detect:
-  - regex: 'shell\\s*=\\s*True'
-    files: ["*.py"]
----
-
-## Prevention Checklist
-
-- Run a telegram command without a shell
-"""
+def detecting(word, item, title="A telegram command must not run a shell"):
+    found = rf"""[{{regex: '{word}\s*=\s*True', files: ["*.py"]}}]"""
+    return card(title, f"Run a {item}", detect=found)
 
 
 def test_a_mistake_that_was_left_in_the_change_is_contradicted(project, turn):
-    (project / "lessons/no-shell.md").write_text(DETECT)
+    text = detecting("shell", "telegram command without a shell")
+    (project / "lessons/no-shell.md").write_text(text)
     wrong = "subprocess.run(command, shell=True)\n"
     (project / "bot").mkdir(exist_ok=True)
     (project / "bot/main.py").write_text(wrong)
@@ -161,9 +142,7 @@ def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
     settings = "[gate]\nmin_confidence = 0.1\n\n[preflight]\nweakest = 0\nmax_lessons = 3\n"
     (project / "lessons.toml").write_text(settings)
     for word, item in list(RULES.items())[:many]:
-        text = DETECT.replace("A telegram command must not run a shell", f"Run a {item}")
-        text = text.replace("telegram command without a shell", item)
-        text = text.replace("'shell", f"'{word}")
+        text = detecting(word, item, f"Run a {item}")
         (project / f"lessons/{word}.md").write_text(text)
     wrong = "subprocess.run(read_from_the_group, shell=True, check=True, timeout=True)\n"
     (project / "bot/main.py").write_text(wrong)
@@ -172,15 +151,6 @@ def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
     assert line.count("the mistake is in the change (bot/main.py") == 1
     assert line.count("“Run ") == many
     assert len(line) <= 240
-
-
-def test_a_mistake_that_was_taken_back_is_not(project, turn):
-    (project / "lessons/no-shell.md").write_text(DETECT)
-    wrong, right = "run(command, shell=True)\n", "run(command.split())\n"
-    (project / "bot").mkdir(exist_ok=True)
-    (project / "bot/main.py").write_text(right)
-    line = turn("Done.", write(project, "bot/main.py", wrong), write(project, "bot/main.py", right))
-    assert "contradicted" not in line
 
 
 def test_in_copilot_each_session_has_its_own_answer_in_the_record_that_they_share(project, session):

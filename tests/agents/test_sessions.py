@@ -1,4 +1,4 @@
-"""A session of each agent through the installed entry: what arrives, how often, and what never."""
+"""A session of each agent: what arrives, how often, and what never."""
 
 import contextlib
 import json
@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install import Entries, Request, install, uninstall
-from tests.agents.conftest import Session, context_of
-from tests.kit import Said, answer_event, open_journal, read_output
+from lessons_kb.agents.table import AGENTS
+from tests.agents.conftest import Session, context_of, record_failure
+from tests.kit import answer_event, open_journal, read_output
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,6 @@ PROMPT = "Add a telegram command that restarts the service"
 ANSWER = (
     "Done: I rejected every chat id that is not on the allowlist. I left the tests for a follow-up."
 )
-OPEN_ITEM = "Cover the rejection with a test"
 GOES_ON = ("decision", "followup_message", "reason", "updatedInput", "prompt")
 """Keys by which some agent would be made to go on, or a call be changed."""
 
@@ -46,6 +45,30 @@ EDITS = {
 """Agent → the tool of an edit, its arguments, and what the event after it says."""
 
 
+DONE, FAILED = "PostToolUse", "PostToolUseFailure"
+FAILURES = {
+    "claude-code": [(FAILED, "Bash", {"error": "Exit code 1\nboom", "is_interrupt": False})],
+    "codex": [(DONE, "Bash", {"tool_response": ""})],
+    "gemini-cli": [(DONE, "run_shell_command", {"tool_response": {
+        "llmContent": "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>",
+        "returnDisplay": "Command exited with code: 3"}})],
+    "opencode": [
+        (DONE, "bash", {"output": "(no output)", "metadata": {"exit": 3}}),
+        (FAILED, "edit", {"error": "Could not find oldString in the file. It must match exactly"}),
+    ],
+    "cursor": [(FAILED, "Shell", {
+        "error_message": "Command failed with exit code 1", "failure_type": "error", "duration": 5,
+        "is_interrupt": False})],
+    "copilot-cli": [
+        (FAILED, "bash", {"error": "exit 1"}),
+        (DONE, "Bash", {"tool_result": {"result_type": "success", "text_result_for_llm":
+            "boom\n<shellId: 1 completed with exit code 2>"}}),
+    ],
+    "vscode": [(DONE, "run_in_terminal", {"tool_response": "boom\nCommand exited with code 1"})],
+}  # fmt: skip
+"""Agent → how it tells that a command failed, in one way or in two by turns."""
+
+
 class Script(Session):
     """The payloads of one agent's session."""
 
@@ -58,8 +81,7 @@ class Script(Session):
         return self.event(name, **named, **fields)
 
     def start(self, source):
-        source = {"cursor": {"is_background_agent": False}}.get(self.agent, {"source": source})
-        return self.event("SessionStart", **source)
+        return self.event("SessionStart", source=source)
 
     def asked(self, text, number):
         if self.agent == "gemini-cli" and number == 9:
@@ -76,42 +98,13 @@ class Script(Session):
         return self._call("PostToolUse", f"e{number}", tool, arguments, **done)
 
     def failed(self, number):
-        command = {"command": f"make build{number}"}
-        name, tool, arguments = "PostToolUse", "Bash", command
-        if self.agent == "claude-code":
-            name, told = "PostToolUseFailure", {"error": "Exit code 1\nboom", "is_interrupt": False}
-        elif self.agent == "codex":
-            call = {"type": "function_call", "name": "exec_command", "call_id": f"f{number}"}
-            call["arguments"] = json.dumps({"cmd": f"make build{number}"})
-            item = {"type": "CommandExecution", "id": f"f{number}", "exit_code": 3}
-            item["command"] = ["/bin/bash", "-lc", f"make build{number}"]
-            ended = {"type": "item_completed", "item": item}
-            self.record({"type": "response_item", "payload": call})
-            self.record({"type": "event_msg", "payload": ended})
-            told = {"tool_response": ""}
-        elif self.agent == "gemini-cli":
-            content = "<untrusted_context>\nOutput: (empty)\nExit Code: 3\n</untrusted_context>"
-            shown = "Command exited with code: 3"
-            told = {"tool_response": {"llmContent": content, "returnDisplay": shown}}
-            tool = "run_shell_command"
-        elif self.agent == "opencode" and number % 2:
-            error = "Could not find oldString in the file. It must match exactly"
-            name, tool, told = "PostToolUseFailure", "edit", {"error": error}
+        arguments, odd = {"command": f"make build{number}"}, bool(number % 2)
+        name, tool, told = FAILURES[self.agent][odd % len(FAILURES[self.agent])]
+        if self.agent == "codex":
+            record_failure(self, f"f{number}", arguments["command"])
+        if tool == "edit":
             arguments = {"filePath": str(self.project / "b.py"), "oldString": f"{number}"}
-        elif self.agent == "opencode":
-            tool, told = "bash", {"output": "(no output)", "metadata": {"exit": 3}}
-        elif self.agent == "cursor":
-            name, tool = "PostToolUseFailure", "Shell"
-            told = {"error_message": "Command failed with exit code 1", "failure_type": "error"}
-            told |= {"duration": 5, "is_interrupt": False}
-        elif self.agent == "copilot-cli" and number % 2:
-            printed = f"boom\n<shellId: {number} completed with exit code 2>"
-            told = {"tool_result": {"result_type": "success", "text_result_for_llm": printed}}
-        elif self.agent == "copilot-cli":
-            name, tool, told = "PostToolUseFailure", "bash", {"error": "exit 1"}
-        else:
-            tool, told = "run_in_terminal", {"tool_response": "boom\nCommand exited with code 1"}
-        return self._call(name, f"f{number}", tool, arguments, **told)
+        return self._call(name, f"toolu_f{number}", tool, arguments, **told)
 
     def stopped(self):
         if self.agent == "gemini-cli":
@@ -140,19 +133,8 @@ class Script(Session):
         return [compacting, *next_one.get(self.agent, [self.edited(90)])]
 
 
-BLOCK_WITH = {"cursor": "edit", "vscode": "edit"}
-"""Where the block of a prompt reaches the model, if not with the prompt."""
-NO_LINE_AT_STOP = ("cursor",)
-"""Its answer to a stop shows the user nothing: the line goes to standard error."""
-STARTS_ANEW = ("opencode", "cursor", "copilot-cli", "vscode")
-"""Its sessions that are resumed have none of the start's text, or nothing tells them apart."""
-FORGETS = ("opencode",)
-"""What it was given with a prompt is gone with the turn: the next prompt brings it again."""
-
-
-def message(output, stderr):
-    shown = (output.get(key) for key in ("systemMessage", "message", "progress"))
-    return next((text for text in shown if text), stderr)
+WITHOUT_CONTEXT = ("cursor", "vscode")
+"""They take no context with a prompt: its block reaches the model with the next result."""
 
 
 @pytest.fixture(params=EDITS)
@@ -160,60 +142,12 @@ def script(request, project):
     return Script(project, request.param)
 
 
-def test_a_whole_session(script, enter):
-    outputs = []
-
-    def fire(label, payload):
-        output, stderr = enter(script.agent, payload)
-        output = Said(output)
-        outputs.append((label, output, stderr))
-        return output, stderr
-
-    fire("start", script.start("startup"))
-    fire("prompt", script.asked(PROMPT, 1))
-    fire("edit", script.edited(1))
-    fire("edit", script.edited(2))
-    fire("failure", script.failed(1))
-    fire("failure", script.failed(2))
-    third, _ = fire("failure", script.failed(3))
-    after, _ = fire("edit", script.edited(3))
-    stop, stderr = fire("stop", script.stopped())
-
-    blocks = [label for label, output, _ in outputs if "Reject every chat id" in context_of(output)]
-    assert blocks == [BLOCK_WITH.get(script.agent, "prompt")]
-    nudges = [
-        label for label, output, _ in outputs if "calls in a row failed" in context_of(output)
-    ]
-    assert len(nudges) == 1
-    assert "calls in a row failed" in context_of(third) + context_of(after)
-    assert OPEN_ITEM in message(stop, stderr)
-    assert (not stop) is (script.agent in NO_LINE_AT_STOP)
-    assert not context_of(stop)
-
-    outputs.clear()
-    for payload in script.compact():
-        fire("compact", payload)
-    again = [context_of(output) for _, output, _ in outputs if context_of(output)]
-    assert len(again) == 1
-    assert "## Files Modified\n- a.py" in again[0]
-    assert "Reject every chat id" in again[0]
-
-    outputs.clear()
-    fire("resume", script.start("resume"))
-    fire("prompt", script.asked(PROMPT, 9))
-    resumed = [script.agent in STARTS_ANEW, script.agent in FORGETS]
-    assert [bool(context_of(output)) for _, output, _ in outputs] == resumed
-
-
 @pytest.mark.parametrize(("scope", "named"), [("user", False), ("project", False), ("user", True)])
 def test_uninstall_silences_the_sessions_that_run(script, scope, named, project, fire):
     """An agent goes on with the hooks that it read when it started, and is not to be told."""
-    request = Request(
-        agent=script.agent,
-        project=os.path.realpath(project),
-        entries=Entries(hook="lessons-hook", server="lessons"),
-        scope=scope,
-    )
+    entries = Entries(hook="lessons-hook", server="lessons")
+    place = os.path.realpath(project)
+    request = Request(agent=script.agent, project=place, entries=entries, scope=scope)
     happens = [script.start("startup"), script.asked(PROMPT, 1), script.edited(1)]
     happens += [script.failed(number) for number in (1, 2, 3)] + [script.stopped()]
 
@@ -231,36 +165,26 @@ def test_uninstall_silences_the_sessions_that_run(script, scope, named, project,
     assert said()
 
 
-@pytest.mark.parametrize("agent", BLOCK_WITH)
+@pytest.mark.parametrize("agent", WITHOUT_CONTEXT)
 def test_a_lesson_that_no_call_could_carry_comes_with_the_next_turn(agent, project, fire):
     script = Script(project, agent)
-    happened = [
-        script.asked(PROMPT, 1),
-        script.stopped(),
-        script.asked(PROMPT, 2),
-        script.edited(1),
-    ]
+    happened = [script.asked(PROMPT, 1), script.stopped(), script.asked(PROMPT, 2)]
+    happened += [script.edited(1)]
     given = [context_of(fire(agent, payload)) for payload in happened]
     assert ["Reject every chat id" in text for text in given] == [False, False, False, True]
 
 
-@pytest.mark.parametrize(
-    ("agent", "source", "given"),
-    [
-        # Where SessionStart gives context, Gemini CLI drops the user's first prompt on --resume.
-        ("gemini-cli", "startup", "after"),
-        ("gemini-cli", "resume", "after"),
-        ("gemini-cli", "clear", "after"),
-        # What the chat that is resumed holds already would stand in it twice.
-        ("claude-code", "resume", "after"),
-        ("codex", "resume", "after"),
-        ("claude-code", "startup", "start"),
-        ("claude-code", "clear", "start"),
-        ("codex", "clear", "start"),
-        # There the text of the resume takes the place of the old one.
-        ("copilot-cli", "resume", "start"),
-    ],
-)
+@pytest.mark.parametrize(("agent", "source", "given"), [
+    # Where SessionStart gives context, Gemini CLI drops the user's first prompt on --resume.
+    *(("gemini-cli", source, "after") for source in ("startup", "resume", "clear")),
+    # What the chat that is resumed holds already would stand in it twice.
+    ("claude-code", "resume", "after"),
+    ("codex", "resume", "after"),
+    *(("claude-code", source, "start") for source in ("startup", "clear")),
+    ("codex", "clear", "start"),
+    # There the text of the resume takes the place of the old one.
+    ("copilot-cli", "resume", "start"),
+])  # fmt: skip
 def test_what_waits_when_a_session_starts(agent, source, given, project, fire):
     """Text is due, for the call before which it was found brought none to the model."""
     script = Script(project, agent)
@@ -294,8 +218,12 @@ def test_a_brain_that_nobody_trusts_is_silent(script, project, monkeypatch, tmp_
     told = [n for n, (output, _line) in enumerate(outputs) if output != silence]
     # Gemini CLI shows a line of the start twice: it is told with the first prompt.
     first = {"gemini-cli": 1, "opencode": 1, "cursor": 8}
-    assert told[:1] == ([first.get(script.agent, 0)] if AGENTS[script.agent].lines else [])
-    hold_one_hint([outputs[n][0] for n in told], script.agent)
+    assert told[:1] == ([first.get(script.agent, 0)] if AGENTS[script.agent].lines_at else [])
+    assert len(told) == bool(AGENTS[script.agent].lines_at), "one hint, if it can be shown"
+    for number in told:
+        (message,) = read_output(outputs[number][0]).values()
+        assert "not trusted" in message
+        assert "lessons trust" in message
     assert sorted(project.rglob("*")) == before
 
 
@@ -328,15 +256,6 @@ def test_every_output_is_as_it_was(script, project, drafted, request):
     if request.config.getoption("--update"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
-
-
-def hold_one_hint(told, agent):
-    """Hold that the user, and nobody else, was told once why nothing is said, if that can be."""
-    assert len(told) == bool(AGENTS[agent].lines)
-    for output in told:
-        (message,) = read_output(output).values()
-        assert "not trusted" in message
-        assert "lessons trust" in message
 
 
 def test_without_any_brain_all_is_silent(script, fire, tmp_path):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from tests.agents.shared_server import LESSON, FakeServer, send
 from tests.kit import Claude
 
@@ -50,6 +50,14 @@ def settings(_own_home, server):
 def state(_own_home):
     """The file in which it is noted that a server failed."""
     return _own_home / ".local/state/lessons-kb/server-backoff.json"
+
+
+@pytest.fixture
+def token(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("lsn_abc\n")
+    path.chmod(0o600)
+    return path
 
 
 @pytest.fixture
@@ -104,12 +112,9 @@ def test_a_card_in_both_brains_is_given_once(prompt, settings, server, project, 
 
 
 def test_what_is_sent_is_the_prompt_without_secrets_and_the_projects_name(
-    prompt, settings, server, tmp_path, project
+    prompt, settings, server, token, project
 ):
     home = pathlib.Path.home()
-    token = tmp_path / "token"
-    token.write_text("lsn_abc\n")
-    token.chmod(0o600)
     settings(token_file=f'"{token}"')
     prompt(PROMPT + " with password=hunter2hunter2 and AKIAIOSFODNN7EXAMPLE")
     ((path, headers, body),) = server.seen
@@ -122,18 +127,17 @@ def test_what_is_sent_is_the_prompt_without_secrets_and_the_projects_name(
     assert not [word for word in ("hunter2", "AKIA", str(home), str(project)) if word in sent]
 
 
-def drip(handler):
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
-    while True:
-        handler.wfile.write(b" ")
-        handler.wfile.flush()
-        time.sleep(0.01)
+def endless(part, pause=0.0):
+    """Send a head, and a part of a body without end."""
 
+    def answer(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        while True:
+            handler.wfile.write(part)
+            handler.wfile.flush()
+            time.sleep(pause)
 
-def flood(handler):
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
-    while True:
-        handler.wfile.write(b" " * 65_536)
+    return answer
 
 
 def answering(body, status=200):
@@ -141,6 +145,11 @@ def answering(body, status=200):
     return lambda handler: send(handler, data, status=status)
 
 
+def lesson(**fields):
+    return answering({"lessons": [{**LESSON, **fields}]})
+
+
+UNCLEAR = "no answer that is understood"
 FAILURES = {
     "401": (answering({"error": "?"}, 401), "does not accept the token"),
     "403": (answering({}, 403), "does not let this token read"),
@@ -148,21 +157,18 @@ FAILURES = {
     "429": (answering({}, 429), "too often"),
     "500": (answering(b"oops", 500), "status 500"),
     "redirect": (answering(b"", 302), "status 302"),
-    "garbage": (answering(b"\xff\x00<html>"), "no answer that is understood"),
-    "deep": (answering(b"[" * 100_000), "no answer that is understood"),
-    "list": (answering([]), "no answer that is understood"),
-    "no lessons": (answering({"lessons": None}), "no answer that is understood"),
-    "no dict": (answering({"lessons": ["x"]}), "no answer that is understood"),
-    "no text": (answering({"lessons": [{**LESSON, "why": 3}]}), "no answer that is understood"),
-    "no list": (answering({"lessons": [{**LESSON, "checklist": "x"}]}), "no answer"),
-    "endless count": (
-        answering(json.dumps({"lessons": [{**LESSON, "occurrences": 1e999}]}).encode()),
-        "no answer that is understood",
-    ),
-    "no number": (answering({"lessons": [{**LESSON, "confidence": 7}]}), "no answer"),
+    "garbage": (answering(b"\xff\x00<html>"), UNCLEAR),
+    "deep": (answering(b"[" * 100_000), UNCLEAR),
+    "list": (answering([]), UNCLEAR),
+    "no lessons": (answering({"lessons": None}), UNCLEAR),
+    "no dict": (answering({"lessons": ["x"]}), UNCLEAR),
+    "no text": (lesson(why=3), UNCLEAR),
+    "no list": (lesson(checklist="x"), UNCLEAR),
+    "endless count": (lesson(occurrences=1e999), UNCLEAR),
+    "no number": (lesson(confidence=7), UNCLEAR),
     "nothing": (lambda _handler: None, ""),
     "no HTTP": (lambda handler: handler.wfile.write(b"\x16\x03\x01\n"), "no answer"),
-    "flood": (flood, "no answer that is understood"),
+    "flood": (endless(b" " * 65_536), UNCLEAR),
 }
 
 
@@ -181,7 +187,9 @@ def test_where_the_server_fails_the_local_brain_answers_alone(prompt, settings, 
         state.unlink()
 
 
-def test_after_a_failure_it_is_left_alone_and_each_session_is_told_once(prompt, settings, server):
+def test_after_a_failure_it_is_left_alone_for_a_while_and_each_session_is_told_once(
+    prompt, settings, server, state
+):
     server.answer = FAILURES["500"][0]
     _context, line = prompt()
     server.answer = server.give
@@ -190,9 +198,11 @@ def test_after_a_failure_it_is_left_alone_and_each_session_is_told_once(prompt, 
     assert "Telegram remote" in other
     assert again == line
     assert len(server.seen) == 1
+    state.write_text(json.dumps({**json.loads(state.read_text()), "at": time.time() - 31}))
+    assert "Never retry" in prompt("retry the payment with an idempotency key")[0]
 
 
-@pytest.mark.parametrize("slow", [drip, lambda _handler: time.sleep(3)], ids=["drips", "waits"])
+@pytest.mark.parametrize("slow", [endless(b" ", 0.01), lambda _handler: time.sleep(3)])
 def test_a_slow_server_is_not_waited_for(prompt, settings, server, slow):
     settings(seconds="0.05")
     server.answer = slow
@@ -217,14 +227,6 @@ def test_a_dead_server_costs_no_second_prompt_its_time(prompt, settings, state):
     for damaged in ("", "[]", "{", '{"url": 1}', json.dumps({**noted, "at": "never"})):
         state.write_text(damaged)
         assert "Telegram remote" in prompt(session=f"s-{damaged}")[0]
-
-
-def test_a_server_that_comes_back_is_asked_again(prompt, settings, server, state):
-    server.answer = FAILURES["500"][0]
-    prompt()
-    server.answer = server.give
-    state.write_text(json.dumps({**json.loads(state.read_text()), "at": time.time() - 31}))
-    assert "Never retry" in prompt("retry the payment with an idempotency key")[0]
 
 
 @pytest.mark.parametrize("length", [10, 50_000])
@@ -266,9 +268,7 @@ def test_settings_that_cannot_be_used_are_told_and_nothing_is_sent(prompt, setti
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no modes of files")
-def test_a_token_that_others_can_read_is_not_used(prompt, settings, server, tmp_path):
-    token = tmp_path / "token"
-    token.write_text("lsn_abc\n")
+def test_a_token_that_others_can_read_is_not_used(prompt, settings, server, token):
     token.chmod(0o640)
     settings(token_file=f'"{token}"')
     context, line = prompt()
@@ -277,23 +277,21 @@ def test_a_token_that_others_can_read_is_not_used(prompt, settings, server, tmp_
     assert server.seen == []
 
 
-def test_only_prompts_of_the_folders_that_are_named_are_sent(
-    prompt, settings, server, project, tmp_path
+def test_only_prompts_of_the_folders_that_the_user_names_are_sent(
+    prompt, settings, server, project, tmp_path, monkeypatch
 ):
     settings(folders=f'["{tmp_path / "elsewhere"}"]')
     assert "Never retry" not in prompt()[0]
     assert server.seen == []
     settings(folders=f'["{tmp_path / "elsewhere"}", "{project}"]')
     assert "Never retry" in prompt(session="s2")[0]
-
-
-def test_a_project_cannot_name_a_server(prompt, settings, server, project, monkeypatch):
-    inside = project / ".config" / "lessons-kb"
+    inside = project / ".config" / "lessons-kb"  # a project cannot name a server
     inside.mkdir(parents=True)
     (inside / "settings.toml").write_text(settings().read_text())
     monkeypatch.setenv("XDG_CONFIG_HOME", str(inside.parent))
-    assert "Never retry" not in prompt()[0]
-    assert server.seen == []
+    assert "Never retry" not in prompt(session="s3")[0]
+    Claude(project, posted_by="bob").prompt(PROMPT, cwd="/x")
+    assert len(server.seen) == 1
 
 
 def test_where_no_local_brain_can_be_read_the_server_answers_alone(
@@ -363,11 +361,6 @@ def test_every_agent_is_given_them(settings, session, agent):
     if agent in READ:
         said = session.call("Post", "Read", {"file_path": "x"}, environment=PATIENT, **READ[agent])
     assert SERVED in json.dumps(said)
-
-
-def test_what_another_machine_posted_is_not_sent_on(settings, server, project):
-    Claude(project, posted_by="bob").prompt(PROMPT, cwd="/x")
-    assert server.seen == []
 
 
 @pytest.mark.slow

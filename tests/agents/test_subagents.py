@@ -33,12 +33,17 @@ def edit(claude, number, when="Pre", **fields):
 
 def test_a_subagent_gets_what_its_own_prompt_draws(claude):
     assert ask_for(claude, PROMPT, 1) == {}
+    assert claude.say("SubagentStart", agent_type="general-purpose") == {}, "it has no name"
     assert ITEM in begin(claude).context
     assert begin(claude) == {}
+    ask_for(claude, PROMPT, 2, agent_id=AGENT)
+    assert ITEM in begin(claude, "inner").context, "asked by the subagent"
     assert ITEM in claude.prompt(PROMPT, 2).context, "the session itself was not given it"
 
 
-def test_prompts_are_told_apart_by_kind_and_order(claude):
+def test_prompts_are_told_apart_by_kind_and_order_and_those_declined_are_gone(claude):
+    ask_for(claude, PROMPT, 0)
+    claude.prompt("no, do something else", 2)
     ask_for(claude, "rename the variable", 1)
     ask_for(claude, PROMPT, 2, kind="Explore")
     ask_for(claude, PROMPT, 3)
@@ -83,27 +88,8 @@ def test_codex_tells_what_a_subagent_is_asked(claude, project):
         assert [event.id for event in prompts] == ["p1", "p3"]
 
 
-def test_a_start_without_a_name_is_no_prompt_of_the_user(claude):
-    ask_for(claude, PROMPT, 1)
-    assert claude.say("SubagentStart", agent_type="general-purpose") == {}
-
-
 def test_no_secret_of_what_a_subagent_is_asked_is_kept(claude, project):
     ask_for(claude, f"{PROMPT}, password=hunter2hunter2", 1)
     kept = [path.read_bytes() for path in pathlib.Path(state_dir(str(project))).glob("journal.db*")]
     assert kept
     assert not any(b"hunter2" in data for data in kept)
-
-
-def test_what_the_user_declined_is_not_asked_of_the_next_subagent(claude):
-    ask_for(claude, PROMPT, 1)
-    claude.prompt("no, do something else", 2)
-    ask_for(claude, "rename the variable", 2)
-    assert ITEM not in begin(claude).context
-
-
-def test_a_subagent_of_a_subagent_gets_what_it_is_asked(claude):
-    ask_for(claude, "delegate the rest", 1)
-    assert ITEM not in begin(claude).context
-    ask_for(claude, PROMPT, 2, agent_id=AGENT)
-    assert ITEM in begin(claude, "inner").context

@@ -1,131 +1,86 @@
 """While one hook holds the journal, all others wait: nothing slow is done in a transaction."""
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
+from lessons_kb.store.user_state import user_brain
+from tests.agents.conftest import record_failure
 from tests.kit import make_brain, read_troubles
 
 pytestmark = pytest.mark.slow
 
 PROMPT = "Add a telegram command that restarts the service"
 WORKER = pathlib.Path(__file__).with_name("transaction_worker.py")
-HOOK = "from lessons_kb.service.fallback import main; main()"
 RACERS = 32
 
 
-def watch(project, *events):
-    done = subprocess.run(
-        [sys.executable, str(WORKER), json.dumps(events)],
-        capture_output=True,
-        text=True,
-        cwd=project,
-        check=False,
-    )
+def watch(project, events, code=""):
+    """Answer events in a fresh process; return what was done while it held the journal."""
+    words = [sys.executable, *(["-c", code] if code else [str(WORKER)]), json.dumps(events)]
+    words += [str(project / "any.db")]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=project)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def payload(project, agent, name, number=0):
-    """Return an event with what any agent sends, under the names that each of them uses."""
-    cwd = str(project)
-    bash = {"command": f"make build{number}"}
-    edit = {"file_path": cwd + "/bot/a.py", "old_string": f"{number}", "new_string": "x"}
+def happen(session, name, number=0):
+    """Return an event, after the call that asks for the subagent which it begins with."""
+    agent, edit = session.agent, {"old_string": f"{number}", "new_string": "x"}
+    edit["filePath" if agent == "opencode" else "file_path"] = f"{session.project}/bot/a.py"
     before = AGENTS[agent].events[name] == "before"
-    called = {"tool_name": "Edit", "tool_input": edit} if before else {"tool_name": "Bash"}
-    event = {
-        "cwd": cwd, "session_id": "s", "prompt": PROMPT, "last_assistant_message": "Left it out.",
-        "transcript_path": cwd + "/record.jsonl", "tool_input": bash, "tool_use_id": f"c{number}",
-        "tool_response": "", "error": "Exit code 1\nboom", "source": "startup", **called,
-        "hook_event_name": name,
+    ends = AGENTS[agent].events[name] == "stop"
+    fields = {
+        **({"last_assistant_message": "Left it out."} if ends else {"prompt": PROMPT}),
+        "tool_name": "Edit" if before else "Bash", "tool_use_id": f"toolu_{number}",
+        "tool_input": edit if before else {"command": f"make build{number}"}, "source": "startup",
+        "tool_response": "", "error": "Exit code 1\nboom", "output": "boom", "command": f"rm bot/{number}.py",
     }  # fmt: skip
-    if agent == "opencode":
-        ours = {"sessionID": "s", "callID": f"c{number}", "event": name, "text": PROMPT}
-        call = {"tool": "bash", "args": bash, "output": "boom"}
-        if before:
-            call = {"tool": "edit", "args": {"filePath": edit["file_path"]}}
-        return event | ours | call
-    if agent == "cursor":
-        named = {"conversation_id": "s", "generation_id": "g", "workspace_roots": [cwd]}
-        return event | named | {"command": f"rm bot/{number}.py"}
-    if agent == "codex":
-        return event | {"turn_id": "t"}
     if agent == "antigravity":
         row = {"type": "USER_INPUT", "source": "USER_EXPLICIT", "content": f"{PROMPT} {number}"}
-        (project / "record.jsonl").write_text(json.dumps(row) + "\n")
-        return event | {"transcriptPath": event["transcript_path"]}
-    at = {"timestamp": f"2026-11-21T21:17:{number:02d}Z"}
-    return event if agent == "claude-code" else event | at
-
-
-def occasion(project, agent, name, number):
-    """Return an event, after the call that asks for the subagent which it begins with."""
-    event = payload(project, agent, name, number)
+        session.transcript.write_text(json.dumps(row) + "\n")
+        fields["transcriptPath"] = str(session.transcript)
     if name != "SubagentStart":
-        return [(agent, event)]
-    asked = {"subagent_type": "scout", "prompt": PROMPT}
-    call = event | {"hook_event_name": "PreToolUse", "tool_name": "Agent", "tool_input": asked}
-    return [(agent, call), (agent, event | {"agent_type": "scout", "agent_id": f"a{number}"})]
-
-
-def record(project, agent, numbers):
-    """Write what the agent's own record tells of calls that failed."""
-    with (project / "record.jsonl").open("a", encoding="utf-8") as file:
-        for number in numbers:
-            line = {"command": f"make other{number}"}
-            if agent == "codex":
-                call = {"type": "function_call", "name": "exec_command", "call_id": f"r{number}"}
-                call["arguments"] = json.dumps({"cmd": line["command"]})
-                item = {"type": "CommandExecution", "id": f"r{number}", "exit_code": 3}
-                ended = {"type": "item_completed", "item": item}
-                entries = [("response_item", call), ("event_msg", ended)]
-                lines = [{"type": kind, "payload": what} for kind, what in entries]
-            else:
-                used = {"type": "tool_use", "id": f"r{number}", "name": "Bash", "input": line}
-                told = {"type": "tool_result", "tool_use_id": f"r{number}", "is_error": True}
-                told["content"] = "Exit code 3"
-                blocks = [("assistant", used), ("user", told)]
-                lines = [
-                    {"type": role, "uuid": f"u{role}{number}", "message": {"content": [block]}}
-                    for role, block in blocks
-                ]
-            file.writelines(json.dumps(one) + "\n" for one in lines)
+        return [(agent, session.event(name, **fields))]
+    asked = {"tool_name": "Agent", "tool_input": {"subagent_type": "scout", "prompt": PROMPT}}
+    call = session.event("PreToolUse", **fields | asked)
+    begun = session.event(name, **fields, agent_type="scout", agent_id=f"a{number}")
+    return [(agent, call), (agent, begun)]
 
 
 @pytest.fixture
 def two_brains(project):
     """The project's, and the user's own: each has a journal of its own."""
-    from lessons_kb.store.user_state import user_brain
-
     make_brain(user_brain())
-    guard = (
-        (project / "lessons" / "drop-column.md").read_text().replace("migrations/*.sql", "bot/**")
-    )
-    pathlib.Path(user_brain(), "lessons", "of-my-own.md").write_text(guard)
-    (project / "record.jsonl").write_text("{}\n")
+    guard = (project / "lessons" / "drop-column.md").read_text()
+    own = pathlib.Path(user_brain(), "lessons", "of-my-own.md")
+    own.write_text(guard.replace("migrations/*.sql", "bot/**"))
+    (project / "transcript.jsonl").write_text("{}\n")
     return project
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_no_event_sleeps_or_touches_a_file_while_it_holds_the_journal(agent, two_brains):
+def test_no_event_sleeps_or_touches_a_file_while_it_holds_the_journal(agent, two_brains, session):
     """Each event in a process of its own, as in life: what it imports it imports then."""
     with Brain.discover(two_brains) as brain:
         brain.refresh()
+    session = session(agent)
     events = [name for name, what in AGENTS[agent].events.items() if what != "end"]
     for number, name in enumerate([*events, *events]):
         if agent in ("codex", "claude-code"):
-            record(two_brains, agent, range(5 * number, 5 * number + 5))
-        told = watch(two_brains, *occasion(two_brains, agent, name, number))
+            for one in range(5 * number, 5 * number + 5):
+                record_failure(session, 100 + one)
+        told = watch(two_brains, happen(session, name, number))
         assert told["broken"] == [], name
         assert told["entered"], (name, read_troubles())
-    failures = [payload(two_brains, agent, events[-1], n) for n in range(90, 99)]
-    assert watch(two_brains, *((agent, one) for one in failures))["broken"] == []
+    failures = [one for n in range(90, 99) for one in happen(session, events[-1], n)]
+    assert watch(two_brains, failures)["broken"] == []
 
 
 def test_the_law_can_be_broken(two_brains, monkeypatch):
@@ -137,43 +92,21 @@ def test_the_law_can_be_broken(two_brains, monkeypatch):
         "        import colorsys, subprocess; subprocess.run(['true'])\n"
         "    for agent, payload in []:\n",
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "[]", str(two_brains / "any.db")],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    seen = {line.split()[0] for line in json.loads(done.stdout)["broken"]}
+    seen = {line.split()[0] for line in watch(two_brains, [], code)["broken"]}
     assert {"open", "time.sleep", "os.stat", "os.listdir", "import", "subprocess.Popen"} <= seen
 
 
-def test_of_32_parallel_calls_none_is_lost(project, enter):
+def test_of_32_parallel_calls_none_is_lost(project, session, enter):
     """Codex tells how a call ended in its record alone: each hook waits for it to be written."""
-    enter("codex", payload(project, "codex", "UserPromptSubmit"))
-    environment = {**os.environ, "LESSONS_HOOK_DEADLINE": "60"}
-    racing = []
-    for number in range(RACERS):
-        process = subprocess.Popen(
-            [sys.executable, "-c", HOOK, "codex"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=project,
-            env=environment,
-        )
-        assert process.stdin is not None
-        racing.append((process, payload(project, "codex", "PostToolUse", number)))
-    for process, event in racing:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(event).encode())
-        process.stdin.close()
-    for process, _event in racing:
-        assert process.stdout is not None
-        process.stdout.read()
-        process.stdout.close()
-        assert process.wait(timeout=90) == 0
+    codex = session("codex")
+    codex.transcript.write_text("{}\n")
+    enter(*happen(codex, "UserPromptSubmit")[0])
+    events = [happen(codex, "PostToolUse", number)[0] for number in range(RACERS)]
+    with ThreadPoolExecutor(RACERS) as pool:
+        list(pool.map(lambda one: enter(*one, LESSONS_HOOK_DEADLINE="60"), events))
     with Brain.discover(project) as brain:
-        calls = brain.journal.events(session="s", kinds=["command"])
-    assert {call.id for call in calls} == {f"c{number}" for number in range(RACERS)}
+        calls = brain.journal.events(session="s1", kinds=["command"])
+    assert {call.id for call in calls} == {f"toolu_{number}" for number in range(RACERS)}
     assert [trouble.message for trouble in read_troubles()] == []
 
 
@@ -196,10 +129,6 @@ COMMANDS = """\
 def test_no_command_does_either(project):
     begin = "    for agent, payload in"
     code = WORKER.read_text().replace(begin, COMMANDS + begin)
-    done = subprocess.run(
-        [sys.executable, "-c", code, "[]"], capture_output=True, text=True, cwd=project
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told = watch(project, [], code)
     assert told["broken"] == []
     assert told["entered"] >= 4

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from lessons_kb import Brain
+from tests.agents.conftest import card
 from tests.kit import trust_brain
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -68,57 +69,35 @@ def fail(claude, calls):
 def test_a_change_brings_the_lesson_that_it_is_about_once(claude, change):
     claude.say("SessionStart", source="startup")
     assert claude.prompt(UNRELATED).context == ""
+    assert change(PLAIN) == ""
     assert SHELL in change(UPLOAD)
     assert change(UPLOAD) == ""
     claude.prompt(UNRELATED)
     assert change(UPLOAD) == ""
 
 
-def test_a_change_about_something_else_brings_nothing(claude, change):
+def test_an_error_brings_the_lesson_that_it_is_about_once(claude, fail):
     claude.prompt(UNRELATED)
-    assert change(PLAIN) == ""
-
-
-def test_an_error_brings_the_lesson_that_it_is_about(claude, fail):
-    claude.prompt(UNRELATED)
+    assert "ACTIVE LESSONS" not in fail("ModuleNotFoundError: No module named 'requests'\n")
     assert "lessons/json-state-without-lock.md" in fail(LOCKED)
     assert "lessons/json-state-without-lock.md" not in fail(LOCKED)
 
 
-def test_an_error_about_something_else_brings_nothing(claude, fail):
-    claude.prompt(UNRELATED)
-    assert "ACTIVE LESSONS" not in fail("ModuleNotFoundError: No module named 'requests'\n")
-
-
-GUIDE = """\
----
-type: lesson
-title: Nightly exports stop halfway when two hosts disagree about midnight
----
-
-## Root Cause
-
-A worker that stops in the middle of its export leaves the lease, and nobody else can take it.
-
-## Prevention Checklist
-
-- Call `releaseLease` and `dropHeartbeat` in the end, whatever has happened
-- Let `leaseManager` forget a worker that `pingWorker` does not find
-"""
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "given"),
-    [
-        ("    pass\n", "leaseManager.pingWorker(dropHeartbeat, releaseLease)\n", False),
-        (
-            "    pass\n",
-            "leaseManager.pingWorker(dropHeartbeat, releaseLease)  # exports stop at midnight\n",
-            True,
-        ),
-        ("leaseManager.pingWorker(dropHeartbeat, releaseLease)\n", "return None\n", True),
-    ],
+GUIDE = card(
+    "Nightly exports stop halfway when two hosts disagree about midnight",
+    "Call `releaseLease` and `dropHeartbeat` in the end, whatever has happened",
+    "Let `leaseManager` forget a worker that `pingWorker` does not find",
+    cause="A worker that stops in the middle of its export leaves the lease, and nobody else can"
+    " take it.",
 )
+NAMES = "leaseManager.pingWorker(dropHeartbeat, releaseLease)"
+
+
+@pytest.mark.parametrize(("old", "new", "given"), [
+    ("    pass\n", f"{NAMES}\n", False),
+    ("    pass\n", f"{NAMES}  # exports stop at midnight\n", True),
+    (f"{NAMES}\n", "return None\n", True),
+])  # fmt: skip
 def test_a_change_that_shares_names_says_the_title_or_takes_them_out(
     claude, project, old, new, given
 ):

@@ -1,6 +1,7 @@
 """The library, as its users call it."""
 
 import asyncio
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -32,13 +33,13 @@ def test_the_block_holds_the_card_that_matters(brain, telegram):
     )
     assert [hit.card.id for hit in block.lessons] == [ALLOWLIST]
     assert 0 < block.tokens <= 3200
-    unrelated = "Translate this paragraph about the history of Rome into French"
-    assert brain.preflight(unrelated).text == ""
-
-
-def test_an_empty_brain_and_an_empty_prompt_are_silent(brain):
-    assert brain.preflight("anything").text == brain.preflight("").text == ""
+    for unrelated in ("Translate this paragraph about the history of Rome into French", ""):
+        assert brain.preflight(unrelated).text == ""
     assert brain.search("") == []
+    for budget in (0, 10, 100, 400, 1000):
+        assert brain.preflight(PROMPT, budget=budget).tokens <= budget
+    few_words = brain.preflight(PROMPT, budget=30, counter=lambda text: len(text.split()))
+    assert len(few_words.text.split()) <= 30
 
 
 @pytest.mark.slow
@@ -52,17 +53,9 @@ def test_only_active_cards_of_this_project_are_injected(root, telegram, header, 
     assert bool(Brain.open(root, project=project).preflight(PROMPT).lessons) is injected
 
 
-def test_a_card_that_guards_a_file_of_the_prompt_is_found_by_the_file_alone(brain, write):
-    header = '---\npaths: ["migrations/**"]\n---\n'
-    body = "# Lock timeouts\n\n## Prevention Checklist\n\n- Set lock_timeout\n"
-    write("lessons/m.md", header + body)
-    assert brain.preflight("tidy migrations/0007_users.sql please").lessons
-    assert brain.preflight("tidy this please", paths=["migrations/x.sql"]).lessons
-    assert not brain.preflight("tidy docs/0007_users.sql please").lessons
-
-
 def test_notes_come_as_context_behind_the_lessons(brain, write, telegram):
     write("notes/bot.md", "# The Telegram bot\n\nThe Telegram bot runs shell scripts in /opt.\n")
+    assert [card.id for card in brain.cards.all()] == [ALLOWLIST]
     text = brain.preflight(PROMPT).text
     assert text.index("[/ACTIVE LESSONS]") < text.index("[CONTEXT]") < text.index("notes/bot.md")
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
@@ -78,25 +71,6 @@ def test_within_a_session_nothing_is_repeated_in_vain(brain, root, telegram):
     assert brain.preflight(PROMPT, session="s").lessons  # it changed
 
 
-def test_check_looks_for_what_was_injected_last(brain, telegram):
-    answer = "Every chat id that is not on the allowlist is rejected."
-    assert brain.check("whatever").checked == 0
-    brain.preflight(PROMPT)
-    check = brain.check(answer)
-    assert check.checked == 2
-    assert [item.item for item in check.unaddressed] == ["Cover the rejection with a test"]
-    done = brain.check(answer, evidence=["def test_rejection_of_unknown_chat(): ..."])
-    assert done.unaddressed == ()
-
-
-def test_create_writes_a_card_that_is_found(brain):
-    card = brain.create("Retry charged twice", topics=["payments"], severity="high")
-    assert card.id == "lessons/retry-charged-twice.md"
-    assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
-    assert (card.severity, card.created) == ("high", today())
-    assert [found.id for found in brain.cards.all()] == [card.id]
-
-
 def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
     parts = {"symptoms": ["a payment times out", "customers were charged twice"], "paths": ["a.py"]}
     cause = "The gateway takes each request without a key for a new charge"
@@ -110,19 +84,56 @@ def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
     )
 
 
+def test_create_writes_a_card_that_is_found_and_none_that_is_there(brain, telegram):
+    card = brain.create("Retry charged twice", topics=["payments"], severity="high")
+    assert card.id == "lessons/retry-charged-twice.md"
+    assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
+    assert (card.severity, card.created) == ("high", today())
+    assert [found.id for found in brain.cards.all()] == [card.id, ALLOWLIST]
+    near = "Remote execution through Telegram must require an allow list"
+    for title, said in (
+        ("telegram remote execution must require an ALLOWLIST.", "already has this title"),
+        (near, "similar"),
+    ):
+        with pytest.raises(DuplicateCard, match=said) as caught:
+            brain.create(title)
+        assert caught.value.existing == ALLOWLIST
+    same = "Telegram remote executions must require the allowlist."
+    assert brain.create(same, on_duplicate="bump").occurrences == 6
+    assert brain.create(near, on_duplicate="bump").occurrences == 1
+    second = brain.create(same, on_duplicate="new")
+    assert second.id == "lessons/telegram-remote-executions-must-require-the-allowlist.md"
+    assert brain.create(same, on_duplicate="new").id == second.id.replace(".md", "-2.md")
+
+
 @pytest.mark.slow
-def test_create_refuses_a_title_that_exists(brain, telegram):
-    title = "telegram remote execution must require an ALLOWLIST."
-    with pytest.raises(DuplicateCard, match=r"lessons/telegram-allowlist\.md") as caught:
-        brain.create(title)
-    assert caught.value.existing == ALLOWLIST
-    assert brain.create(title, on_duplicate="bump").occurrences == 6
-    second = brain.create(title, on_duplicate="new")
-    assert second.id == "lessons/telegram-remote-execution-must-require-an-allowlist.md"
-    assert brain.create(title, on_duplicate="new").id == second.id.replace(".md", "-2.md")
+def test_templated_lessons_are_all_written(brain):
+    services = "billing auth search cart export import mailer report invoice refund".split()
+    for service in services:
+        brain.create(f"The {service} service drops the last row of a page")
+    assert len(brain.cards.all()) == len(services)
 
 
-@pytest.mark.parametrize("title", ["", "   ", "\n\t"])
+@pytest.mark.slow
+def test_one_lesson_created_by_many_at_once_is_one_card(root, brain, monkeypatch):
+    cards = type(brain.cards)
+    look = cards._find_near_duplicate
+
+    def look_slowly(brain_cards, title, *, near):
+        found = look(brain_cards, title, near=near)
+        time.sleep(0.05)
+        return found
+
+    def create(_number):
+        with Brain.open(root) as own:
+            return own.create("The same mistake, seen by all", on_duplicate="bump").occurrences
+
+    monkeypatch.setattr(cards, "_find_near_duplicate", look_slowly)
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(create, range(4))) == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("title", ["", "\n\t"])
 def test_create_needs_a_title(brain, root, title):
     with pytest.raises(InputError):
         brain.create(title)
@@ -155,15 +166,13 @@ def test_bump_counts_and_keeps_every_other_byte(brain, telegram):
     assert f'last-seen: "{today()}"' in after
     assert after.split("---\n")[2:] == before.split("---\n")[2:]
     assert brain.cards.get("telegram").occurrences == 6
-
-
-@pytest.mark.slow
-def test_examples_keep_the_last_five_and_a_count_that_can_grow_no_more_stays(brain, telegram):
-    telegram.write_text("---\noccurrences: 999999\n---\n# Allowlist\n", encoding="utf-8")
-    for number in range(7):
+    full = "occurrences: 999999\nexamples: [task 1, task 2, task 3, task 4]"
+    telegram.write_text(f"---\n{full}\n---\n# Allowlist\n", encoding="utf-8")
+    for number in (5, 6):
         (card,) = brain.bump("telegram", task=f"task {number}")
     assert card.examples == tuple(f"task {number}" for number in range(2, 7))
     assert card.occurrences == 1_000_000
+    assert telegram.read_text().count("task") == 5
 
 
 def test_names_of_cards(brain, write, telegram):
@@ -183,37 +192,6 @@ def test_names_of_cards(brain, write, telegram):
             brain.cards.get(name)
 
 
-@pytest.mark.slow
-def test_ignore_archive_restore_change_one_line_and_delete_none(brain, telegram):
-    before = telegram.read_text().splitlines()
-    for status in ("ignored", "archived"):
-        (card,) = brain.cards.set_status(status, "telegram")
-        assert card.status == status
-        assert brain.preflight(PROMPT).text == ""
-    changed = telegram.read_text().splitlines()
-    assert [line for line in changed if line not in before] == ["status: archived"]
-    assert [line for line in before if line not in changed] == []
-    assert brain.cards.restore("telegram") == (ALLOWLIST, "activated")
-    assert brain.cards.restore("telegram") == (ALLOWLIST, "unchanged")
-    assert brain.preflight(PROMPT).lessons
-    text = telegram.read_bytes()
-    brain.cards.delete("telegram")
-    assert not telegram.exists()
-    assert brain.preflight(PROMPT).text == ""
-    assert brain.cards.restore("telegram") == (ALLOWLIST, "undeleted")
-    assert telegram.read_bytes() == text
-
-
-def test_a_file_that_cannot_be_edited_safely_is_left_alone(brain, write):
-    path = write("lessons/a.md", "# Fine\n")
-    brain.refresh()
-    bad = b"---\ntitle: \xff\n---\n"
-    path.write_bytes(bad)
-    with pytest.raises((EditRefused, CardNotFound)):
-        brain.bump("lessons/a.md")
-    assert path.read_bytes() == bad
-
-
 def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     near, far = tmp_path / "near", tmp_path / "far"
     for folder, word in ((near, "zebra stripes"), (far, "giraffe necks")):
@@ -227,6 +205,10 @@ def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     ]
     assert brain.cards.get("far:lessons/a.md").title == "Mind the giraffe necks"
     assert brain.cards.get("a").title == "Mind the zebra stripes"
+    other = tmp_path / "other" / "near"
+    other.mkdir(parents=True)
+    aliases = [layer.alias for layer in Brain.open(near, far, other).layers]
+    assert aliases == ["near", "far", "near-2"]
     brain.create("Something new")
     assert (near / "lessons/something-new.md").exists()
 
@@ -254,13 +236,6 @@ def test_a_brain_is_shared_between_threads_and_asyncio(brain, telegram):
         return (await asyncio.to_thread(brain.preflight, PROMPT)).text
 
     assert "allowlist" in asyncio.run(ask())
-
-
-def test_the_budget_of_the_caller_is_a_hard_ceiling(brain, telegram):
-    for budget in (0, 10, 100, 400, 1000):
-        assert brain.preflight(PROMPT, budget=budget).tokens <= budget
-    few_words = brain.preflight(PROMPT, budget=30, counter=lambda text: len(text.split()))
-    assert len(few_words.text.split()) <= 30
 
 
 def test_no_secret_reaches_a_card_by_its_task_or_its_title(brain, root):
@@ -297,8 +272,11 @@ def test_one_card_that_refuses_keeps_no_other_back(brain, write):
 
 
 def test_a_card_that_cannot_be_read_is_named_as_such(brain, write):
-    write("lessons/queue.md", "---\ntitle: Queue\n---\n").write_bytes(b"---\ntitle: \xff\n---\n")
+    bad = b"---\ntitle: \xff\n---\n"
+    path = write("lessons/queue.md", "---\ntitle: Queue\n---\n")
+    path.write_bytes(bad)
     write("lessons/open.md", "---\ntitle: never closed")
     for name in ("queue", "lessons/queue.md", "que", "open"):
         with pytest.raises(CardNotFound, match=r"^lessons/(queue|open)\.md is not .*lint"):
             brain.bump(name)
+    assert path.read_bytes() == bad

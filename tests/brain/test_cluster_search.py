@@ -76,14 +76,10 @@ def test_the_cluster_answers_as_the_local_index_does(root, server, push):
     assert asked(server) == len(PROMPTS)
     assert local[0][0][0] == "lessons/0.md"
     assert local[1][0][0] == "lessons/2.md"
-
-
-def test_a_brain_of_another_engine_is_never_sent(root, server, push):
-    push(root, server)
+    server.requests.clear()
     (root / "lessons.toml").write_text('[index]\ncollection = "zoo"\n')
-    name_server(server.url)
     ask(root)
-    assert server.requests == []
+    assert server.requests == [], "a brain of another engine is never sent"
 
 
 def test_a_brain_cannot_name_a_server_by_settings_of_its_own(root, server, monkeypatch, push):
@@ -97,33 +93,37 @@ def test_a_brain_cannot_name_a_server_by_settings_of_its_own(root, server, monke
     assert server.requests == []
 
 
-def test_another_state_than_the_files_answers_nothing(root, server, push):
-    push(root, server)
-    name_server(server.url)
-    (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
-    assert "lessons/9.md" in dict(ask(root)[0])
-    assert asked(server) == 0
-
-
-def test_a_cluster_that_is_being_written_answers_nothing(root, server, push):
-    push(root, server)
-    name_server(server.url)
-    local = ask(root)
-    server.requests.clear()
+def be_written(server, _root):
     server.client.set_payload("zoo~statistics", {"pending": "another", "parts": 1}, points=[0])
-    assert ask(root) == local
+
+
+def be_slow(server, _root):
+    name_server(server.url, seconds=0.2)
+    server.seconds = 600.0
+
+
+def hold_another_state(_server, root):
+    (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
+
+
+@pytest.mark.parametrize("what", [be_written, be_slow, hold_another_state])
+def test_a_cluster_that_cannot_answer_now_is_answered_for(root, server, push, what):
+    push(root, server)
+    name_server(server.url)
+    what(server, root)
+    found = ask(root)
     assert asked(server) == 0
+    assert ("lessons/9.md" in dict(found[0])) == (what is hold_another_state)
+    name_server("")
+    assert ask(root) == found
 
 
 def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(root, server):
     local = ask(root)
-    name_server(server.url)
-    assert ask(root) == local
+    for url in (server.url, "http://127.0.0.1:1", "http://example.com"):  # not over plain http
+        name_server(url)
+        assert ask(root) == local
     assert asked(server) == 0
-    name_server("http://127.0.0.1:1")
-    assert ask(root) == local
-    name_server("http://example.com")  # not over plain http
-    assert ask(root) == local
 
 
 def test_the_doctor_says_who_answers(root, server, health, push):
@@ -141,15 +141,6 @@ def test_the_doctor_says_who_answers(root, server, health, push):
     assert tell()[0] == "ok"
     (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
     assert "another state" in tell()[1]
-
-
-def test_a_slow_server_is_answered_for_at_the_deadline(root, server, push):
-    push(root, server)
-    local = ask(root)
-    name_server(server.url, seconds=0.2)
-    server.seconds = 600.0
-    assert ask(root) == local
-    assert asked(server) == 0
 
 
 def test_a_key_that_others_can_read_is_not_used(root, server, tmp_path, push):

@@ -30,13 +30,15 @@ def repo(tmp_path):
 
 
 def test_a_found_brain_is_silent_until_it_is_trusted(repo):
-    with pytest.raises(Untrusted, match="lessons trust"):
-        Brain.discover(repo / "src/deep")
+    for enter in (Brain.discover, make_brain):
+        with pytest.raises(Untrusted, match="lessons trust"):
+            enter(str(repo))
     trust_brain(str(repo / "src"))
     assert Brain.discover(repo / "src/deep").preflight("zebra").text
+    make_brain(str(repo))  # makes what is missing, and no more of it its user's own
     (repo / "lessons.toml").write_text('language = "ko"\n')
     with pytest.raises(Untrusted):
-        Brain.discover(repo)
+        Brain.discover(repo / "src/deep")
     trust_brain(str(repo))
     assert Brain.discover(repo)
     trust_brain(str(repo), revoke=True)
@@ -78,18 +80,6 @@ def test_the_project_is_named_by_settings_or_git(repo, tmp_path):
     assert Brain.open(repo, directory=repo, project="given").project == "given"
     (repo / "lessons.toml").write_text('project = "said"\n')
     assert Brain.open(repo, directory=tmp_path).project == "said"
-
-
-def test_init_is_no_trust_in_what_another_has_made(repo):
-    with pytest.raises(Untrusted, match="lessons trust"):
-        make_brain(str(repo))
-    with pytest.raises(Untrusted):
-        Brain.discover(repo)
-    trust_brain(str(repo))
-    make_brain(str(repo))  # makes what is missing, and no more of it its user's own
-    (repo / "lessons.toml").write_text("# changed by a pull\n")
-    with pytest.raises(Untrusted):
-        Brain.discover(repo)
 
 
 def test_init_makes_a_brain_once(tmp_path):

@@ -10,16 +10,15 @@ from lessons_kb.brain.evaluation import ENGINES, LOCAL_ENGINES, evaluate
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.relevance.evaluation_measures import Labelled
+from tests import kit
 
 CARD = "# {title}\n\n## Prevention Checklist\n\n- {item}\n"
 
 
 @pytest.fixture
 def brain(root, write, telegram):
-    write(
-        "lessons/idempotency.md",
-        CARD.format(title="Retries need an idempotency key", item="Send the key with the payment"),
-    )
+    retries = {"title": "Retries need an idempotency key", "item": "Send the key with the payment"}
+    write("lessons/idempotency.md", CARD.format(**retries))
     write("lessons/utc.md", CARD.format(title="Store timestamps in UTC", item="Convert late"))
     write("notes/bot.md", "# How the telegram bot is deployed\n\nBy hand.\n")
     with Brain.open(root, directory=root) as brain:
@@ -52,40 +51,27 @@ def test_every_engine_answers(brain, engine):
         assert found.milliseconds > 0
 
 
-def test_nothing_is_remembered(brain):
-    before = {name for name in os.listdir(brain.layers[0].cache) if name.startswith("index")}
-    evaluate(brain, PROMPTS, engine="all")
+def test_nothing_is_remembered_and_a_card_that_cannot_come_up_is_named(brain):
+    brain.cards.set_status("archived", "utc")
+    report = evaluate(brain, PROMPTS, engine="all")
     assert brain.layers[0].journal.last_injected(None) == []
-    after = {name for name in os.listdir(brain.layers[0].cache) if name.startswith("index")}
-    assert len(after) == 1 >= len(before)
-
-
-def test_the_figures_are_those_of_search_and_preflight(brain):
-    found = evaluate(brain, PROMPTS).engines["tantivy"]
+    assert len([one for one in os.listdir(brain.layers[0].cache) if one.startswith("index")]) == 1
+    assert report.inactive == ("lessons/utc.md",)
+    found = report.engines["tantivy"]
+    assert found.hit3 == pytest.approx(2 / 3)
     blocks = [brain.preflight(one.query, context=False) for one in PROMPTS]
     assert found.tokens == sum(block.tokens for block in blocks) / len(PROMPTS)
-
-
-def test_a_note_is_never_injected(brain):
     with pytest.raises(InputError, match=r"^line 1: notes/bot.md is a note"):
         evaluate(brain, [prompt("a", "notes/bot.md")])
 
 
-def test_cards_that_cannot_come_up_are_named(brain):
-    brain.cards.set_status("archived", "utc")
-    report = evaluate(brain, PROMPTS)
-    assert report.inactive == ("lessons/utc.md",)
-    assert report.engines["tantivy"].hit3 == pytest.approx(2 / 3)
-
-
 def test_the_same_id_in_two_brains_is_two_cards(brain, tmp_path, root):
-    other = tmp_path / "other" / "lessons"
-    other.mkdir(parents=True)
-    (other / "utc.md").write_text(CARD.format(title="Bananas are yellow", item="Look at them"))
-    with Brain.open(root, other.parent, directory=root) as both:
-        asked = [
-            prompt("Store timestamps in UTC", "utc"),
-            prompt("Bananas are yellow, look at them", "other:lessons/utc.md"),
-        ]
+    text = CARD.format(title="Bananas are yellow", item="Look at them")
+    kit.write(tmp_path, "other/lessons/utc.md", text)
+    asked = [
+        prompt("Store timestamps in UTC", "utc"),
+        prompt("Bananas are yellow, look at them", "other:lessons/utc.md"),
+    ]
+    with Brain.open(root, tmp_path / "other", directory=root) as both:
         assert evaluate(both, asked).engines["tantivy"].mrr == 1
     assert json.dumps(as_data(evaluate(brain, PROMPTS)))

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.git_merge import build_command, find_sharing, share, unshare
+from lessons_kb.brain.git_merge import find_sharing, share, unshare
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from tests import kit
 from tests.kit import trust_brain
@@ -39,59 +39,50 @@ PROJECT = {"scope": "project"}
 SHARED = {"scope": "project", "shared": True}
 
 
-class Clone:
-    """A work tree with a brain in it."""
+def git(root, *words, fails=False):
+    if not fails:
+        return kit.git(root, *words)
+    with pytest.raises(kit.subprocess.CalledProcessError) as refused:
+        kit.git(root, *words)
+    return refused.value.stdout + refused.value.stderr
 
-    def __init__(self, root):
-        self.root = root
-        self.card = root / NAME
 
-    def git(self, *words, fails=False):
-        if not fails:
-            return kit.git(self.root, *words)
-        with pytest.raises(kit.subprocess.CalledProcessError) as refused:
-            kit.git(self.root, *words)
-        return refused.value.stdout + refused.value.stderr
+def change(root, old, new):
+    text = (root / NAME).read_bytes().decode()
+    assert old in text
+    (root / NAME).write_bytes(text.replace(old, new).encode())
+    kit.commit(root)
 
-    def change(self, old, new):
-        text = self.card.read_bytes().decode()
-        assert old in text
-        self.card.write_bytes(text.replace(old, new).encode())
-        kit.commit(self.root)
 
-    def bump(self, times, task=None, *, commit_each=False):
-        with Brain.open(self.root, directory=self.root) as brain:
-            for number in range(times):
-                brain.bump("money", task=task and f"{task} {number}")
-                if commit_each or number == times - 1:
-                    kit.commit(self.root, f"bump {number}")
+def bump(root, times=1, task=None):
+    with Brain.open(root, directory=root) as brain:
+        for number in range(times):
+            brain.bump("money", task=task and f"{task} {number}")
+            kit.commit(root, f"bump {number}")
 
-    def install(self, **more):
-        return share([str(self.root)], program=PROGRAM, **more)
 
-    def uninstall(self, **more):
-        return unshare([str(self.root)], **more)
+def read(root, name=NAME):
+    with Brain.open(root) as brain:
+        return brain.cards.get(name)
 
-    def read(self):
-        with Brain.open(self.root) as brain:
-            return brain.cards.get(self.card.relative_to(self.root).as_posix())
+
+def install(root, program=PROGRAM, **more):
+    return share([str(root)], program=program, **more)
 
 
 BYTES = CARD.encode()
 
 
 def make(root, data=BYTES):
-    clone = Clone(root)
-    clone.card.parent.mkdir(parents=True)
-    clone.card.write_bytes(data)
-    (root / "lessons.toml").write_text("")
-    clone.git("init", "-q", "-b", "main")
+    kit.write(root, "lessons.toml", "")
+    kit.write(root, NAME, "").write_bytes(data)
+    kit.git(root, "init", "-q", "-b", "main")
     trust_brain(str(root))
-    return clone
+    return root
 
 
 @pytest.fixture(autouse=True)
-def _identity(monkeypatch):
+def _no_settings_of_the_machine(monkeypatch):
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
 
@@ -101,225 +92,197 @@ def clone(tmp_path):
 
 
 @pytest.fixture
-def clones(request, tmp_path):
-    """Two clones of one repository whose attributes are committed, each with the driver."""
+def meet(request, tmp_path):
+    """Two clones of one repository whose attributes are committed, each with the driver.
+
+    Called, it lets the second one merge what the first has.
+    """
     origin = make(tmp_path / "origin", getattr(request, "param", BYTES))
-    origin.install(**SHARED)
-    kit.commit(origin.root, "begin")
-    clones = [Clone(tmp_path / name) for name in ("one", "other")]
-    for clone in clones:
-        origin.git("clone", "-q", str(origin.root), str(clone.root))
-        clone.install(**PROJECT)
-        trust_brain(str(clone.root))
-    clones[1].git("remote", "add", "one", str(clones[0].root))
-    return clones
+    install(origin, **SHARED)
+    kit.commit(origin, "begin")
 
+    def meet(*how, fails=False):
+        git(meet.other, "fetch", "-q", "one")
+        return git(meet.other, *(how or ("merge", "--no-edit")), "one/main", fails=fails)
 
-def meet(one, other, how=("merge", "--no-edit"), *, fails=False):
-    other.git("fetch", "-q", "one")
-    return other.git(*how, "one/main", fails=fails)
+    meet.clones = meet.one, meet.other = tmp_path / "one", tmp_path / "other"
+    for clone in meet.clones:
+        git(origin, "clone", "-q", str(origin), str(clone))
+        install(clone, **PROJECT)
+        trust_brain(str(clone))
+    git(meet.other, "remote", "add", "one", str(meet.one))
+    meet.card = meet.other / NAME
+    return meet
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [("merge", "--no-edit"), ("rebase", "-q")])
 @pytest.mark.parametrize("task", [None, "task"])
-def test_bumps_in_each_of_two_clones_add_up(clones, task, how):
-    one, other = clones
-    one.bump(5, task and f"one {task}", commit_each=True)
-    other.bump(5, task and f"other {task}", commit_each=True)
-    meet(one, other, how)
-    assert other.git("status", "--short") == ""
-    assert other.read().occurrences == 3 + 10
+def test_bumps_in_each_of_two_clones_add_up(meet, task, how):
+    bump(meet.one, 5, task and f"one {task}")
+    bump(meet.other, 5, task and f"other {task}")
+    meet(*how)
+    assert git(meet.other, "status", "--short") == ""
+    assert read(meet.other).occurrences == 3 + 10
     if task:
-        assert other.read().examples == tuple(f"other task {n}" for n in range(5))
+        assert read(meet.other).examples == tuple(f"other task {n}" for n in range(5))
 
 
 @pytest.mark.slow
-def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(clones):
-    one, other = clones
-    one.bump(1)
-    one.change("Totals were off by a cent.", "Every total was off by a cent.")
-    other.bump(1)
-    other.change("Totals were off by a cent.", "Some totals were off.")
-    said = meet(one, other, fails=True)
-    assert f"CONFLICT (content): Merge conflict in {NAME}" in said
-    text = other.card.read_text()
+def test_one_section_changed_on_both_sides_is_an_ordinary_conflict(meet):
+    for clone, text in zip(
+        meet.clones, ("Every total was off.", "Some totals were off."), strict=True
+    ):
+        bump(clone)
+        change(clone, "Totals were off by a cent.", text)
+    assert f"CONFLICT (content): Merge conflict in {NAME}" in meet(fails=True)
+    text = meet.card.read_text()
     assert "occurrences: 5\n" in text
     assert text.count("<<<<<<< ") == text.count("=======\n") == text.count(">>>>>>> ") == 1
-    assert "\nSome totals were off.\n=======\nEvery total was off by a cent.\n>>>>>>> " in text
-    assert other.git("status", "--short") == f"UU {NAME}\n"
+    assert "\nSome totals were off.\n=======\nEvery total was off.\n>>>>>>> " in text
+    assert git(meet.other, "status", "--short") == f"UU {NAME}\n"
 
 
 @pytest.mark.slow
-def test_different_sections_and_one_count_are_no_conflict(clones):
-    one, other = clones
-    one.bump(1)
-    one.change("Count in cents.", "Count in cents, with Decimal.")
-    other.bump(1)
-    other.change("- Use Decimal\n", "- Use Decimal\n- Round once\n")
-    meet(one, other)
-    assert other.read().checklist == ("Use Decimal", "Round once")
-    assert "with Decimal." in other.card.read_text()
+def test_conflicts_take_the_style_that_git_is_configured_for(meet):
+    git(meet.other, "config", "merge.conflictStyle", "diff3")
+    change(meet.one, "Count in cents.", "Count in mills.")
+    change(meet.other, "Count in cents.", "Count in euros.")
+    meet(fails=True)
+    assert "\nCount in cents.\n=======\n" in meet.card.read_text()
+
+
+def test_deleted_here_and_bumped_there_is_left_to_the_human(meet):
+    bump(meet.one)
+    meet.card.unlink()
+    kit.commit(meet.other)
+    assert "CONFLICT (modify/delete)" in meet(fails=True)
+    assert meet.card.exists()
 
 
 @pytest.mark.slow
-def test_conflicts_take_the_style_that_git_is_configured_for(clones):
-    one, other = clones
-    other.git("config", "merge.conflictStyle", "diff3")
-    one.change("Count in cents.", "Count in mills.")
-    other.change("Count in cents.", "Count in euros.")
-    meet(one, other, fails=True)
-    assert "\nCount in cents.\n=======\n" in other.card.read_text()
-
-
-def test_deleted_here_and_bumped_there_is_left_to_the_human(clones):
-    one, other = clones
-    one.bump(1)
-    other.card.unlink()
-    kit.commit(other.root)
-    assert "CONFLICT (modify/delete)" in meet(one, other, fails=True)
-    assert other.card.exists()
+def test_different_sections_and_one_count_are_no_conflict_even_in_a_renamed_card(meet):
+    bump(meet.one, 2)
+    change(meet.one, "Count in cents.", "Count in cents, with Decimal.")
+    bump(meet.other, 2)
+    change(meet.other, "- Use Decimal\n", "- Use Decimal\n- Round once\n")
+    git(meet.other, "mv", NAME, "lessons/cents.md")
+    kit.commit(meet.other)
+    meet()
+    card = read(meet.other, "lessons/cents.md")
+    assert (card.occurrences, card.checklist) == (7, ("Use Decimal", "Round once"))
+    assert "with Decimal." in (meet.other / card.id).read_text()
 
 
 @pytest.mark.slow
-def test_a_renamed_card_still_adds_up(clones):
-    one, other = clones
-    one.bump(2)
-    other.bump(2)
-    other.git("mv", NAME, "lessons/cents.md")
-    kit.commit(other.root)
-    meet(one, other)
-    other.card = other.root / "lessons" / "cents.md"
-    assert other.read().occurrences == 7
-
-
-MARK = b"\xef\xbb\xbf"
+@pytest.mark.parametrize("meet", [b"---\ntype: lesson\n---\n\xff\xfe\0\n"], indirect=True)
+def test_a_file_that_is_no_text_is_left_as_git_leaves_it(meet):
+    for clone, data in zip(meet.clones, (b"\0one", b"\0other"), strict=True):
+        (clone / NAME).write_bytes(data)
+        kit.commit(clone)
+    meet(fails=True)
+    assert meet.card.read_bytes() == b"\0other"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("clones", [MARK + CARD.replace("\n", "\r\n").encode()], indirect=True)
-def test_windows_line_ends_and_byte_order_mark_stay(clones):
-    one, other = clones
-    one.bump(2)
-    other.bump(2)
-    meet(one, other)
-    merged = other.card.read_bytes()
-    assert merged.replace(b"\r\n", b"").count(b"\n") == 0
-    assert merged.startswith(MARK + b"---\r\n")
-    assert other.read().occurrences == 7
+def test_a_clone_without_the_driver_merges_by_lines(meet):
+    git(meet.other, "config", "--remove-section", "merge.lessons")
+    bump(meet.one)
+    change(meet.other, "Count in cents.", "Count in mills.")
+    meet()
+    assert read(meet.other).occurrences == 4
+    bump(meet.one)
+    bump(meet.other, 2)
+    meet(fails=True)
+    assert "\noccurrences: 6\n" in meet.card.read_text()
+
+
+def test_a_program_that_is_gone_does_not_hide_the_other_side(meet):
+    install(meet.other, "/nowhere/100% lessons", **PROJECT)
+    bump(meet.one)
+    bump(meet.other, 2)
+    meet(fails=True)
+    assert meet.card.read_text().count("<<<<<<<") == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("clones", [b"---\ntype: lesson\n---\n\xff\xfe\0\n"], indirect=True)
-def test_a_file_that_is_no_text_is_left_as_git_leaves_it(clones):
-    for clone, data in zip(clones, (b"\0one", b"\0other"), strict=True):
-        clone.card.write_bytes(data)
-        kit.commit(clone.root)
-    meet(*clones, fails=True)
-    assert clones[1].card.read_bytes() == b"\0other"
-
-
-@pytest.mark.slow
-def test_a_clone_without_the_driver_merges_by_lines(clones):
-    one, other = clones
-    other.git("config", "--remove-section", "merge.lessons")
-    one.bump(1)
-    other.change("Count in cents.", "Count in mills.")
-    meet(one, other)
-    assert other.read().occurrences == 4
-    one.bump(1)
-    other.bump(2)
-    meet(one, other, fails=True)
-    assert "\noccurrences: 6\n" in other.card.read_text()
-
-
-def test_a_program_that_is_gone_does_not_hide_the_other_side(clones):
-    one, other = clones
-    other.git("config", "merge.lessons.driver", build_command("/nowhere/100% lessons"))
-    one.bump(1)
-    other.bump(2)
-    meet(one, other, fails=True)
-    assert other.card.read_text().count("<<<<<<<") == 1
-
-
-@pytest.mark.slow
-def test_a_program_may_lie_in_a_folder_with_any_name(clones):
-    one, other = clones
-    folder = other.root.parent / 'it\'s 100% "mine" $HOME'
+def test_a_program_may_lie_in_a_folder_with_any_name(meet, tmp_path):
+    folder = tmp_path / 'it\'s 100% "mine" $HOME'
     program = kit.write(folder, "lessons", f'#!/bin/sh\nexec {PROGRAM!r} "$@"\n')
     program.chmod(0o755)
-    share([str(other.root)], program=str(program), scope="project")
-    one.bump(1)
-    other.bump(2)
-    meet(one, other)
-    assert other.read().occurrences == 6
+    install(meet.other, str(program), **PROJECT)
+    bump(meet.one)
+    bump(meet.other, 2)
+    meet()
+    assert read(meet.other).occurrences == 6
 
 
 def test_installing_twice_is_once_and_uninstalling_restores_every_byte(clone):
-    config, info = clone.root / ".git" / "config", clone.root / ".git" / "info" / "attributes"
+    config, info = clone / ".git" / "config", clone / ".git" / "info" / "attributes"
     before = config.read_bytes()
     states = set()
     for _ in range(2):
-        clone.install(**PROJECT)
+        install(clone, **PROJECT)
         states.add((config.read_bytes(), info.read_bytes()))
     assert len(states) == 1
-    assert find_sharing(str(clone.root)) == (True, True)
-    clone.uninstall(**PROJECT)
+    assert find_sharing(str(clone)) == (True, True)
+    unshare([str(clone)], **PROJECT)
     assert config.read_bytes() == before
     assert not info.exists()
-    assert find_sharing(str(clone.root)) == (False, False)
-    assert {change.action for change in clone.uninstall(**PROJECT)} == {"unchanged"}
+    assert find_sharing(str(clone)) == (False, False)
+    assert {change.action for change in unshare([str(clone)], **PROJECT)} == {"unchanged"}
 
 
 @pytest.mark.parametrize(("text", "later"), [
     ("*.png binary\n", ""), ("a\r\nb\r\n", ""), ("\n", ""), ("*.png binary\n", "*.jpg binary\n"),
 ])  # fmt: skip
 def test_attributes_of_others_stay(clone, text, later):
-    file = clone.root / ".gitattributes"
+    file = clone / ".gitattributes"
     file.write_bytes(text.encode())
-    clone.install(**SHARED)
+    install(clone, **SHARED)
     assert file.read_bytes().startswith(text.encode())
     file.write_bytes(file.read_bytes() + later.encode())
-    clone.install(**SHARED)
-    clone.uninstall(**SHARED)
+    install(clone, **SHARED)
+    unshare([str(clone)], **SHARED)
     assert file.read_bytes() == (text + later).encode()
 
 
 def test_the_user_scope_holds_for_every_clone(clone):
     config = pathlib.Path.home() / ".gitconfig"
-    clone.install(scope="user")
+    install(clone, scope="user")
     assert "merge-driver" in config.read_text()
-    assert find_sharing(str(clone.root)) == (True, True)
-    clone.uninstall(scope="user")
+    assert find_sharing(str(clone)) == (True, True)
+    unshare([str(clone)], scope="user")
     assert not config.exists()
 
 
 def test_a_dry_run_writes_nothing_and_nothing_of_a_repository_steers_the_terminal(
     clone, monkeypatch, lessons
 ):
-    before = sorted(p.name for p in (clone.root / ".git").rglob("*"))
-    changes = clone.install(**PROJECT, dry_run=True)
+    before = sorted(p.name for p in (clone / ".git").rglob("*"))
+    changes = install(clone, **PROJECT, dry_run=True)
     assert [change.action for change in changes] == ["created", "created"]
     assert "+**/lessons/**/*.md merge=lessons" in changes[0].diff
-    assert sorted(p.name for p in (clone.root / ".git").rglob("*")) == before
-    (clone.root / ".gitattributes").write_text("# \x1b]0;title\x07\x1b[2J\n")
-    monkeypatch.chdir(clone.root)
+    assert sorted(p.name for p in (clone / ".git").rglob("*")) == before
+    (clone / ".gitattributes").write_text("# \x1b]0;title\x07\x1b[2J\n")
+    monkeypatch.chdir(clone)
     said = lessons("install", "git", "--scope", "project", "--shared", "--dry-run").out
     assert "\\x1b]0;title" in said
     assert "\x1b" not in said
 
 
 def test_what_the_repository_names_is_not_named_again(clone):
-    clone.install(**SHARED)
-    clone.install(**PROJECT)
-    assert not (clone.root / ".git" / "info" / "attributes").exists()
+    install(clone, **SHARED)
+    install(clone, **PROJECT)
+    assert not (clone / ".git" / "info" / "attributes").exists()
 
 
 def test_only_the_folders_of_the_brain_are_named(clone):
-    brain = clone.root / "docs" / "our [brain]"
+    brain = clone / "docs" / "our [brain]"
     kit.write(brain, "lessons.toml", '[folders]\n"errors" = "lesson"\n')
     share([str(brain)], program="lessons", scope="project")
-    said = clone.git(
+    said = git(
+        clone,
         "check-attr", "merge", "docs/our [brain]/errors/a.md", "docs/our [brain]/x/lessons/y/a.md",
         "docs/our [brain]/a.md", "errors/a.md", "lessons/a.md", "docs/our b/errors/a.md",
     )  # fmt: skip
@@ -329,9 +292,9 @@ def test_only_the_folders_of_the_brain_are_named(clone):
 
 def test_a_linked_attributes_file_is_refused(clone, tmp_path):
     target = kit.write(tmp_path, "bashrc", "x\n")
-    (clone.root / ".gitattributes").symlink_to(target)
+    (clone / ".gitattributes").symlink_to(target)
     with pytest.raises(StorageError, match="a symbolic link"):
-        clone.install(**SHARED)
+        install(clone, **SHARED)
     assert target.read_text() == "x\n"
 
 
@@ -345,16 +308,16 @@ def test_what_cannot_be_set_up_says_what_to_do(tmp_path, error, match, how):
 
 
 def test_a_bump_tells_the_time_only_where_git_merges_cards(clone):
-    def bump():
-        clone.bump(1)
-        lines = clone.card.read_text().splitlines()
+    def seen():
+        bump(clone)
+        lines = (clone / NAME).read_text().splitlines()
         return next(line for line in lines if line.startswith("last-seen:"))
 
-    assert len(bump()) == len("last-seen: 2026-03-01")
-    clone.install(**PROJECT)
-    line = bump()
+    assert len(seen()) == len("last-seen: 2026-03-01")
+    install(clone, **PROJECT)
+    line = seen()
     assert "T" in line
-    assert clone.read().last_seen == line[11:21]
+    assert read(clone).last_seen == line[11:21]
 
 
 def test_what_is_no_text_is_left_and_said_to_be(tmp_path, lessons):

@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import pathlib
-import shutil
 import sqlite3
 
 import pytest
@@ -12,8 +10,6 @@ from lessons_kb import Brain
 from lessons_kb.errors import InputError
 from tests import kit
 from tests.kit import today
-
-EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 
 
 @pytest.fixture
@@ -34,18 +30,15 @@ def galangal(exchange, tmp_path):
     def plan(*rows, **how):
         path = tmp_path / "m.db"
         path.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(path)) as db:
-            db.execute(
-                "CREATE TABLE mistakes (id INTEGER PRIMARY KEY, description TEXT, feedback TEXT,"
-                " stage TEXT, file_patterns TEXT, occurrence_count INTEGER, last_task TEXT,"
-                " last_timestamp INTEGER, example_tasks TEXT, embedding BLOB)"
-            )
+        columns = "id, description, feedback, stage, file_patterns, occurrence_count, last_task"
+        columns += ", last_timestamp, example_tasks, embedding"
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            db.execute(f"CREATE TABLE mistakes ({columns})")
             for number, (count, title) in enumerate(rows, 1):
                 advice = "Always check if user exists"
                 row = (number, title, advice, "DEV", '["src/user.py"]', count, "signup")
                 row += (1_790_000_000, '["signup"]')
                 db.execute("INSERT INTO mistakes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'00')", row)
-            db.commit()
         return exchange.plan("galangal", str(path), **how)
 
     return plan
@@ -168,28 +161,6 @@ def test_secrets_reach_no_card(exchange, tmp_path, root):
     exchange.carry_out(exchange.plan("memory", str(path)))
     (text,) = (card.read_text() for card in root.rglob("*.md"))
     assert (key in text, "redacted" in text) == (False, True)
-
-
-@pytest.mark.slow
-def test_an_export_restores_a_brain_byte_for_byte(tmp_path):
-    source = tmp_path / "source"
-    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns(".lessons"))
-    crlf = source / "docs" / "solutions" / "b.md"
-    crlf.parent.mkdir(parents=True)
-    crlf.write_bytes("\ufeff---\r\ntitle: 줄 끝  # kept\r\n---\r\n\r\nBody\r\n".encode())
-    lines = list(Brain.open(source).exchange.export("jsonl"))
-    path = tmp_path / "out.jsonl"
-    path.write_text("\n".join(lines), newline="")
-    target = tmp_path / "target"
-    target.mkdir()
-    exchange = Brain.open(target).exchange
-    plan = exchange.plan("jsonl", str(path))
-    assert actions(plan).count("create") == len(lines)
-    exchange.carry_out(plan)
-    for card in Brain.open(source).cards.all():
-        assert (target / card.id).read_bytes() == (source / card.id).read_bytes()
-    for one in (exchange, Brain.open(source).exchange):
-        assert actions(one.plan("jsonl", str(path))).count("skip") == len(lines)
 
 
 def test_a_card_bumped_since_its_export_is_left_alone(exchange, telegram, tmp_path, root):

@@ -17,16 +17,6 @@ def card(word, number=0):
     return f"# Lesson about {word} {number}\n\n## Prevention Checklist\n\n- Mind the {word}\n"
 
 
-def test_nothing_is_read_again_when_nothing_changed(root, write, settle):
-    write("lessons/a.md", card("zebra"))
-    settle()
-    brain = Brain.open(root)
-    (first,) = brain.refresh()
-    (second,) = brain.refresh()
-    assert (first.files, first.changed) == (1, 1)
-    assert (second.files, second.changed, second.removed) == (1, 0, 0)
-
-
 @pytest.mark.parametrize("engine", ["tantivy", "rank-bm25"])
 def test_edits_additions_and_removals_are_seen_by_the_next_search(root, write, engine):
     write("lessons.toml", f'[index]\nengine = "{engine}"\n')
@@ -102,7 +92,7 @@ def test_a_bad_lessons_toml_is_an_error_that_names_the_line(root, write):
         Brain.open(root).preflight("x")
 
 
-def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, write):
+def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, write, settle):
     for number in range(10):
         write(f"lessons/{number}.md", card("zebra", number))
     layer = Brain.open(root).layers[0]
@@ -115,19 +105,14 @@ def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, writ
     assert layer.refresh(limit=4).stale == ""
     assert layer.engine is not None
     assert layer.engine.size() == 10
-
-
-def test_many_deletions_do_not_leave_a_distorted_index(root, write):
-    for number in range(20):
-        write(f"lessons/{number}.md", card("zebra", number))
-    layer = Brain.open(root).layers[0]
-    layer.refresh()
-    for number in range(10):
+    for number in range(5):
         (root / f"lessons/{number}.md").unlink()
-    layer.refresh()
-    assert layer.engine is not None
-    assert not layer.engine.needs_compaction()
-    assert layer.engine.size() == 10
+    assert layer.refresh().removed == 5
+    assert layer.engine.size() == 5
+    assert not layer.engine.needs_compaction(), "what was deleted does not distort the index"
+    settle()
+    assert layer.refresh().files == 5
+    assert layer.refresh().changed == 0, "nothing is read again"
 
 
 @pytest.mark.slow
@@ -160,18 +145,6 @@ def test_while_another_process_writes_the_last_commit_is_searched(root, write, s
     assert layer.engine.size() == 1
     assert layer.refresh().stale == ""
     assert layer.engine.size() == 2
-
-
-def test_a_file_that_vanishes_or_cannot_be_parsed_costs_only_itself(root, write):
-    write("lessons/good.md", card("zebra"))
-    (root / "lessons/bad.md").write_bytes(b"---\ntitle: \xff\xfe\n---\nzebra")
-    (root / "lessons/nul.md").write_bytes(b"# zebra\0zebra")
-    brain = Brain.open(root)
-    assert ids(brain, "zebra") == ["lessons/good.md"]
-    assert {f.path for f in brain.lint() if f.level == "error"} == {
-        "lessons/bad.md",
-        "lessons/nul.md",
-    }
 
 
 def test_all_of_one_reading_sees_one_commit(root, write):

@@ -1,8 +1,6 @@
 """The noun `brain.journal`: what a session or a workflow engine notes, and how it is looked up."""
 
 import pathlib
-import queue
-import threading
 import time
 from dataclasses import replace
 
@@ -13,6 +11,8 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
 from tests.kit import git, state_dir, trust_brain, write
+
+CARD = "# Retry twice\n\n## Fix\n\nSend a key.\n"
 
 
 @pytest.fixture
@@ -45,88 +45,47 @@ def test_an_event_is_noted_once_with_its_place_and_time(brain):
     assert brain.journal.record(event) is False
     (found,) = brain.journal.events()
     assert abs(found.at - time.time()) < 60
-    assert found.scope == brain.directory
-    assert found == replace(event, at=found.at, scope=found.scope)
-
-
-def test_an_unknown_kind_is_refused(brain):
+    assert found == replace(event, at=found.at, scope=brain.directory)
     with pytest.raises(InputError, match="unknown event 'oops'"):
         brain.journal.record(Event(kind="oops"))
 
 
-def test_a_workflow_engine_notes_what_went_wrong(brain):
-    journal = brain.journal
-    journal.record_stage_failure("TEST", "2 of 40 tests fail, password=hunter2", session="w")
-    journal.record_interrupt("stop, that is the wrong file", session="w")
-    journal.record_rollback("broke the login", files=["a.py"], session="w")
-    journal.record_rejection("rm -rf build", reason="not mine", tool="Bash", session="w")
-    stage, interrupt, rollback, rejection = journal.events(session="w")
-    assert (stage.kind, stage.stage, stage.outcome) == ("stage", "TEST", "exec_error")
-    assert stage.text == "2 of 40 tests fail, password=[redacted password]"
-    assert (interrupt.kind, interrupt.text) == ("interrupt", "stop, that is the wrong file")
-    assert (rollback.kind, rollback.text, rollback.targets) == (
-        "rollback",
-        "broke the login",
-        ("a.py",),
-    )
-    assert (rejection.kind, rejection.tool) == ("rejection", "Bash")
-    assert (rejection.text, rejection.output) == ("rm -rf build", "not mine")
-
-
 def test_the_session_is_the_one_the_agent_names(brain, monkeypatch):
     monkeypatch.setenv("CODEX_THREAD_ID", "t-1")
-    brain.journal.record_interrupt("no")
-    (event,) = brain.journal.events()
-    assert (event.session, event.agent) == ("t-1", "codex")
+    brain.journal.record(Event(kind="stage", stage="TEST", text="2 fail, password=hunter2"))
+    brain.journal.record(Event(kind="interrupt", text="no", session="w"))
+    (event,) = brain.journal.events(session="t-1")
+    assert (event.agent, event.text) == ("codex", "2 fail, password=[redacted password]")
     monkeypatch.setenv("LESSONS_SESSION", "mine")
-    brain.journal.record_interrupt("no")
+    brain.journal.record(Event(kind="interrupt", text="no"))
     assert [one.agent for one in brain.journal.events(session="mine")] == [""]
 
 
-def test_new_events_are_followed(brain, root):
-    for number in range(4):
-        brain.journal.record(Event(kind="prompt", at=1e9 + number, text=str(number)))
-    stop = threading.Event()
-    seen = queue.Queue()
-
-    def follow():
-        with Brain.open(root) as other:
-            for event in other.journal.follow(kinds=["prompt"], limit=2, stop=stop):
-                seen.put(event.text)
-
-    follower = threading.Thread(target=follow)
-    follower.start()
-    assert [seen.get(timeout=10), seen.get(timeout=10)] == ["2", "3"]
-    brain.journal.record(Event(kind="edit", text="other"))
-    brain.journal.record(Event(kind="prompt", text="new"))
-    assert seen.get(timeout=10) == "new"
-    stop.set()
-    follower.join()
-    assert seen.empty()
-
-
-def test_retention_is_a_setting(brain, root):
-    day = 86_400
-    (root / "lessons.toml").write_text("[journal]\nretention_days = 7\n")
-    layer = brain.layers[0]
-    layer.journal.events.append(Event(kind="prompt", at=time.time() - 10 * day))
-    layer.journal.events.append(Event(kind="prompt", at=time.time() - 5 * day))
-    brain.journal.record(Event(kind="prompt"))
-    assert len(brain.journal.events()) == 2
-
-
-def test_a_bad_setting_does_not_keep_an_event_out(brain, root):
-    (root / "lessons.toml").write_text("[journal]\nretention_days = -1\n")
+@pytest.mark.parametrize(("days", "kept"), [(7, 2), (-1, 3)], ids=["a week", "unusable"])
+def test_retention_is_a_setting(brain, root, days, kept):
+    (root / "lessons.toml").write_text(f"[journal]\nretention_days = {days}\n")
+    for age in (10, 5):
+        at = time.time() - age * 86_400
+        brain.layers[0].journal.events.append(Event(kind="prompt", at=at))
     assert brain.journal.record(Event(kind="prompt")) is True
+    assert len(brain.journal.events()) == kept
 
 
-def test_counts_are_kept_by_card_and_day(brain):
-    brain.journal.count("lessons/a.md", "addressed")
+def test_counts_are_kept_by_card_and_day(brain, root):
+    write(root, "lessons/a.md", CARD)
+    brain.bump("a")
+    brain.bump("a", task="again")
     brain.journal.count("lessons/a.md", "addressed", times=2)
-    ((card, what, day, times),) = brain.journal.counts("lessons/a.md")
-    assert (card, what, times) == ("lessons/a.md", "addressed", 3)
-    assert day == time.strftime("%Y-%m-%d")
+    day = time.strftime("%Y-%m-%d")
+    counts = [("lessons/a.md", what, day, 2) for what in ("addressed", "bumped")]
+    assert sorted(brain.journal.counts("lessons/a.md")) == counts
     assert brain.journal.counts("other") == []
+
+
+def test_a_bump_counts_even_where_the_journal_cannot_be_written(brain, root):
+    write(root, "lessons/a.md", CARD)
+    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
+    assert brain.bump("a")[0].occurrences == 2
 
 
 def test_a_run_is_one_event_with_its_end(brain, run):
@@ -140,24 +99,8 @@ def test_a_run_is_one_event_with_its_end(brain, run):
     assert event.output == "red\n100%\n"
     assert event.scope == brain.directory
     how = event.record["run"]
-    assert isinstance(how, dict)
     assert (how["state"], how["code"]) == ("failed", 2)
     assert how["seconds"] >= 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "kind", "outcome"),
-    [
-        (["pytest", "--no-such-option"], "test", "exec_error"),
-        (["true"], "command", "ok"),
-        (["no-such-command-here", "test"], "command", "tool_not_found"),
-    ],
-)
-def test_tests_are_told_from_other_commands(brain, run, command, kind, outcome):
-    run(*command)
-    (event,) = brain.journal.events()
-    assert (event.kind, event.outcome) == (kind, outcome)
 
 
 def test_where_it_ran_is_part_of_what_ran(brain, root, lessons, monkeypatch):
@@ -186,18 +129,3 @@ def test_the_doctor_names_a_journal_that_was_damaged(brain, health):
     assert [line.level for line in lines] == ["ok", "warning"]
     assert "journal.db.damaged-" in lines[1].detail
     assert "a new journal was started" in lines[1].fix
-
-
-def test_a_bump_is_counted(brain, root):
-    (root / "lessons" / "a.md").write_text("# Retry twice\n\n## Fix\n\nSend a key.\n")
-    brain.bump("a")
-    brain.bump("a", task="again")
-    assert [(what, times) for _card, what, _day, times in brain.journal.counts("lessons/a.md")] == [
-        ("bumped", 2)
-    ]
-
-
-def test_a_bump_counts_even_where_the_journal_cannot_be_written(brain, root):
-    (root / "lessons" / "a.md").write_text("# Retry twice\n\n## Fix\n\nSend a key.\n")
-    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
-    assert brain.bump("a")[0].occurrences == 2

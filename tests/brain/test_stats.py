@@ -3,17 +3,14 @@
 import datetime as dt
 import itertools
 import pathlib
-import sqlite3
 import time
 from types import SimpleNamespace
 
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import Event
 from lessons_kb.store.catalogue import Catalogue
-from lessons_kb.store.journal import _MIGRATIONS
 from lessons_kb.text.token_estimate import estimate_tokens
 from tests.kit import Claude, state_dir, write
 
@@ -60,12 +57,6 @@ def fail(session, output=FAILURE):
     session.run("pytest tests/test_price.py", when=when, **how)
 
 
-def shown(brain, session="s"):
-    """Return the cards of a session's last block, in their order."""
-    ranked = brain.layers[0].journal.injections.ranked(session)
-    return [card for _since, _rank, card in sorted(ranked)]
-
-
 @pytest.fixture
 def own(tmp_path):
     """Write a card like that of the cache key into another brain; return the brain."""
@@ -77,35 +68,11 @@ def own(tmp_path):
     return own
 
 
-def test_an_empty_brain_has_an_overview(root):
-    with Brain.open(root) as brain:
-        found = brain.stats.overview()
-    assert (found.cards, found.injections, found.effects, found.periods) == (0, 0, (), ())
-
-
-def test_totals_and_groups(brain):
-    found = brain.stats.overview()
-    assert (found.cards, found.notes, found.occurrences) == (2, 1, 6)
-    assert found.by_kind == (("lesson", 2),)
-    assert found.by_stage == (("DEV", 1), ("any", 1))
-    assert found.by_severity == (("high", 1), ("medium", 1))
-    assert [effect.verdict for effect in found.effects] == ["never used", "never used"]
-    assert brain.stats.overview(stage="DEV").cards == 1
-    assert brain.stats.overview(project="other").cards == 0
-
-
-def test_archived_cards_are_counted_and_not_judged(brain):
-    brain.cards.set_status("archived", NAME)
-    found = brain.stats.overview()
-    assert (found.cards, len(found.effects)) == (2, 1)
-    assert found.by_status == (("active", 1), ("archived", 1))
-
-
 def test_a_turn_is_counted_by_items(brain, happen):
     session = happen()
     session.say("SessionStart", source="startup")
     block = session.prompt(PROMPT).context
-    assert shown(brain) == [NAME]
+    assert ranked(brain) == [NAME]
     session.stop("I renamed a variable in the report.")
     effect = brain.stats.effect("cache-key")
     assert (effect.injections, effect.sessions) == (1, 1)
@@ -152,24 +119,11 @@ def test_a_bump_belongs_to_the_session_that_was_given_the_card(brain, happen, mo
     monkeypatch.setenv("LESSONS_SESSION", "s-1")
     brain.bump(NAME)
     assert brain.stats.effect(NAME).outcomes == {"came back": 1}
-
-
-def test_a_bump_by_hand_is_meant_of_the_last_session_of_a_day(brain):
+    monkeypatch.delenv("LESSONS_SESSION")  # by hand it is meant of the last session of a day
     brain.preflight(PROMPT, session="now")
-    brain.bump(NAME)
-    brain.bump(NAME)
-    assert brain.stats.effect(NAME).outcomes == {"came back": 1}
-
-
-def test_marks_by_hand(brain):
-    assert brain.stats.mark("cache", "harmful").harmful == 1
-    assert brain.stats.mark("cache", "harmful", session="s").harmful == 2
-    effect = brain.stats.mark("cache", "harmful", session="s")
-    assert (effect.harmful, effect.verdict, effect.proposal) == (2, "harms", "archive")
-    with pytest.raises(InputError, match="helpful, harmful, irrelevant, not 'good'"):
-        brain.stats.mark("cache", "good")
-    with pytest.raises((CardNotFound, AmbiguousCard)):
-        brain.stats.mark("no-such-card", "helpful")
+    for _ in range(2):
+        brain.bump(NAME)
+    assert brain.stats.effect(NAME).outcomes == {"came back": 2}
 
 
 @pytest.mark.slow
@@ -187,19 +141,24 @@ def test_a_long_session_is_seen_whole(brain, happen):
     assert brain.stats.effect(NAME).outcomes == {"left": 1, "came back": 1}
 
 
-@pytest.mark.slow
-def test_harmful_cards_are_withheld_only_if_the_settings_say_so(brain, root):
+def test_a_harmful_card_is_withheld_only_if_the_settings_say_so(brain, root, happen):
+    (root / NAME).write_text(CACHE.replace("stage: DEV", "paths: [src/price.py]"))
+    brain.refresh()
     for session in "abc":
         brain.stats.mark(NAME, "harmful", session=session)
     assert [hit.card.id for hit in brain.preflight(PROMPT).lessons] == [NAME]
+    one = happen("one")
+    assert NAME in one.edit("src/price.py").context
     (root / "lessons.toml").write_text("[effect]\nwithhold_harmful = true\n")
     block = brain.preflight(PROMPT)
     assert block.lessons == ()
     (held,) = [hit for hit in block.withheld if hit.card.id == NAME]
     assert "withhold_harmful: marked harmful 3×" in held.reason
     assert not any(hit.passed for hit in brain.search(PROMPT))
-    brain.stats.mark(NAME, "helpful")
-    brain.stats.mark(NAME, "helpful")
+    assert happen("two").edit("src/price.py").context == ""
+    assert NAME not in one.say("SessionStart", source="compact").context
+    for _ in range(2):
+        brain.stats.mark(NAME, "helpful")
     assert [hit.card.id for hit in brain.preflight(PROMPT).lessons] == [NAME]
 
 
@@ -223,28 +182,6 @@ def test_weeks_have_no_gaps_and_are_at_most_twenty_six(brain):
     assert {(b - a).days for a, b in itertools.pairwise(starts)} == {7}
     assert all(start.weekday() == 0 for start in starts)
     assert sum(period.injections for period in periods) == 2
-
-
-def test_a_journal_of_the_second_version_is_counted_up(root, write):
-    write(NAME, CACHE)
-    db = sqlite3.connect(pathlib.Path(state_dir(str(root))) / "journal.db")
-    for migration in _MIGRATIONS[:2]:
-        for statement in migration.split(";"):
-            db.execute(statement)
-    row = "INSERT INTO injections (session, turn, at, card, digest, rank, tokens) VALUES (?,1,?,?,'',1,?)"
-    now = int(time.time())
-    db.executemany(
-        row, [("a", now, NAME, 5), ("a", now, NAME, 5), ("b", now, NAME, 5), ("", now, NAME, 5)]
-    )
-    db.execute("INSERT INTO counts VALUES (?, 'injected', '2026-01-01', 4)", (NAME,))
-    db.execute("PRAGMA user_version = 2")
-    db.commit()
-    db.close()
-    with Brain.open(root) as brain:
-        found = brain.stats.overview()
-    (effect,) = found.effects
-    assert (effect.injections, effect.sessions, effect.tokens) == (4, 2, 20)
-    assert found.sessions == 2
 
 
 def test_a_journal_that_cannot_be_opened_counts_as_empty(root, write):
@@ -287,42 +224,42 @@ def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(brain, root, ow
         assert both.stats.effect("telegram").name == "lessons/telegram-allowlist.md"
 
 
-def test_a_number_means_the_lesson_of_that_number_whatever_brain_it_is_of(brain, root, own):
+def ranked(brain):
+    """Return the cards of the last block by their number there, whatever brain they are of."""
+    journals = [layer.journal for layer in brain.layers]
+    rows = sorted(row for journal in journals for row in journal.injections.ranked("s"))
+    assert [row[1] for row in rows] == [*range(1, len(rows) + 1)]
+    return [card for _since, _rank, card in rows]
+
+
+def test_a_number_means_the_lesson_of_the_latest_block_whatever_brain_it_is_of(brain, root, own):
     write(root, "lessons/price.md", CACHE.replace("Cache key", "A cache key"))
     other = own("lessons/own.md", "The cache key")
     settings = "[preflight]\nmax_lessons = 3\nweakest = 0.0\n[hooks]\nclose = true\n"
     (root / "lessons.toml").write_text(settings)
     with Brain.open(root, other, directory=root, project="shop") as both:
         claude = Claude(root, "s", find=lambda _directory: both)
-        text = claude.prompt(PROMPT).context
-        cards = sorted((NAME, "lessons/price.md", "lessons/own.md"), key=text.index)
-        journals = [layer.journal for layer in both.layers]
-        ranked = [row for journal in journals for row in journal.injections.ranked("s")]
-        assert sorted(ranked) == [(0, *pair) for pair in enumerate(cards, 1)]
-        claude.edit("a.py", when="Post", tool_response={"success": True})
-        claude.stop("Done.\n\nLessons: L2.1 left: no time")
-        assert [one.card.id for one in both.check_last().items if one.denied] == [cards[1]]
+
+        def close(prompt, number, line):
+            text = claude.prompt(prompt, number).context
+            known = [card for card in (*three, telegram) if card in text]
+            claude.edit("a.py", number, when="Post", tool_response={"success": True})
+            claude.stop(f"Done.\n\nLessons: {line} left: no time")
+            denied = [one.card.id for one in both.check_last().items if one.denied]
+            return sorted(known, key=text.index), denied
+
+        three, telegram = (
+            (NAME, "lessons/price.md", "lessons/own.md"),
+            "lessons/telegram-allowlist.md",
+        )
+        cards, denied = close(PROMPT, 1, "L2.1")
+        assert sorted(cards) == sorted(three)
+        assert (ranked(both), denied) == (cards, [cards[1]])
+        shell = "Let the Telegram bot run a shell command of a group member"
+        assert close(shell, 2, "L1.1") == ([telegram], [telegram])
 
 
-def test_a_number_means_a_lesson_of_the_latest_block_whatever_brain_had_one(brain, root, own):
-    (root / NAME).unlink()
-    (root / "lessons.toml").write_text("[hooks]\nclose = true\n")
-    telegram = "lessons/telegram-allowlist.md"
-    with Brain.open(root, own(), directory=root, project="shop") as both:
-        claude = Claude(root, "s", find=lambda _directory: both)
-        for prompt, cards in (
-            (PROMPT, [NAME]),
-            ("Let the Telegram bot run a shell command of a group member", [telegram]),
-        ):
-            text = claude.prompt(prompt).context
-            assert [card for card in (NAME, telegram) if card in text] == cards
-        claude.edit("a.py", when="Post", tool_response={"success": True})
-        claude.stop("Done.\n\nLessons: L1.1 left: no time")
-        assert [one.card.id for one in both.check_last().items if one.denied] == [telegram]
-
-
-@pytest.mark.parametrize("what", ["before", "compact"])
-def test_so_it_does_in_every_block(brain, root, happen, what):
+def test_so_it_does_in_every_block(brain, root, happen):
     names = [f"lessons/guard-{number}.md" for number in range(2)]  # more would say nothing
     for name in names:
         words = CACHE.replace("stage: DEV", "paths: [src/price.py]")
@@ -330,22 +267,7 @@ def test_so_it_does_in_every_block(brain, root, happen, what):
     brain.refresh()
     session = happen()
     text = session.edit("src/price.py").context
-    if what == "compact":
-        brain.layers[0].journal.next_turn("s")
-        text = session.say("SessionStart", source="compact").context
-    cards = sorted(names, key=text.index)
-    ranked = brain.layers[0].journal.injections.ranked("s")
-    assert sorted(ranked) == [(0, *pair) for pair in enumerate(cards, 1)]
-
-
-def test_a_harmful_guard_of_a_file_is_withheld_too(brain, root, happen):
-    (root / NAME).write_text(CACHE.replace("stage: DEV", "paths: [src/price.py]"))
-    brain.refresh()
-    for session in "ab":
-        brain.stats.mark(NAME, "harmful", session=session)
-    one = happen("one")
-    assert NAME in one.edit("src/price.py").context
-    (root / "lessons.toml").write_text("[effect]\nwithhold_harmful = true\n")
-    brain.refresh()
-    assert happen("two").edit("src/price.py").context == ""
-    assert NAME not in one.say("SessionStart", source="compact").context
+    assert ranked(brain) == sorted(names, key=text.index)
+    brain.layers[0].journal.next_turn("s")
+    text = session.say("SessionStart", source="compact").context
+    assert ranked(brain) == sorted(names, key=text.index)

@@ -43,10 +43,6 @@ def session(brain):
     return Claude(pathlib.Path(brain.directory), find=lambda _directory: brain)
 
 
-def prompt(brain, text=PROMPT, number=1):
-    session(brain).prompt(text, number)
-
-
 def rows(brain):
     path = os.path.join(brain.layers[0].journal.path)
     with sqlite3.connect(path) as db:
@@ -67,63 +63,39 @@ def told(lessons):
     return told
 
 
-def test_nothing_is_known_of_an_empty_journal(brain, told):
-    assert told(brain) is None
-    assert told(brain, "s1") is None
-
-
-def test_a_prompt_is_told_with_what_was_held_back(brain, told):
-    prompt(brain)
+def test_each_prompt_is_told_with_what_was_held_back(brain, telegram, told):
+    assert told(brain) is told(brain, "s1") is None
+    claude = session(brain)
+    claude.prompt(PROMPT)
     why = told(brain)
-    assert (why.source, why.session, why.agent, why.prompt) == (
-        "noted",
-        "s1",
-        "claude-code",
-        PROMPT,
-    )
-    given = [one for one in why.verdicts if one.given]
-    assert [one.id for one in given] == [TELEGRAM]
-    assert given[0].title == "Telegram remote execution must require an allowlist"
-    assert given[0].confidence is not None
-    assert given[0].confidence > 0.5
-    assert "telegram" in given[0].reason
+    known = (why.source, why.session, why.agent, why.prompt)
+    assert known == ("noted", "s1", "claude-code", PROMPT)
+    given, *held = why.verdicts
+    assert (given.id, given.given, "telegram" in given.reason) == (TELEGRAM, True, True)
+    assert given.title == "Telegram remote execution must require an allowlist"
+    assert given.confidence > 0.5
     assert why.tokens > 0
-    held = [one for one in why.verdicts if not one.given]
     assert held
     assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
+    (event,) = brain.journal.events()
+    assert (event.kind, event.record["lessons"][0]["id"]) == ("prompt", TELEGRAM)
 
-
-def test_what_was_noted_stands_though_the_cards_changed(brain, telegram, told):
-    prompt(brain)
-    before = told(brain).verdicts[0]
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Prove the rejection"))
     brain.refresh()
-    assert told(brain).verdicts[0].reason == before.reason
-    telegram.unlink()
-    brain.refresh()
-    gone = told(brain).verdicts[0]
-    assert (gone.id, gone.title) == (TELEGRAM, "")
-
-
-def test_a_prompt_that_brought_nothing_says_so(brain, told):
-    prompt(brain)
-    prompt(brain, "What is for lunch?", 2)
+    assert told(brain).verdicts[0].reason == given.reason
+    claude.prompt("What is for lunch?", 2)
     why = told(brain)
     assert (why.source, why.prompt) == ("noted", "What is for lunch?")
     assert not [one for one in why.verdicts if one.given]
-    assert [one.id for one in why.earlier] == [TELEGRAM]
-
-
-def test_what_is_in_the_context_already_names_the_rule(brain, told):
-    prompt(brain)
-    prompt(brain, f"{PROMPT} now", 2)
-    (verdict,) = [one for one in told(brain).verdicts if one.id == TELEGRAM]
-    assert (verdict.given, verdict.rule) == (False, "preflight.reinject_after")
+    assert [(one.id, one.changed) for one in why.earlier] == [(TELEGRAM, True)]
+    telegram.unlink()
+    brain.refresh()
+    assert [(one.id, one.title) for one in told(brain).earlier] == [(TELEGRAM, "")]
 
 
 def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch, told):
-    prompt(brain)
     claude = session(brain)
+    claude.prompt(PROMPT)
     claude.edit("migrations/7.sql")
     (before,) = told(brain).later
     assert (before.id, before.how) == ("lessons/migration.md", "file")
@@ -139,21 +111,15 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch,
 
 def test_a_session_without_reasons_tells_what_it_was_given(brain, told):
     journal = brain.layers[0].journal
-    at = time.time() - 5
-    journal.events.append(Event(kind="prompt", at=at, session="old", text=PROMPT))
-    turn = journal.next_turn("old")
-    journal.record_injections("old", turn=turn, at=int(at), cards=[("lessons/shell.md", "x", 9)])
-    why = told(brain, "old")
-    assert (why.source, why.tokens) == ("unnoted", 9)
-    assert [(one.id, one.changed) for one in why.verdicts] == [("lessons/shell.md", True)]
-
-
-def test_a_session_with_lessons_but_no_prompt(brain, told):
-    journal = brain.layers[0].journal
-    cards = [(TELEGRAM, "x", 9)]
-    journal.record_injections("bare", turn=journal.next_turn("bare"), at=1_000, cards=cards)
-    why = told(brain)
-    assert (why.session, why.prompt, [one.id for one in why.verdicts]) == ("bare", "", [TELEGRAM])
+    for name in ("bare", "old"):
+        turn = journal.next_turn(name)
+        cards = [("lessons/shell.md", "x", 9)]
+        journal.record_injections(name, turn=turn, at=int(time.time()), cards=cards)
+    journal.events.append(Event(kind="prompt", at=time.time() - 5, session="old", text=PROMPT))
+    for name, prompt in (("bare", ""), ("old", PROMPT)):
+        why = told(brain, name)
+        assert (why.source, why.prompt, why.tokens) == ("unnoted", prompt, 9)
+        assert [(one.id, one.changed) for one in why.verdicts] == [("lessons/shell.md", True)]
 
 
 def test_the_library_and_the_command_line_are_told_too(brain, told):
@@ -170,7 +136,7 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
     (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
     root = brain.layers[0].root
     both = Brain.open(root, other, directory=root)
-    prompt(both)
+    session(both).prompt(PROMPT)
     why = told(both)
     given = {one.id: one.title for one in why.verdicts if one.given}
     assert given == {
@@ -181,49 +147,30 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
     assert why.tokens > 0
 
 
-def test_a_hook_writes_one_event_a_prompt(brain):
-    prompt(brain)
-    (event,) = brain.journal.events()
-    assert event.kind == "prompt"
-    assert event.record["lessons"][0]["id"] == TELEGRAM  # type: ignore[index]
-
-
 def test_asking_about_a_prompt_writes_nothing(brain, told):
-    prompt(brain)
+    session(brain).prompt(PROMPT)
     before = rows(brain)
     why = told(brain, prompt=[PROMPT])
-    assert why.source == "dry"
-    assert why.verdicts[0].given
+    assert (why.source, why.verdicts[0].given) == ("dry", True)
     again = told(brain, "s1", [PROMPT])
-    assert again.verdicts[0].rule == "preflight.reinject_after"
+    assert (again.verdicts[0].given, again.verdicts[0].rule) == (False, "preflight.reinject_after")
     assert told(brain, "unknown", [PROMPT]).verdicts[0].given
     assert rows(brain) == before
 
 
-def test_a_secret_is_not_noted_in_a_reason(brain):
+def test_a_reason_names_its_setting_and_no_secret(brain, told):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    event = Event(kind="prompt", at=5.5, session="s", text="x")
-    journal = brain.layers[0].journal
-    journal.events.append(event)
-    journal.events.tell(event, "lessons", [{"id": "a.md", "reason": f'rare terms: {secret}"'}])
-    (kept,) = journal.events.find(session="s")
-    assert secret not in str(kept.record)
-    assert kept.record["lessons"][0]["id"] == "a.md"  # type: ignore[index]
-
-
-@pytest.mark.parametrize(
-    ("reason", "rule"),
-    [
-        ("suppressed: only common words matched (run)", "gate.min_confidence"),
-        ("far weaker than the best hit: 1.00 against 9.00", "preflight.weakest"),
-        ("beyond max_lessons = 3", "preflight.max_lessons"),
-        ("does not fit into a budget of 800 tokens for lessons", "preflight.budget"),
-        ("covers 100%", ""),
-    ],
-)
-def test_a_reason_names_its_setting(brain, told, reason, rule):
+    rules = {
+        "suppressed: only common words matched (run)": "gate.min_confidence",
+        "far weaker than the best hit: 1.00 against 9.00": "preflight.weakest",
+        "beyond max_lessons = 3": "preflight.max_lessons",
+        "does not fit into a budget of 800 tokens for lessons": "preflight.budget",
+        f'covers 100% of {secret}"': "",
+    }
     event = Event(kind="prompt", at=5.5, session="s", text="x")
     events = brain.layers[0].journal.events
     events.append(event)
-    events.tell(event, "lessons", [{"id": "a.md", "reason": reason}])
-    assert [one.rule for one in told(brain, "s").verdicts] == [rule]
+    events.tell(event, "lessons", [{"id": "a.md", "reason": reason} for reason in rules])
+    verdicts = told(brain, "s").verdicts
+    assert [one.rule for one in verdicts] == [*rules.values()]
+    assert ("covers 100%" in verdicts[-1].reason, secret in str(verdicts)) == (True, False)

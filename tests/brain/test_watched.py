@@ -10,9 +10,9 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.brain.layer import REFRESHED_FILES, Changes, drop_lease, is_leased
-from lessons_kb.brain.search_index import digest_files
 from lessons_kb.store.file_watcher import RESCAN
 from lessons_kb.store.user_state import hold_writer
+from tests import kit
 
 MANY = 4 * REFRESHED_FILES
 CARD = """---
@@ -53,7 +53,7 @@ class Watched:
 
     def titles(self, text):
         """Return what a hook finds now: it refreshes what it can, then searches."""
-        self.layer.refresh_some()
+        self.layer.refresh_in_hook()
         return [hit.card.title for hit in self.brain.search(text, fresh=False)]
 
     def until(self, test):
@@ -74,6 +74,7 @@ def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
         assert not refused
         watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
+        assert watched.layer.refresh(leased=False, patience=0.01).stale
         watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
         watched.write("one", title="Ushuaia ferries", text="the ushuaia ferry is late")
         watched.until(lambda: watched.titles("ushuaia") == ["Ushuaia ferries"])
@@ -85,17 +86,9 @@ def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
     assert watched.titles("ushuaia") == ["Ushuaia ferries"]
 
 
-def test_an_edit_is_seen_after_a_refresh_that_was_refused(watched):
-    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
-        assert not refused
-        watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
-        assert watched.layer.refresh(leased=False, patience=0.01).stale
-        watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
-
-
 def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched):
     def guarding(path):
-        watched.layer.refresh_some()
+        watched.layer.refresh_in_hook()
         return len(watched.layer.read(lambda one: one.guarding([path])))
 
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9):
@@ -115,26 +108,24 @@ def test_a_new_card_and_a_removed_one_are_seen(watched):
 
 
 @pytest.mark.slow
-def test_what_a_checkout_changes_is_read_by_another_process(watched, monkeypatch):
-    read = []
-
-    def digest(root, paths, *rest):
-        read.extend(paths)
-        return digest_files(root, paths, *rest)
-
-    monkeypatch.setattr("lessons_kb.brain.search_index.digest_files", digest)
-    with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9) as refused:
-        assert not refused
-        for number in range(MANY):
-            watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
-        watched.until(lambda: "being indexed" in watched.layer.refresh_some().stale)
-        # Whoever asks meanwhile looks at no file, and gets what was committed.
-        assert watched.layer.refresh_some().changed == 0
-        assert "Lesson two" in watched.titles("plain text of two")
-        assert watched.titles("zebra7") == []
-    watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])
-    watched.until(lambda: watched.layer.refresh_some().stale == "")
-    assert len(read) < MANY
+def test_what_a_checkout_changes_is_read_by_another_process(watched):
+    lock = os.path.join(watched.layer.cache, "writer.lock")
+    with kit.watched() as seen:
+        with hold_writer(lock, patience=9) as refused:
+            assert not refused
+            for number in range(MANY):
+                text = f"the zebra{number} is out"
+                watched.write(f"new{number}", title=f"Zebra {number}", text=text)
+            seen.clear()
+            watched.until(lambda: "being indexed" in watched.layer.refresh_in_hook().stale)
+            # Whoever asks meanwhile looks at no file, and gets what was committed.
+            assert watched.layer.refresh_in_hook().changed == 0
+            assert "Lesson two" in watched.titles("plain text of two")
+            assert watched.titles("zebra7") == []
+        watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])
+        watched.until(lambda: watched.layer.refresh_in_hook().stale == "")
+    read = {os.path.basename(path) for event, path in seen if event == "open"}
+    assert len([name for name in read if name.startswith("new")]) < MANY
     watched.write("one", title="Zanzibar ferries", text="the zanzibar ferry is late")
     watched.until(lambda: watched.titles("zanzibar ferry") == ["Zanzibar ferries"])
 
@@ -149,10 +140,10 @@ def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched)
         assert not refused
         for number in range(20):
             (watched.root / "lessons" / f"new{number}.md").unlink()
-        watched.until(lambda: "being indexed" in watched.layer.refresh_some().stale)
+        watched.until(lambda: "being indexed" in watched.layer.refresh_in_hook().stale)
         watched.root.rename(watched.root.with_name("deleted"))
         copy.rename(watched.root)
-        assert "being indexed" not in watched.layer.refresh_some().stale
+        assert "being indexed" not in watched.layer.refresh_in_hook().stale
     assert watched.titles("zebra7")[:1] == ["Zebra 7"]
 
 
@@ -183,74 +174,60 @@ def test_a_link_in_the_place_of_a_card_is_not_followed(watched):
 
 
 @pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "brain").mkdir()
-    return str(tmp_path / "brain")
+def vouching(tmp_path):
+    """Return what begins a watch of a folder, and what tells of the folder whether it is sure."""
+    folder, cache = tmp_path / "brain", str(tmp_path)
+    folder.mkdir()
+    made = []
 
+    def watch():
+        made.append(Changes(cache, str(folder)))
+        commit(made[-1])
+        return made[-1]
 
-@pytest.fixture
-def cache(tmp_path):
-    return str(tmp_path)
-
-
-@pytest.fixture
-def changes(cache, folder):
-    made = Changes(cache, folder)
-    commit(made)
-    yield made
-    made.end()
+    yield folder, watch, lambda: is_leased(cache)
+    for one in made:
+        one.end()
 
 
 def commit(changes):
     changes.finish(changes.begin())
 
 
-def test_an_index_is_vouched_for_until_something_changes(cache, changes):
-    assert is_leased(cache)
-    assert not is_leased(f"{cache}/other")
+def test_an_index_is_vouched_for_until_something_changes(vouching):
+    folder, watch, leased = vouching
+    changes = watch()
+    assert leased()
+    assert not is_leased(str(folder))
     changes.note({"a.md"})
-    assert not is_leased(cache)
+    assert not leased()
     assert changes.files == {"a.md"}
-    commit(changes)
-    assert is_leased(cache)
-
-
-def test_what_this_process_writes_is_known_after_a_full_look_only(cache, changes):
-    drop_lease(cache)
-    assert changes.files is None
-    commit(changes)
-    assert is_leased(cache)
-
-
-def test_each_watch_has_its_own(cache, folder, changes):
-    other = Changes(cache, folder)
-    commit(other)
-    changes.note({"a.md"})
-    assert is_leased(cache)  # the other watch has seen for itself what this one saw
+    other = watch()
+    assert leased()  # the other watch has seen for itself what this one saw
     other.end()
-    assert not is_leased(cache)
-
-
-@pytest.mark.parametrize("sign", ["a.md", RESCAN])
-def test_a_sign_on_the_way_counts(cache, changes, sign):
-    begun = changes.begin()
-    changes.note({sign})
-    changes.finish(begun)
-    assert not is_leased(cache)
-
-
-def test_no_other_folder_of_that_name_is_vouched_for(cache, folder, changes):
-    os.rename(folder, f"{folder} before")
-    assert not is_leased(cache)
-    os.mkdir(folder)
-    assert not is_leased(cache)
-    assert changes.is_replaced
-    assert changes.files is None
-
-
-def test_a_look_while_the_folder_was_gone_counts_for_nothing(cache, folder, changes):
-    shutil.rmtree(folder)
+    assert not leased()
     commit(changes)
-    assert not is_leased(cache)
-    os.mkdir(folder)
-    assert not is_leased(cache)
+    assert leased()
+    drop_lease(changes.cache)  # what this process writes is known after a full look only
+    assert (changes.files, leased()) == (None, False)
+    for sign, files in (("a.md", {"a.md"}), (RESCAN, None)):  # on the way
+        commit(changes)
+        assert leased()
+        begun = changes.begin()
+        changes.note({sign})
+        changes.finish(begun)
+        assert (changes.files, leased()) == (files, False)
+
+
+def test_no_other_folder_of_that_name_is_vouched_for(vouching):
+    folder, watch, leased = vouching
+    changes = watch()
+    folder.rename(f"{folder} before")
+    assert not leased()
+    folder.mkdir()
+    assert (changes.is_replaced, changes.files, leased()) == (True, None, False)
+    folder.rmdir()
+    commit(changes)  # a look while the folder was gone counts for nothing
+    assert not leased()
+    folder.mkdir()
+    assert not leased()

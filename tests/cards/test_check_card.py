@@ -30,10 +30,6 @@ def rules(text):
     return {finding.rule: finding.line for finding in check(text)}
 
 
-def test_a_good_card_has_no_findings():
-    assert check(GOOD) == ()
-
-
 @pytest.mark.parametrize(("old", "new", "rule", "line"), [
     ("title: Retries bill twice\n", "title:\n", "no-title", 2),
     ("symptoms: [charged twice]\n", "symptoms: []\n", "no-symptoms", 3),
@@ -58,12 +54,6 @@ def test_what_stands_empty_is_to_be_filled_not_added():
     absent = check("---\ntitle: Retries bill twice\n---\n\nText.\n")
     assert {finding.line for finding in absent} == {0}
     assert all(finding.fix.startswith("add ") for finding in absent)
-
-
-def test_a_title_in_the_text_has_its_line_too():
-    assert rules(GOOD.replace("title: Retries bill twice\n", "") + "\n# TODO\n") == {
-        "placeholder": 15
-    }
 
 
 @pytest.mark.parametrize("item", [
@@ -116,13 +106,11 @@ def card(header, body=BODY):
     ("header-not-yaml", card("symptoms:\n  - `git` fails\n"),
      card('symptoms:\n  - "`git` fails"\n')),
     ("unclosed-header", "---\n" + SYMPTOMS + BODY, card(SYMPTOMS)),
-    ("odd-path", card("paths: [src\\a.py]\n" + SYMPTOMS), card("paths: [src/a.py]\n" + SYMPTOMS)),
     ("no-symptoms", card(""), card("symptoms:\n  - TODO: a phrase of a future task\n")),
     ("no-checklist", card(SYMPTOMS, "\n# T\n\n## Root Cause\n\nSo."), card(SYMPTOMS,
      "\n# T\n\n## Root Cause\n\nSo.\n\n## Prevention Checklist\n\n- [ ] TODO\n")),
     ("no-cause", card(SYMPTOMS, "\n# T\n\n## Prevention Checklist\n\n- Test it\n"), card(SYMPTOMS,
      "\n# T\n\n## Prevention Checklist\n\n- Test it\n\n## Root Cause\n\nTODO\n")),
-    ("placeholder", card(SYMPTOMS, BODY + "- TODO\n"), card(SYMPTOMS, BODY)),
 ])  # fmt: skip
 @pytest.mark.parametrize("eol", ["\n", "\r\n"])
 def test_the_first_fix_is_what_was_meant(rule, before, after, eol):

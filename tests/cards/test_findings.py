@@ -29,22 +29,13 @@ def wrong(given, expected, line=4):
 
 
 @pytest.mark.parametrize(("header", "finding"), [
-    ("severity: [a]", wrong("severity is a list", "one of low, medium, high")),
     ("severity: urgent", wrong("severity is 'urgent'", "one of low, medium, high")),
     (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask, once")),
-    ("project: {a: b}", wrong("project is nested", "one text")),
     ("reopen-when: [a]", wrong("reopen-when is a list", "one text")),
     ("applies-to: {a: b}", wrong("applies-to is nested", "a list of words")),
-    ("examples: {a: b}", wrong("examples is nested", "a list of texts")),
     ("paths: {a: b}", wrong("paths is nested", "a list of globs")),
     ("occurrences: 0", wrong("occurrences is '0'", "a whole number from 1 to 1,000,000")),
-    (f"occurrences: {'9' * 50}", wrong(f"occurrences is '{'9' * 40}'",
-     "a whole number from 1 to 1,000,000")),
-    ("created: soon", wrong("created is 'soon'", "a date such as 2026-01-31")),
     ("created: 2026-02-30", wrong("created is '2026-02-30'", "a date such as 2026-01-31")),
-    (f"created: {'x' * 50}", wrong(f"created is '{'x' * 40}'", "a date such as 2026-01-31")),
-    (f"created: 2026-02-30 {'x' * 50}", wrong(f"created is '2026-02-30 {'x' * 29}'",
-     "a date such as 2026-01-31")),
     ("examples:\n  - good\n  - [c]", (6, "warning", "wrong-value",
      "an item of examples is nested and ignored", "write each item as one line of text")),
     ("examples:\n  - good\n  - Error: x", (6, "info", "unquoted-colon",
@@ -53,15 +44,10 @@ def wrong(given, expected, line=4):
     ("severity: low\nx: 1\nSeverity: high", (6, "warning", "duplicate-key",
      "Severity appears twice in the header; this last one counts",
      "remove one of them (the other is 2 lines above)")),
-    ("severity: low\nseverity: high", (5, "warning", "duplicate-key",
-     "severity appears twice in the header; this last one counts",
-     "remove one of them (the other is 1 line above)")),
     ("occurences: 3", (4, "info", "unknown-key", "unknown key occurences; it has no effect",
      "did you mean occurrences?")),
     ("Typee: lesson", (4, "info", "unknown-key", "unknown key Typee; it has no effect",
      "did you mean type?")),
-    ("statuss: active", (4, "info", "unknown-key", "unknown key statuss; it has no effect",
-     "did you mean status?")),
     ("a: *b", (4, "warning", "header-not-yaml",
      f"the header is not valid YAML (nothing is named &b){KEYS_AND_LISTS}",
      "put the value in double quotes")),
@@ -134,9 +120,7 @@ def test_findings_of_a_bare_card(text, findings):
     ("be careful with " + "x" * 44, [vague(11, "be careful with " + "x" * 44)]),
     ("be careful with " + "x" * 45, [vague(11, "be careful with " + "x" * 43 + "…")]),
     ("one two be careful", []),
-    ("be careful with two of seven words", [vague(11, "be careful with two of seven words")]),
     ("be careful with one more than seven words", []),
-    ("tbd: x", [placeholder(11, "is still a placeholder: tbd: x")]),
     ("{{ what }}" + "x" * 70, [placeholder(11, "is still a placeholder: {{ what }}" + "x" * 49 +
      "…")]),
     ("x" * 240, []),
@@ -197,12 +181,6 @@ def test_findings_of_a_file_that_cannot_be_used(text, finding, in_a_note):
 def test_findings_of_bytes(data, line, message):
     document = parse_bytes(data, path="lessons/a.md", folders=KNOWN_FOLDERS)
     assert said(document) == [(line, "error", "not-utf-8", message, UTF_8)]
-
-
-def test_what_goes_wrong_at_the_end_of_a_header_has_its_last_line():
-    for header, line in (("title: [a", 2), ("x: 1\ntitle: [a", 3)):
-        (first, *_) = check(f"---\n{header}\n---\n{BODY}")
-        assert (first[0], first[2]) == (line, "header-not-yaml")
 
 
 def test_as_many_aliases_and_levels_as_are_allowed():

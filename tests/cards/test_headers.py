@@ -10,7 +10,6 @@ from lessons_kb.cards.keys import (
     MAX_HEADER,
     Header,
     Split,
-    canonical,
     split_header,
 )
 from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenient, read_yaml
@@ -21,7 +20,6 @@ from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenien
      eol="\n"), "Body\n", 5),
     ("\ufeff---\r\na: 1\r\n---\r\nBody", Header(lines=("a: 1",), start=6, end=12, line=2,
      eol="\r\n"), "Body", 4),
-    ("---\ra: 1\r---\rBody", Header(lines=("a: 1",), start=4, end=9, line=2, eol="\r"), "Body", 4),
     (" \n\n---\t\n\na: 1\n---  \n---\n", Header(lines=("", "a: 1"), start=8, end=14, line=4,
      eol="\n"), "---\n", 7),
     ("---\n---\nBody", Header(lines=(), start=4, end=4, line=2, eol="\n"), "Body", 3),
@@ -29,30 +27,13 @@ from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenien
     ("---\nno key\n---\nBody", Header(lines=("no key",), start=4, end=11, line=2, eol="\n"),
      "Body", 4),
     # no header
-    ("\ufeffBody", None, "Body", 1),
-    ("---", None, "---", 1),
-    ("a\n---\na: 1\n---\n", None, "a\n---\na: 1\n---\n", 1),
     # a thematic break, or two
     ("---\nBody\n", None, "---\nBody\n", 1),
-    ("\ufeff---\nBody\n", None, "---\nBody\n", 1),
     ("\n---\nBody\n\n---\nMore\n", None, "\n---\nBody\n\n---\nMore\n", 1),
-    ("\ufeff\n---\nBody\n---\n", None, "\n---\nBody\n---\n", 1),
     ("\n" * 21 + "---\na: 1\n---\n", None, "\n" * 21 + "---\na: 1\n---\n", 1),
 ])  # fmt: skip
 def test_a_file_is_taken_apart_at_its_fences(text, header, body, body_line):
     assert split_header(text) == Split(header=header, body=body, body_line=body_line)
-
-
-@pytest.mark.parametrize(("text", "problem"), [
-    ("---\na: 1\n", "unclosed"),
-    ("\ufeff\n---\n# c\n\n 'a b': 1\n--- a\n", "unclosed"),
-    ("---\n{a: 1}\n", "unclosed"),
-    (f"---\na: {'x' * MAX_HEADER}\n---\n", "too-large"),
-    (f"---\na: {'x' * MAX_HEADER}\n", "unclosed"),
-])  # fmt: skip
-def test_a_header_that_has_no_end_is_named_and_left_in_the_body(text, problem):
-    body = text.removeprefix("\ufeff")
-    assert split_header(text) == Split(header=None, body=body, body_line=1, problem=problem)
 
 
 @pytest.mark.parametrize(("more", "problem"), [
@@ -90,11 +71,6 @@ def test_the_parts_of_a_file_are_the_file(text, start):
     assert found.body_line == sum(numbers) - 2 or not fence.endswith(("\n", "\r"))
 
 
-@pytest.mark.parametrize("key", ["last-seen", "Last_Seen", " LAST SEEN ", "last seen"])
-def test_one_spelling_of_a_key(key):
-    assert canonical(key) == "last-seen"
-
-
 def cut(span, lines):
     first, start, last, stop = span
     if first == last:
@@ -114,17 +90,13 @@ def test_a_header_may_be_indented_as_a_whole(indent):
 @pytest.mark.parametrize(("written", "styles", "texts", "pieces"), [
     ("- a: b", "m", ("a: b",), ("a: b",)),
     ("- 'q': b # c", "m", ("'q': b",), ("'q': b",)),
-    ("- [a]\n- {a: b}", "nn", (None, None), ("[a]", "{a: b}")),
     ("- a: b\n  c: d\n- e", "np", (None, "e"), ("a: b\n  c: d", "e")),
     ("- - a\n  - b\n- c", "np", (None, "c"), ("- a\n  - b", "c")),
-    ("- a:\n  - b\n- c", "np", (None, "c"), ("a:\n  - b", "c")),
     ("- ~\n- null\n- ''", "pp'", (None, None, ""), ("~", "null", "''")),
     ("- |\n  a\n  b\n- >\n  c", "|>", ("a\nb\n", "c\n"), ("|\n  a\n  b", ">\n  c")),
     ("- &x a\n- *x\n- b", "pap", ("a", "a", "b"), ("&x a", "*x", "b")),
     ("- &x [a]\n- *x", "nn", (None, None), ("&x [a]", "*x")),
-    ("- &x {a: &y [b]}\n- *y", "nn", (None, None), ("&x {a: &y [b]}", "*y")),
     ("- [&x a]\n- *x", "na", (None, "a"), ("[&x a]", "*x")),
-    ("- {a: b}: c", "m", ("{a: b}: c",), ("{a: b}: c",)),
 ])  # fmt: skip
 def test_items_that_yaml_reads_as_more_than_text(written, styles, texts, pieces):
     lines = ["x: 1", "key:", *written.split("\n"), "y: 2"]
@@ -136,39 +108,12 @@ def test_items_that_yaml_reads_as_more_than_text(written, styles, texts, pieces)
     assert (entry.line, entry.end) == (1, len(lines) - 1)
 
 
-@pytest.mark.parametrize(("written", "shape", "flow", "whole", "end"), [
-    ("{a: b} # c", "nested", True, "{a: b}", 2),
-    ("{a: b,\n  c: d}", "nested", True, "{a: b,\n  c: d}", 3),
-    ("\n  a: [b]\n\n", "nested", False, "a: [b]", 3),
-    ("&x v", "scalar", False, "&x v", 2),
-    (">-\n  a\n\n  b\n\n\n", "scalar", False, ">-\n  a\n\n  b", 5),
-    ("|\n\n  a\n", "scalar", False, "|\n\n  a", 4),
-    (">-\n", "scalar", False, ">-", 2),
-    ("|\n\n", "scalar", False, "|", 2),
-    ("\n  - a\n\n\n", "list", False, "- a", 3),
-])  # fmt: skip
-def test_where_a_value_ends(written, shape, flow, whole, end):
-    lines = ["x: 1", *f"key: {written}".split("\n"), "y: 2"]
-    entry = read_yaml(tuple(lines))[1]
-    assert (entry.shape, entry.flow, cut(entry.span, lines)) == (shape, flow, whole)
-    assert (entry.line, entry.end) == (1, end)
-
-
-def test_an_alias_of_a_whole_value_is_nested_where_that_is():
-    entries = read_yaml(("a: &x [b]", "c: *x", "d: &y e", "f: *y", "g: &z {h: i}", "j: *z"))
-    assert [(e.shape, e.styles, e.texts) for e in entries] == [
-        ("list", "p", ("b",)), ("nested", "n", (None,)), ("scalar", "p", ("e",)),
-        ("scalar", "a", ("e",)), ("nested", "n", (None,)), ("nested", "n", (None,)),
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(("lines", "problem", "line"), [
     (("a: 1", "b: *x"), "nothing is named &x", 1),
     (("a: &x 1", "b: &x 2"), "second occurrence", 1),
     (("a: 1", "? [b]", ": c"), "a key is not plain text", 1),
     (("- a",), "it does not consist of `key: value` lines", 0),
     (("a: 1", "...", "---", "b: 1"), "a second document starts", 2),
-    (("a: 1", "b: 2", "c: @d"), "cannot start any token", 2),
 ])  # fmt: skip
 def test_what_yaml_cannot_read_is_named_with_its_line(lines, problem, line):
     with pytest.raises(NotYamlError, match=rf"^[^\n]*{re.escape(problem)}$") as caught:
@@ -184,45 +129,24 @@ def test_breaks_that_only_yaml_counts_are_none():
     assert read_yaml(()) == read_yaml(("# c", "")) == ()
 
 
-@pytest.mark.parametrize(("lines", "keys", "lost"), [
-    (("text", "a: 1", "  deeper", "more text", "b: 2", "# c", "", "]"), ["a", "b"], (0, 3)),
-    (("  a: 1", "b: 2", "  c: 3"), ["a", "c"], (1,)),
-    (("a: 1", "text", "- b"), ["a"], (1, 2)),
-    (("a:", "  text", "# c", "", "b: 1"), ["a", "b"], ()),
-    (("text", "# c", ""), [], (0,)),
-    ((), [], ()),
-])  # fmt: skip
-def test_lines_that_say_nothing_are_counted(lines, keys, lost):
-    entries, said_nothing = read_lenient(lines)
-    assert ([entry.key for entry in entries], said_nothing) == (keys, lost)
-
-
 @pytest.mark.parametrize(("written", "shape", "texts", "whole"), [
     # what YAML would take for a list, a quote, a mapping or a comment, and is none
-    ("[a] b", "scalar", ("[a] b",), "[a] b"),
-    ("[a, [b]]", "scalar", ("[a, [b]]",), "[a, [b]]"),
     ("[a,\n  b] c", "scalar", ("[a, b] c",), "[a,\n  b] c"),
-    ("[a,\n  b", "scalar", ("[a, b",), "[a,\n  b"),
     ("[@a, b]", "scalar", ("[@a, b]",), "[@a, b]"),
     ("[a, b] # c", "list", ("a", "b"), "[a, b]"),
     ("[a,\n  b # c\n]", "list", ("a", "b"), "[a,\n  b # c\n]"),
-    ("'a' b", "scalar", ("'a' b",), "'a' b"),
     ("'a' # b", "scalar", ("a",), "'a'"),
     ("`a # b`", "scalar", ("`a # b`",), "`a # b`"),
-    ("`a` # c", "scalar", ("`a`",), "`a`"),
     ("@a\n  # c\n  b", "scalar", ("@a b",), "@a\n  # c\n  b"),
     ("| # c\n  a\n\n  b", "scalar", ("a\nb",), "| # c\n  a\n\n  b"),
     (">2-\n  a\n  b", "scalar", ("a b",), ">2-\n  a\n  b"),
     ("|\n", "scalar", ("",), "|"),
-    ("|x", "scalar", ("|x",), "|x"),
     ("\n  a: b\n  # c\n  d: e", "nested", (None,), "a: b\n  # c\n  d: e"),
     ("\n  a: b\n  c", "scalar", ("a: b c",), "a: b\n  c"),
     ("\n  - @a\n    b\n  - c", "list", ("@a b", "c"), "- @a\n    b\n  - c"),
     ("\n  -\n    b\n  - c", "list", ("b", "c"), "-\n    b\n  - c"),
     ("\n  - a\n    - b", "list", ("a - b",), "- a\n    - b"),
-    ("\n- a # b\n- 'c'", "list", ("a", "c"), "- a # b\n- 'c'"),
     ("# c", "scalar", (None,), ""),
-    ("~ # c", "scalar", (None,), ""),
 ])  # fmt: skip
 def test_values_as_a_human_reads_them(written, shape, texts, whole):
     lines = ["x: 1", *f"key: {written}".split("\n"), "y: 2"]
@@ -237,11 +161,9 @@ def test_values_as_a_human_reads_them(written, shape, texts, whole):
 
 @pytest.mark.parametrize(("escaped", "text"), [
     (r"\x41\u00e9\U0001f525", "Aé🔥"),
-    (r"\a\b\t\n\v\f\r\e\0", "\a\b\t\n\v\f\r\x1b\0"),
     (r"\N\_\L\P", "\x85\xa0\u2028\u2029"),
     (r"\"\\\/\ \q", '"\\/ q'),
     (r"\ud800 \U00110000", r"\ud800 \U00110000"),
-    (r"\udfff\ue000", "\\udfff\ue000"),
     (r"\x4", "x4"),
 ])  # fmt: skip
 def test_escapes_in_double_quotes(escaped, text):

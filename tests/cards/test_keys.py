@@ -69,12 +69,6 @@ def test_every_key_of_the_table():
     )
 
 
-def test_defaults():
-    assert card_of("type: lesson") == Card(
-        id="lessons/a.md", kind="lesson", title="T", checklist=("T",)
-    )
-
-
 @pytest.mark.parametrize(
     "name", [line.partition(":")[0] for line in FULL.split("\n") if line[0] != " "]
 )
@@ -86,15 +80,12 @@ def test_empty_values_are_absent(name):
 
 
 @pytest.mark.parametrize(("written", "topics"), [
-    ("applies-to: telegram", ("telegram",)),
     ("applies-to: telegram, bot , auth", ("telegram", "bot", "auth")),
     ("applies-to: [telegram, '#bot']", ("telegram", "bot")),
-    ("applies-to:\n- telegram\n- bot", ("telegram", "bot")),
     ("tags: [obsidian, '#style']", ("obsidian", "style")),
     ("tags: [b]\napplies-to: [a]", ("a", "b")),
     ("applies-to: [Auth, auth, AUTH, x]", ("Auth", "x")),
     ("applies-to: [3, 2026-01-01, true]", ("3", "2026-01-01", "true")),
-    ("applies-to: [a, null, '']", ("a",)),
 ])  # fmt: skip
 def test_topics(written, topics):
     assert card_of(written).topics == topics
@@ -102,54 +93,27 @@ def test_topics(written, topics):
 
 @pytest.mark.parametrize(("written", "field", "value"), [
     ("severity: critical", "severity", "high"),
-    ("severity: High", "severity", "high"),
     ("stage: [PM, DEV]", "stages", ("PM", "DEV")),
-    ("stage: PM, TEST", "stages", ("PM", "TEST")),
-    ("paths: src/**", "paths", ("src/**",)),
     ("paths: src/**, '*.py'", "paths", ("src/**", "'*.py'")),
-    ("paths: *.py", "paths", ("*.py",)),
     ("symptoms: it hangs, then dies", "symptoms", ("it hangs, then dies",)),
     ("symptoms: |\n  it hangs\n  it dies", "symptoms", ("it hangs", "it dies")),
     ("symptoms:\n  - it\n    hangs", "symptoms", ("it hangs",)),
-    ("occurrences: '3'", "occurrences", 3),
     ("created: 2026-01-02T10:00:00Z", "created", "2026-01-02"),
-    ("created: '2026-01-02'", "created", "2026-01-02"),
-    ("title: 2026-01-02", "title", "2026-01-02"),
     ("title: 1.10", "title", "1.10"),
-    ("title: yes", "title", "yes"),
     ('title: "two\\nlines"', "title", "two lines"),
     ("title: >\n  folded\n  text", "title", "folded text"),
-    ("Title: x", "title", "x"),
-    ("last_seen: 2026-01-02", "last_seen", "2026-01-02"),
     ("Last-Seen: 2026-01-02", "last_seen", "2026-01-02"),
-    ("status: Archived", "status", "archived"),
     ("examples: [a, b, c, d, e, f, g]", "examples", ("c", "d", "e", "f", "g")),
-    ("&a project: x\n", "project", "x"),
     ("applies-when:\n  - moving a table", "symptoms", ("moving a table",)),
     ("symptoms:\n  - good\n  - {a: b}\n  - [c]\n  - fine", "symptoms", ("good", "fine")),
     ("symptoms:\n  - Error: no such file  # seen\n  - other", "symptoms",
      ("Error: no such file", "other")),
     *((f"status: {foreign}", "status", "active") for foreign in ("completed", "draft", "[a]")),
-    ("date: 2020-01-01\ncreated: 2026-01-01", "created", "2026-01-01"),
     ("date: 2020-01-01\ncreated: soon", "created", "2020-01-01"),
-    ("severity: low\ntitle: A\nseverity: high", "severity", "high"),
     ("last-seen: 2026-01-01\nlast_seen: 2026-02-02", "last_seen", "2026-02-02"),
 ])  # fmt: skip
 def test_accepted_ways_of_writing(written, field, value):
     assert getattr(card_of(written), field) == value
-
-
-@pytest.mark.parametrize("written", [
-    "severity: urgent", "severity: [high]", "source: robot", "occurrences: 0", "occurrences: -1",
-    "occurrences: many", "occurrences: 2.5", "occurrences: true",
-    "occurrences: 99999999999999999999", "occurrences: [1]", "last-seen: yesterday",
-    "last-seen: 2026-02-30", "created: 31.12.2025", "gate: maybe", "evidence: proven", "title: [a]",
-    "title: {a: b}", "project: {a: b}", "reopen-when: [a]", "symptoms: {a: b}", "paths: {a: b}",
-])  # fmt: skip
-def test_wrong_value_falls_back_with_a_finding(written):
-    document = parse(f"type: lesson\n{written}")
-    assert document.card == card_of("type: lesson")
-    assert [(one.rule, one.line) for one in document.findings] == [("wrong-value", 3)]
 
 
 def test_keys_of_other_systems():
@@ -176,22 +140,12 @@ last_updated: 2026-05-01"""
 @pytest.mark.parametrize(("category", "topic"), [
     ("docs/solutions/errors", "errors"),
     ("/docs/solutions/errors/", "errors"),
-    ("solutions/errors", "errors"),
     ("errors", "errors"),
     ("tions/errors", "tions/errors"),
-    ("docs/solutions", "docs/solutions"),
-    ("ci/cd", "ci/cd"),
 ])  # fmt: skip
 def test_a_category_that_is_the_files_folder_is_its_last_part(category, topic):
     header = f"title: T\ncategory: {category}"
     assert card_of(header, path="docs/solutions/errors/a.md").topics == (topic,)
-
-
-@pytest.mark.parametrize(
-    "written", ["date: March", "module: {a: b}", "tags: {a: b}", "category: 3", "status: draft"]
-)
-def test_foreign_values_give_no_findings(written):
-    assert parse(written).findings == ()
 
 
 def test_fields_repeat_what_body_alone_holds():

@@ -71,12 +71,6 @@ severity: low
 """
 
 
-def test_a_count_with_a_comment_in_a_header_that_is_no_yaml_adds_up():
-    merged = merge(LENIENT, bumped(LENIENT), bumped(LENIENT, 2))
-    assert not merged.conflict
-    assert "occurrences: 5   #seen\n" in merged.text
-
-
 @pytest.mark.parametrize(("mine", "yours"), [
     ({"status": "archived"}, {"severity": "high"}),
     ({"severity": "high"}, {"created": "2026-02-02"}),
@@ -111,15 +105,6 @@ def test_comments_below_the_last_key_stay_once_where_they_stand(changed):
         assert lines == sorted([*changed.splitlines(), "status: archived"])
 
 
-def test_of_a_text_that_one_side_only_quoted_the_other_side_is_taken():
-    quoted = LENIENT.replace("`money`: in floats", "'`money`: in floats'")
-    changed = edit_header(LENIENT, {"title": "Money"})
-    for ours, theirs in ((quoted, changed), (changed, quoted)):
-        merged = merge(LENIENT, ours, theirs)
-        assert not merged.conflict
-        assert card_of(merged.text).title == "Money"
-
-
 def test_a_removed_key_is_gone_and_one_removed_and_changed_conflicts():
     removed = CARD.replace("severity: medium\n", "")
     assert merge(CARD, removed, bumped(CARD)).text == bumped(removed)
@@ -139,14 +124,6 @@ def test_comments_change_like_everything_else():
     assert merge(CARD, ours, bumped(CARD)).text == bumped(ours)
     theirs = CARD.replace("# counted by hand until March\n", "# by hand\n")
     assert merge(CARD, ours, theirs).conflict
-
-
-def test_a_header_that_one_side_added_is_kept():
-    base = "# Money in floats\n\n- Use Decimal\n"
-    ours = edit_header(base, {"occurrences": 2, "last-seen": "2026-04-01"})
-    merged = merge(base, ours, base + "- Round once\n")
-    assert not merged.conflict
-    assert merged.text == ours + "- Round once\n"
 
 
 def test_two_cards_of_one_name_without_a_common_beginning():

@@ -25,13 +25,11 @@ def card(lines, body="Body\n"):
 @pytest.mark.parametrize(("base", "ours", "theirs", "merged"), [
     # counts: what either side added; a side without the key says 1
     ("occurrences: 4", "occurrences: 6 # ours", "occurrences: 9", "occurrences: 11 # ours"),
-    ("occurrences: 4", "occurrences: '6'", "occurrences: 9", "occurrences: '11'"),
     ("occurrences: 4", "occurrences: 6", "occurrences: 2 # theirs", "occurrences: 4 # theirs"),
     ("occurrences: 4", "occurrences: 7", "occurrences: 4 # seen", "occurrences: 7 # seen"),
     ("occurrences: 9", "occurrences: 2", "occurrences: 3", "occurrences: 1"),
     ("", "occurrences: 3", "occurrences: 3 # t", "occurrences: 5 # t"),
     ("occurrences: 4", "", "occurrences: 6", "occurrences: 3"),
-    ("occurrences: 4", "occurrences:", "occurrences: 6", "occurrences: 3"),
     ("occurrences: 1", "occurrences: 999999", "occurrences: 999999", "occurrences: 1000000"),
     # dates: the later sighting, the earlier beginning, as that side wrote it
     ("last-seen: 2026-01-01", "last-seen: 2026-03-01", "last-seen: '2026-02-01' # t",
@@ -51,30 +49,23 @@ def card(lines, body="Body\n"):
      "last-seen: 2026-02-01 # o"),
     ("created: 2026-03-03", "created: 2026-03-01 # o", "created: '2026-03-01'",
      "created: 2026-03-01 # o"),
-    ("created: 2026-03-03", "created: 2026-03-02", "created: 2026-03-01", "created: 2026-03-01"),
     ("created: 2026-03-03", "created: 2026-03-01", "created: 2026-03-02", "created: 2026-03-01"),
     ("date: 2026-03-03", "date: 2026-03-01", "date: 2026-03-02", "date: 2026-03-01"),
     # sets: what both kept and what either added, in the manner of our side
     ("tags: [a, b]", "tags: [a, b, c] # ours", "tags: [b, d]", "tags: [b, c, d] # ours"),
-    ("tags: [a, b]", "tags: []", "tags: [a, b, c]", "tags: [c]"),
     ("tags: [a, b]", "tags: [b, c]", "tags:\n- b\n- c\n- d", "tags:\n- b\n- c\n- d"),
     ("tags: [a]", "tags: [a, b]", "tags: [b, a]", "tags: [a, b]"),
-    ("tags: a", "tags: a, b", "tags: a, c", "tags: [a, b, c]"),
-    ("applies-to: a", "applies-to: b", "applies-to: a, c", "applies-to: [b, c]"),
     ("paths: [a]", "paths: [a, '*.py']", "paths: [a, b/**]", "paths: [a, '*.py', b/**]"),
     ("symptoms: [a]", "symptoms: it hangs", "symptoms: [a, b]", "symptoms: [it hangs, b]"),
     ("supported-by:\n  - a # 1", "supported-by:\n  - a # 1\n  - b", "supported-by:\n  - a\n  - c",
      "supported-by:\n  - a # 1\n  - b\n  - c"),
     ("applies-when: [a]", "applies-when: [a, b]", "applies-when: a, c",
      'applies-when: [b, "a, c"]'),
-    ("", "tags: [a]", "tags: [b]", "tags: [a, b]"),
     ("stage: [PM]", "stage: [PM, DEV]", "stage: [PM, TEST]", "stage: [PM, DEV, TEST]"),
-    ("module: [a]", "module: [a, b]", "module: [c]", "module: [b, c]"),
     # other values: the same thing said in another way is no conflict
     ("severity: low", "severity: high", "severity: 'high' # t", "severity: high # t"),
     ("mine: a", "mine: b\n  c", "mine: b c # t", "mine: b\n  c # t"),
     ("mine: [a]", "mine: [b, 'c']", "mine:\n  - b\n  - c", "mine: [b, 'c']"),
-    ("mine: a", "mine: ~", "mine:", "mine: ~"),
 ])  # fmt: skip
 def test_a_rule_decides(base, ours, theirs, merged):
     found = merge(card(base), card(ours), card(theirs))
@@ -84,18 +75,13 @@ def test_a_rule_decides(base, ours, theirs, merged):
 @pytest.mark.parametrize(("base", "ours", "theirs"), [
     ("severity: low", "severity: high", "severity: medium"),
     ("occurrences: 1", "occurrences: many", "occurrences: 2"),
-    ("occurrences: few", "occurrences: 3", "occurrences: 2"),
     ("last-seen: 2026-01-01", "last-seen: soon", "last-seen: 2026-01-02"),
     ("last-seen: 2026-01-01", "last-seen:", "last-seen: 2026-01-02"),
-    ("last-seen: 2026-01-01", "last-seen: [a]", "last-seen: 2026-01-02"),
-    ("stage: PM", "stage: DEV", "stage: TEST"),
     ("stage: [PM]", "stage: [PM, DEV]", "stage: TEST"),
     ("tags: [a]", "tags: [a, {b: c}]", "tags: [a, d]"),
-    ("tags: [a]", "tags: {b: c}", "tags: [a, d]"),
     ("examples: [a]", "examples: {b: c}", "examples: [a, d]"),
     ("mine: [a]", "mine: [a, b]", "mine: [a, c]"),
     ("mine: a", "mine: b", "mine: [b]"),
-    ("mine: a", "mine: {b: c}", "mine: {b:  c}"),
     ("mine: [a]", "mine: [[b]]", "mine: [ [b] ]"),
     ("mine: a", "mine: ''", "mine: ~"),
 ])  # fmt: skip
@@ -147,13 +133,6 @@ def test_keys_and_comments_find_their_places(base, ours, theirs, merged):
     assert found == Merged(text=f"---\n{merged}---\nBody\n", conflict=False)
 
 
-def test_a_header_in_conflict_and_a_body_that_merges():
-    found = merge(card("s: 1"), card("s: 2", "New\n"), card("s: 3"))
-    assert found == Merged(
-        text=card("<<<<<<<\ns: 2\n=======\ns: 3\n>>>>>>>", "New\n"), conflict=True
-    )
-
-
 def test_a_body_in_conflict_and_a_header_that_merges():
     found = merge(card("s: 1"), card("s: 2", "Ours\n"), card("s: 1\nt: 1", "Theirs\n"))
     body = CONFLICT.format("Ours\n", "Theirs\n")
@@ -172,23 +151,6 @@ def test_either_side_may_convert_every_line_end_beside_all_other_changes():
     # Without a common beginning there is no telling which, but it is one of both throughout.
     text = merge("", crlf(ours), theirs).text
     assert text.count("\r\n") in (0, text.count("\n"))
-
-
-def test_mixed_line_ends_are_merged_by_the_lines_as_they_stand():
-    base = card("s: 1\r")
-    ours, theirs = base.replace("s: 1", "s: 2"), base.replace("Body", "New")
-    assert merge(base, ours, theirs) == Merged(text=ours.replace("Body", "New"), conflict=False)
-    lone = card("s: 1").replace("\n", "\r")
-    ours, theirs = lone.replace("s: 1", "s: 2"), lone.replace("Body", "New")
-    assert merge(lone, ours, theirs) == Merged(text=ours.replace("Body", "New"), conflict=False)
-
-
-@pytest.mark.parametrize(
-    "bad", ["- a\n", "&x a: 1\nb: *x\nfree text\n", "{a: 1, b: 2}\n", "a: 1\na: 2\n"]
-)
-def test_a_header_without_one_meaning_for_each_key_is_left_to_the_lines(bad):
-    versions = [f"---\n{bad}{more}---\nBody\n" for more in ("", "# o\n", "# t\n")]
-    assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
 
 
 @pytest.mark.parametrize(("base", "ours", "theirs"), [

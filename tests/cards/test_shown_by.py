@@ -2,9 +2,6 @@
 
 import pytest
 
-from lessons_kb.config import PreflightSettings
-from lessons_kb.model import Hit
-from lessons_kb.preflight.block import pack
 from tests.cards.reading import check, parse
 
 CARD = """\
@@ -29,18 +26,9 @@ def test_a_pattern_belongs_to_its_item_and_is_not_part_of_it():
     card = parse(CARD).card
     assert card.checklist == ("Reject unknown senders", "Cover the rejection with a test")
     assert card.shown_by == ("", r"test\w*reject")
+    assert not any("shown-by" in text for text in parse(CARD).fields.values())
     assert parse(CARD.replace("shown-by", "seen by")).card.shown_by == ()
     assert check(CARD) == ()
-
-
-def test_it_reaches_neither_the_block_nor_the_index():
-    document = parse(CARD)
-    hit = Hit(card=document.card, score=1.0, bm25=1.0, passed=True)
-    block = pack([hit], [], query="x", frequencies={}, size=1,
-                 settings=PreflightSettings(), counter=len)  # fmt: skip
-    assert "- [ ] Cover the rejection with a test\n" in block.text
-    assert "shown-by" not in block.text
-    assert not any("shown-by" in text for text in document.fields.values())
 
 
 def findings(text):
@@ -55,9 +43,3 @@ def test_lint_finds_a_bad_one(pattern):
 def test_lint_finds_one_that_is_misspelt_or_elsewhere():
     assert findings(CARD.replace("shown-by:", "shown_by:")) == [("shown-by", 14)]
     assert findings(CARD.replace("Nobody", "<!-- shown-by: x --> Nobody")) == [("shown-by", 9)]
-
-
-def test_when_to_apply_holds_conditions():
-    told = CARD.replace("Prevention Checklist", "When to Apply")
-    assert parse(told).card.conditional
-    assert not parse(CARD).card.conditional

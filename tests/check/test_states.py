@@ -66,7 +66,6 @@ HEADER = 'logger.info("authorization header %s", header)'
     (ITEM, edit(EDIT.path, EDIT.text, earlier=True), "Done."),
     # a comment does nothing
     (ITEM, edit("bot.py", "# TODO: test the rejection"), "Done."),
-    (ITEM, edit("bot.py", "// rejection test comes here"), "Done."),
     # what is forbidden is not kept by doing it
     ("Never log the authorization header", edit("auth.py", HEADER), "Done."),
     # the words of an item without what it asks for
@@ -79,17 +78,9 @@ def test_shows_nothing(item, evidence, answer):
     assert check(item, answer, evidence).state == "open"
 
 
-def test_denied_with_the_agents_own_sentence():
-    one = check(ITEM, "Done. I left the tests for a follow-up.", done(EDIT))
-    assert (one.state, one.where) == ("denied", "answer")
-    assert one.quote == "I left the tests for a follow-up."
-
-
 class TestContradicted:
     @pytest.mark.parametrize(("item", "answer", "evidence", "reason"), [
         ("Run the whole test suite", "All tests pass.", done(EDIT), "no test run"),
-        ("Run the whole test suite", "All tests pass.", done(EDIT, commands=["git status",
-         "ruff check ."]), "no test run"),
         ("Run the whole test suite", "I ran the full test suite; everything is green.", done(EDIT,
          commands=[Command(line="pytest -q", failed=True, tests=True)]), "tests failed"),
         (ITEM, "I added a test for the rejection.", done(Edit(path="src/bot.py",
@@ -108,9 +99,6 @@ class TestContradicted:
         assert one.quote in answer
 
     @pytest.mark.parametrize(("item", "answer", "evidence"), [
-        # the tests ran
-        ("Run the whole test suite", "All tests pass.", done(EDIT,
-         commands=[Command(line="pytest -q", tests=True)])),
         # they passed in the end
         ("Run the whole test suite", "All tests pass.", done(commands=[Command(line="pytest",
          failed=True, tests=True), Command(line="pytest", tests=True)])),
@@ -137,12 +125,6 @@ class TestContradicted:
     def test_what_may_be_true_is_not_contradicted(self, item, answer, evidence):
         assert state(item, answer, evidence) != "contradicted"
 
-    def test_the_mistake_is_in_the_change(self):
-        match = DetectedLine(card="lessons/a.md", where="src/a.py:7", quote="run(cmd, shell=True)")
-        one = check("Pass arguments as a list", "I pass arguments as a list.", detected=[match])
-        assert (one.state, one.reason) == ("contradicted", "detected")
-        assert (one.where, one.quote) == ("src/a.py:7", "run(cmd, shell=True)")
-
     def test_a_match_contradicts_the_nearest_item_of_its_own_card(self):
         match = DetectedLine(
             card="lessons/a.md", where="a.py:7", quote="subprocess.run(c, shell=True)"
@@ -151,6 +133,8 @@ class TestContradicted:
         other = Card(id="lessons/b.md", kind="lesson", title="b", checklist=("No shell=True",))
         checked = check_items([other, own], "", Evidence(), [match])
         assert [one.state for one in checked.items] == ["open", "open", "contradicted"]
+        found = checked.items[-1]
+        assert (found.reason, found.where, found.quote) == ("detected", "a.py:7", match.quote)
 
 
 @pytest.mark.parametrize(("pattern", "evidence", "where"), [
@@ -195,8 +179,7 @@ def test_all_states_at_once_and_what_is_not_shown():
     assert checked.checked == 4
 
 
-ITEMS = ("Reject unknown senders", "Cover the rejection with a test")
-CARD = Card(id="lessons/a.md", kind="lesson", title="a", checklist=ITEMS)
+ITEMS = ("Reject unknown senders", ITEM)
 DONE = Evidence(
     edits=(Edit(path="src/bot.py", text="x = 1"),),
     commands=(Command(line="cd api && pytest -q tests/test_bot.py", tests=True),),
@@ -204,29 +187,24 @@ DONE = Evidence(
 )
 
 
-def close(answer, evidence=DONE):
-    closings = read_closings(answer, {1: CARD.id}, {CARD.id: ITEMS})
-    items = check_items([CARD], answer, evidence, closings=closings).items
+def close(answer, evidence=DONE, items=ITEMS):
+    closings = read_closings(answer, {1: "lessons/a.md"}, {"lessons/a.md": items})
+    items = check_items([card(*items)], answer, evidence, closings=closings).items
     return [(item.state, item.where) for item in items]
 
 
 @pytest.mark.parametrize(("line", "expected"), [
-    ("L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
     ("- L1.2 done: `src/bot.py`", ("shown", "src/bot.py")),
     ("L1.2 done `pytest -q tests/test_bot.py`", ("shown", "command")),
     ("L1.2 done tests/test_bot.py:3", ("contradicted", "answer")),
     ("L1.2 done `npm test`", ("contradicted", "answer")),
-    ("L1.2 left: no time", ("denied", "answer")),
     ("L1.2 done", ("claimed", "answer")),
     ("L1.2 n/a", ("claimed", "answer")),
     ("Lessons: L1.1 n/a; L1.2 done src/bot.py:41", ("shown", "src/bot.py:41")),
     ("Lessons: 1.1 done src/bot.py, 1.2 left: no time", ("denied", "answer")),
     ("<!-- Lessons: L1.1 left; L1.2 done `npm test` -->", ("contradicted", "answer")),
-    ("**Lessons:** L1.1 done; L1.2 not needed", ("claimed", "answer")),
     ("Lessons: 2 (lessons/a.md, lessons/b.md)", ("open", "answer")),
-    ("L1.2 I wonder", ("open", "answer")),
     ("L1.2 done src/nothing.py\nL1.2 left", ("denied", "answer")),
-    ("L1.9 done src/bot.py:41", ("open", "")),
     ("L2.2 done src/bot.py:41", ("open", "")),
 ])  # fmt: skip
 def test_a_closing_is_held_against_what_happened(line, expected):
@@ -235,34 +213,19 @@ def test_a_closing_is_held_against_what_happened(line, expected):
         assert close(f"Fine.\n\n{line}\n")[1][1] in (expected[1], "")
 
 
-def test_a_closing_shows_its_own_item_alone():
-    assert close("L1.1 done src/bot.py:1")[1] == ("open", "")
-
-
-def test_where_not_all_is_known_nothing_is_contradicted():
-    some = Evidence(edits=DONE.edits)
-    assert close("L1.2 done tests/test_bot.py:3", some)[1] == ("claimed", "answer")
-
-
-def test_a_written_file_does_not_show_that_something_ran():
-    card = Card(id="lessons/a.md", kind="lesson", title="a", checklist=("Run the link checker",))
-    closings = read_closings("L1.1 done src/bot.py", {1: card.id}, {card.id: card.checklist})
-    (item,) = check_items([card], "Fine.", DONE, closings=closings).items
-    assert item.state == "claimed"
-
-
-def test_tests_that_were_to_run_and_did_not_refute_a_closing():
-    card = Card(id="lessons/a.md", kind="lesson", title="a", checklist=("Run the unit tests",))
-    closings = read_closings("L1.1 done", {1: card.id}, {card.id: card.checklist})
-    (item,) = check_items([card], "Fine.", replace(DONE, commands=()), closings=closings).items
-    assert (item.state, item.reason) == ("contradicted", "no test run")
+@pytest.mark.parametrize(("item", "line", "evidence", "state"), [
+    # not all is known of what was done
+    (ITEM, "L1.1 done tests/test_bot.py:3", Evidence(edits=DONE.edits), "claimed"),
+    # a written file does not show that something ran
+    ("Run the link checker", "L1.1 done src/bot.py", DONE, "claimed"),
+    ("Run the unit tests", "L1.1 done", replace(DONE, commands=()), "contradicted"),
+])  # fmt: skip
+def test_what_a_closing_of_one_item_is_worth(item, line, evidence, state):
+    assert close(line, evidence, (item,))[0][0] == state
 
 
 def test_a_line_of_a_source_says_nothing_of_an_item_about_tests():
     line = DetectedLine(card="lessons/a.md", quote="run(cmd, shell=True)", where="a.py:1")
-    tests = Card(id="lessons/a.md", kind="lesson", title="No shell", checklist=("Add a test",))
+    tests = replace(card("Add a test"), title="No shell")
     items = check_items([tests], "", Evidence(), [line]).items
-    assert [(one.item, one.state) for one in items] == [
-        ("Add a test", "open"),
-        ("No shell", "contradicted"),
-    ]
+    assert [one.item for one in items if one.state == "contradicted"] == ["No shell"]

@@ -4,7 +4,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -339,31 +338,3 @@ def test_an_editor_that_cannot_be_started(walk, terminal, tmp_path):
     blank.end()
     assert blank.code == 0
     assert pathlib.Path(LOST).read_text().count("More") == 2
-
-
-@pytest.mark.slow
-def test_ctrl_c_and_a_closed_pipe_leave_all_in_order(walk):
-    entry = f"{sys.executable} -m lessons_kb.cli.entry"
-    shell = f"set -o pipefail; {entry} export jsonl | head -c 3; {entry} manage < /dev/null"
-    done = subprocess.run(
-        ["bash", "-c", shell],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "TERM": "dumb", "PYTHONPATH": ROOT},
-    )
-    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
-    assert done.stdout.startswith('{"f')
-    waiting = subprocess.Popen(
-        [sys.executable, "-m", "lessons_kb.cli.entry", "run", "sh", "-c", "echo ready; sleep 60"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert waiting.stdout is not None
-    assert waiting.stdout.readline() == "ready\n"
-    waiting.send_signal(signal.SIGINT)
-    _, said = waiting.communicate(timeout=60)
-    assert "Traceback" not in said
-    assert waiting.returncode in (130, -signal.SIGINT)
-    assert "cancelled" in walk.type("lessons events")[1]

@@ -24,6 +24,7 @@ def annotate(tmp_path, monkeypatch, lessons):
 
 
 def test_sarif_has_a_tool_rules_and_located_results(annotate):
+    assert json.loads(annotate("sarif"))["runs"][0]["results"] == []
     (run,) = json.loads(annotate("sarif", **{"a b": "odd", "c": "["}))["runs"]
     assert [one["id"] for one in run["tool"]["driver"]["rules"]] == [
         "header-not-yaml", "wrong-value",
@@ -43,12 +44,8 @@ def test_a_note_on_a_whole_file_stands_at_its_first_line(annotate):
 
 
 def test_github_commands_cannot_be_broken_out_of(annotate):
+    assert annotate("github", good="low") == ""
     odd, other = annotate("github", **{"a b": '"50%\\nnext"', "x,y:z": "한글"}).splitlines()
     head = "title=lessons%3A wrong-value,line=4::severity is"
     assert odd.startswith(f"::warning file=lessons/a b.md,{head} '50%25 next', so")
     assert other.startswith(f"::warning file=lessons/x%2Cy%3Az.md,{head} '한글', so")
-
-
-def test_nothing_to_say(annotate):
-    assert annotate("github", good="low") == ""
-    assert json.loads(annotate("sarif"))["runs"][0]["results"] == []

@@ -69,32 +69,44 @@ def test_a_find_is_ignored_where_the_line_says_so(shop, lessons):
 
 def test_the_tree(shop, lessons, monkeypatch):
     done = lessons("detect")
-    assert done.out == (
-        f"src/old.py:1:1: `os.system('ls')  # os.system` {SAID}\nsrc/run.py:5:25: `{LINE}` {SAID}\n"
-    )
-    assert done.err == "lessons: 2 matches of 1 card\n"
-    assert done.code == 1
+    old = f"src/old.py:1:1: `os.system('ls')  # os.system` {SAID}\n"
+    assert done.out == f"{old}src/run.py:5:25: `{LINE}` {SAID}\n"
+    assert (done.code, done.err) == (1, "lessons: 2 matches of 1 card\n")
     assert lessons("detect", "--exit-zero").code == 0
+    (one,) = json.loads(lessons("detect", "src/run.py", "--json").out)
+    title = "A command line built from input ran a stranger's command"
+    pattern = {"kind": "regex", "text": "shell\\s*=\\s*True", "files": ["*.py"]}
+    assert one == {
+        "card": "lessons/shell.md", "title": title, "severity": "high", "path": "src/run.py",
+        "line": 5, "column": 25, "text": LINE, "pattern": {
+            **pattern, "language": "", "unless": "", "relations": [], "bad": [], "good": [],
+        },
+    }  # fmt: skip
+    done = lessons("detect", "src/run.py", "--format", "github")
+    assert done.out == (
+        f"::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::`{LINE}` {SAID}\n"
+    )
+    log = json.loads(lessons("detect", "src/run.py", "--format", "sarif").out)
+    (result,) = log["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("lessons/shell.md", "error")
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
     monkeypatch.chdir(shop / "src")
     assert lessons("detect", "run.py").out.startswith("run.py:5:25: ")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("paths", "found"),
-    [
-        (["src/run.py"], ["src/run.py"]),
-        (["src"], ["src/old.py", "src/run.py"]),
-        (["src", "src/run.py"], ["src/old.py", "src/run.py"]),
-        (["build/x.py"], ["build/x.py"]),  # ignored, but named
-        (["notes.txt", "lessons"], []),
-        (["."], ["src/old.py", "src/run.py"]),
-    ],
-)
-def test_some_of_it(shop, lessons, paths, found):
-    done = lessons("detect", *paths, "--json")
-    assert [one["path"] for one in json.loads(done.out)] == found
-    assert done.code == bool(found)
+def test_some_of_it(shop, lessons):
+    for paths, found in (
+        ("src/run.py", ["src/run.py"]),
+        ("src", ["src/old.py", "src/run.py"]),
+        ("src src/run.py", ["src/old.py", "src/run.py"]),
+        ("build/x.py", ["build/x.py"]),  # ignored, but named
+        ("notes.txt lessons", []),
+        (".", ["src/old.py", "src/run.py"]),
+    ):
+        done = lessons("detect", *paths.split(), "--json")
+        assert [one["path"] for one in json.loads(done.out)] == found
+        assert done.code == bool(found)
 
 
 def test_a_project_without_git(tmp_path, lessons, monkeypatch):
@@ -107,29 +119,6 @@ def test_a_project_without_git(tmp_path, lessons, monkeypatch):
     assert "no card has patterns; add `detect:` to a card" in none.err
     write(tmp_path, "lessons/shell.md", SHELL)
     assert lessons("detect").out == f"a.py:1:21: `{LINE}` {SAID}\n"
-
-
-def test_json(shop, lessons):
-    (one,) = json.loads(lessons("detect", "src/run.py", "--json").out)
-    title = "A command line built from input ran a stranger's command"
-    pattern = {"kind": "regex", "text": "shell\\s*=\\s*True", "files": ["*.py"]}
-    assert one == {
-        "card": "lessons/shell.md", "title": title, "severity": "high", "path": "src/run.py",
-        "line": 5, "column": 25, "text": LINE, "pattern": {
-            **pattern, "language": "", "unless": "", "relations": [], "bad": [], "good": [],
-        },
-    }  # fmt: skip
-
-
-def test_github_and_sarif(shop, lessons):
-    done = lessons("detect", "src/run.py", "--format", "github")
-    assert done.out == (
-        f"::error file=src/run.py,title=lessons%3A lessons/shell.md,line=5::`{LINE}` {SAID}\n"
-    )
-    log = json.loads(lessons("detect", "src/run.py", "--format", "sarif").out)
-    (result,) = log["runs"][0]["results"]
-    assert (result["ruleId"], result["level"]) == ("lessons/shell.md", "error")
-    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": 5}
 
 
 def test_a_change_is_held_against_what_it_adds(shop, lessons):
@@ -176,25 +165,16 @@ def test_history_counts_before_and_since_the_card(shop, lessons):
     assert done.code == 0
     (one,) = json.loads(lessons("detect", "--history", "--json").out)
     assert (one["before"], one["since"], len(one["months"])) == (4, 2, 3)
-
-
-@pytest.mark.slow
-def test_stats_and_report_tell_what_commits_added(shop, lessons):
-    path = shop / "src" / "run.py"
-    for number, date in enumerate(("2026-02-09", "2026-03-01")):
-        path.write_text(path.read_text() + f"    step{number}({LINE})\n")
-        save(shop, "more", date)
     assert "in git" in (told := lessons("stats", "shell").out)
-    assert "added 3× before the card, 1× since (2026-01: 2, 2026-02: 1, 2026-03: 1)" in told
-    assert "added 3× before their cards, 1× since" in lessons("stats").out
+    assert "added 4× before the card, 2× since (2026-01: 3, 2026-02: 2, 2026-03: 1)" in told
+    assert "added 4× before their cards, 2× since" in lessons("stats").out
     assert json.loads(lessons("stats", "shell", "--json").out)["added"][-1] == ["2026-03", 0, 1]
-    page = shop / "page.html"
-    lessons("report", "--output", str(page))
-    assert "added 3× before the card, 1× since" in page.read_text()
+    lessons("report", "--output", shop / "page.html")
+    assert "added 4× before the card, 2× since" in (shop / "page.html").read_text()
 
 
 @pytest.mark.slow
-def test_a_history_is_read_once(shop, lessons):
+def test_a_history_is_read_once_unless_it_was_rewritten(shop, lessons):
     def read():
         """Return what is told, and how often git was asked for it."""
         with watched() as seen:
@@ -210,15 +190,11 @@ def test_a_history_is_read_once(shop, lessons):
     assert "2026-05" in read()[0]
     card = shop / "lessons" / "shell.md"
     card.write_text(card.read_text().replace("created: 2026-02-10", "created: 2027-01-01"))
-    assert "2027-01-01  2026-05       1      0" in lessons("detect", "--history").out
-
-
-def test_a_history_that_was_rewritten_is_read_again(shop, lessons):
-    lessons("detect", "--history")
-    (shop / "src" / "run.py").write_text("pass\n")
+    assert "2027-01-01  2026-05       1      0" in read()[0]
+    (shop / "src" / "new.py").write_text("pass\n")
     git(shop, "add", ".")
     git(shop, "commit", "-q", "--amend", "-m", "as if it had never been")
-    assert "src/run.py" not in lessons("detect", "--history").out
+    assert "2026-05" not in read()[0]
 
 
 def test_more_patterns_than_are_looked_for_are_told(shop, lessons):
@@ -245,19 +221,14 @@ def test_wrong_uses(shop, lessons):
         assert done.code == 2
 
 
-def test_lint_warns_of_a_pattern_that_finds_many_places(shop, lessons):
+def test_lint_warns_of_patterns_that_find_many_places_or_are_no_code(shop, lessons):
     (shop / "src" / "many.py").write_text("".join(f"step{n}({LINE})\n" for n in range(5)))
     git(shop, "add", ".")
-    done = lessons("lint")
-    said = (
-        "detect: regex shell\\s*=\\s*True finds 6 places in the project, the first in src/many.py:1"
-    )
-    assert f"lessons/shell.md:6: warning finds-often: {said}" in done.out
+    where = "finds 6 places in the project, the first in src/many.py:1"
+    said = f"detect: regex shell\\s*=\\s*True {where}"
+    assert f"lessons/shell.md:6: warning finds-often: {said}" in lessons("lint").out
     (shop / "src" / "many.py").write_text("")
     assert "finds-often" not in lessons("lint").out
-
-
-def test_lint_names_syntax_patterns_that_are_no_code(shop, lessons):
     text = SHELL.replace("os.system($$$)", "foo bar\n    language: python")
     (shop / "lessons" / "shell.md").write_text(text)
     assert "bad-pattern: detect: ast foo bar is not python: " in lessons("lint").out
@@ -392,26 +363,17 @@ def test_semgrep_and_opengrep_run_the_exported_rules_and_their_tests(ruled, less
 @pytest.mark.parametrize("tool", ["ast-grep", "semgrep"])
 def test_exported_rules_come_back_as_cards(ruled, lessons, tmp_path, tool):
     lessons("detect", "--export", tool, str(tmp_path / "rules"))
-    folder = tmp_path / "rules" / ("rules" if tool == "ast-grep" else "")
-    other = tmp_path / "other"
-    make_brain(str(other))
-    done = lessons("--brain", str(other), "import", str(folder), "--near", "new", "--yes")
-    assert done.code == 0, done.err
-    (found, *_rest) = sorted(other.glob("lessons/*.md"))
-    text = found.read_text()
-    assert "title: Text files were read in the machine's encoding" in text
-    assert "not-has: 'encoding'" in text
-    assert "severity: high" in text
-
-
-@pytest.mark.parametrize("tool", ["ast-grep", "semgrep"])
-def test_an_exported_marker_is_read_as_it_was(ruled, lessons, tmp_path, tool):
-    lessons("detect", "--export", tool, str(tmp_path / "rules"))
-    (file,) = (tmp_path / "rules").rglob("*-4.yml")
-    other = tmp_path / "other"
-    make_brain(str(other))
-    lessons("--brain", str(other), "import", str(file), "--yes")
-    (card,) = other.glob("lessons/*.md")
+    (marker,) = (tmp_path / "rules").rglob("*-4.yml")
+    for place, source in (("other", marker.parent), ("one", marker)):
+        make_brain(str(tmp_path / place))
+        named = ("--brain", tmp_path / place)
+        done = lessons(*named, "import", source, "--near", "new", "--yes")
+        assert done.code == 0, done.err
+    first = min((tmp_path / "other").glob("lessons/*.md")).read_text()
+    assert "title: Text files were read in the machine's encoding" in first
+    assert "not-has: 'encoding'" in first
+    assert "severity: high" in first
+    (card,) = (tmp_path / "one").glob("lessons/*.md")
     assert re.search(r"not-inside: .?@pytest\.mark\.asyncio", card.read_text())
 
 

@@ -29,22 +29,25 @@ def move_away(path):
 
 
 @pytest.mark.slow
-def test_a_hook_whose_program_is_gone_is_set_up_again(lessons, brain, home):
+def test_a_hook_whose_program_is_gone_is_set_up_again_and_one_taken_out_is_not(
+    lessons, brain, home
+):
     (home / ".gemini").mkdir()
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
     before = move_away(path)
     told = lessons("doctor")
-    assert (
-        f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which no longer exists"
-        in told.out
-    )
+    said = f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which no longer exists"
+    assert said in told.out
     assert "or `lessons doctor --fix`" in told.out
     fixed = lessons("doctor", "--fix")
     assert "✓ agent: fixed: gemini-cli: " in fixed.out
     assert "✗" not in fixed.out
     assert path.read_text() == before
     assert "fixed" not in lessons("doctor", "--fix").out
+    path.write_text("{}")
+    assert "are missing" in lessons("doctor", "--fix").out
+    assert path.read_text() == "{}"
 
 
 @pytest.mark.slow
@@ -58,16 +61,6 @@ def test_route_and_scope_stay(lessons, brain, home, via):
     before = move_away(path)
     lessons("doctor", "--fix")
     assert path.read_text() == before
-
-
-@pytest.mark.slow
-def test_what_the_user_took_out_stays_out(lessons, brain, home):
-    (home / ".gemini").mkdir()
-    lessons("install", "gemini-cli")
-    path = home / ".gemini" / "settings.json"
-    path.write_text("{}")
-    assert "are missing" in lessons("doctor", "--fix").out
-    assert path.read_text() == "{}"
 
 
 @pytest.mark.slow
@@ -106,30 +99,18 @@ def test_fixes_are_data_too(lessons, brain):
     assert {line["level"] for line in data[1:]} == {"ok"}
 
 
-def test_outside_of_any_brain_it_says_how_to_make_one(lessons, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    told = lessons("doctor")
-    assert told.code == 1
-    assert told.out.count("none here") == 1
-    assert "✗ brain: none here → run `lessons init`" in told.out
-    assert told.err == ""
-    assert lessons("doctor", "--fail-on", "never").code == 0
-
-
-def test_it_points_out_cards_that_are_in_no_brain(lessons, tmp_path, monkeypatch):
-    (tmp_path / "learnings").mkdir()
-    (tmp_path / "learnings" / "a.md").write_text("# The lock was never released\n")
-    monkeypatch.chdir(tmp_path)
-    told = lessons("doctor")
-    assert "✗ brain: 1 Markdown file in learnings → run `lessons init`" in told.out
-
-
-def test_of_a_brain_that_waits_for_trust_it_names_that_fix_alone(lessons, brain):
+def test_where_no_brain_is_trusted_it_names_the_fix_alone(lessons, brain, tmp_path, monkeypatch):
     lessons("trust", "--revoke")
     told = lessons("doctor")
     assert f"run `lessons trust {brain}`" in told.out
     assert "✗ brain: none that you trust\n" in told.out
     assert "init" not in told.out + told.err
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    told = lessons("doctor")
+    assert (told.code, told.err, told.out.count("none here")) == (1, "", 1)
+    assert "✗ brain: none here → run `lessons init`" in told.out
+    assert lessons("doctor", "--fail-on", "never").code == 0
 
 
 def test_an_error_of_the_settings_is_told_once(lessons, brain):

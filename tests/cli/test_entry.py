@@ -29,26 +29,19 @@ def test_the_exit_code_and_all_that_was_printed_arrive(raised, code):
     assert (done.returncode, len(done.stdout), done.stderr) == (code, 300_001, "said\n")
 
 
-def test_ctrl_c_before_anything_has_begun_is_no_traceback():
-    done = ended("raise KeyboardInterrupt")
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-def test_what_was_to_be_done_at_the_end_is_done():
-    done = ended("atexit.register(print, 'goodbye')", "sys.exit(0)")
-    assert (done.returncode, done.stdout) == (0, "goodbye\n")
-
-
-def test_a_thread_is_waited_for():
-    late = "threading.Thread(target=lambda: (time.sleep(0.3), print('late'))).start()"
-    done = ended(late, "sys.exit(0)")
-    assert (done.returncode, done.stdout) == (0, "late\n")
-
-
-def test_a_process_that_has_answered_is_not_taken_apart():
-    kept = "type('Kept', (), {'__del__': lambda _, write=os.write: write(1, b'apart')})()"
-    done = ended("global kept", f"kept = {kept}", "sys.exit(4)")
-    assert (done.returncode, done.stdout) == (4, "")
+@pytest.mark.parametrize(("lines", "code", "out"), [
+    (["raise KeyboardInterrupt"], 130, ""),
+    (["atexit.register(print, 'goodbye')", "sys.exit(0)"], 0, "goodbye\n"),
+    (["threading.Thread(target=lambda: (time.sleep(0.3), print('late'))).start()", "sys.exit(0)"],
+     0, "late\n"),
+    # A process that has answered is not taken apart.
+    (["global kept", "write = os.write",
+      "kept = type('Kept', (), {'__del__': lambda _, write=write: write(1, b'apart')})()",
+      "sys.exit(4)"], 4, ""),
+], ids=["Ctrl-C", "at exit", "a thread", "not taken apart"])  # fmt: skip
+def test_what_is_left_to_be_done_at_the_end_is_done(lines, code, out):
+    done = ended(*lines)
+    assert (done.returncode, done.stdout, done.stderr) == (code, out, "")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

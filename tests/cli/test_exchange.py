@@ -15,15 +15,16 @@ NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"
 
 @pytest.mark.slow
 def test_import_is_dry_until_told(lessons, brain, tmp_path):
-    notes = tmp_path / "CLAUDE.md"
-    notes.write_text(NOTES)
+    notes = write(tmp_path, "CLAUDE.md", NOTES)
     dry = lessons("import", "memory", notes)
-    assert dry.out.splitlines()[1].split()[:2] == [
-        "create",
-        "lessons/never-edit-an-applied-migration.md",
-    ]
+    name = "lessons/never-edit-an-applied-migration.md"
+    assert dry.out.splitlines()[1].split()[:2] == ["create", name]
     assert dry.err == "lessons: 1 to create, 0 to bump, 0 to skip; --yes writes them\n"
-    card = brain / "lessons" / "never-edit-an-applied-migration.md"
+    data = json.loads(lessons("import", "memory", notes, "--json").out)
+    (step,) = data["steps"]
+    assert (data["written"], step["action"]) == (False, "create")
+    assert step["where"].endswith("CLAUDE.md:5")
+    card = brain / name
     assert not card.exists()
     wet = lessons("import", "memory", notes, "--yes", "--tags", "db, sql", "--project", "shop")
     assert wet.err == "lessons: 1 created, 0 bumped, 0 skipped\n"
@@ -33,21 +34,16 @@ def test_import_is_dry_until_told(lessons, brain, tmp_path):
     assert again.err == "lessons: 0 created, 0 bumped, 1 skipped\n"
 
 
-def test_import_answers_in_json(lessons, brain, tmp_path):
-    notes = tmp_path / "CLAUDE.md"
-    notes.write_text(NOTES)
-    data = json.loads(lessons("import", "memory", notes, "--json").out)
-    assert data["written"] is False
-    assert data["steps"][0]["action"] == "create"
-    assert data["steps"][0]["where"].endswith("CLAUDE.md:5")
-
-
-def test_import_names_the_bad_line(lessons, brain, tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"title": "a"}\n{"titel": "b"}\n')
-    result = lessons("import", "jsonl", path)
+def test_import_names_what_it_cannot_read_and_then_writes_nothing(lessons, brain, tmp_path):
+    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
+    good.write_text('{"title": "Zebra stripes were cached by colour"}\n')
+    bad.write_text('{"title": "a"}\n{"titel": "b"}\n')
+    result = lessons("import", "jsonl", good, bad, "--yes")
     assert result.code == 2
-    assert result.err == f'lessons: {path}:2: no title; add "title": "what goes wrong"\n'
+    assert result.err == f'lessons: {bad}:2: no title; add "title": "what goes wrong"\n'
+    assert not list(brain.glob("lessons/zebra-*.md"))
+    assert "`lessons import memory FILE`" in lessons("import", "memory").err
+    assert "no such file" in lessons("import", "no-such.md").err
 
 
 @pytest.mark.slow
@@ -92,18 +88,13 @@ FILES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FILES)
-def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path, name):
-    path = tmp_path / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(FILES[name][0])
-    done = lessons("import", path)
-    assert done.code == 0
-    assert done.err.startswith(f"lessons: {path}: ")
-    assert done.err.splitlines()[0].endswith(f"({FILES[name][1]})")
-
-
-def test_import_finds_out_a_database(lessons, brain, tmp_path):
+def test_import_finds_out_what_a_file_is(lessons, brain, tmp_path):
+    for name, (text, kind) in FILES.items():
+        path = write(tmp_path, name, text)
+        done = lessons("import", path)
+        assert done.code == 0
+        assert done.err.startswith(f"lessons: {path}: ")
+        assert done.err.splitlines()[0].endswith(f"({kind})")
     path = tmp_path / "mistakes.db"
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE mistakes (id INTEGER, description TEXT)")
@@ -114,31 +105,16 @@ def test_import_finds_out_a_database(lessons, brain, tmp_path):
 def test_import_reads_what_a_folder_holds(lessons, brain, tmp_path):
     project = tmp_path / "project"
     for name in ("AGENTS.md", ".cursor/rules/db.mdc"):
-        (project / name).parent.mkdir(parents=True, exist_ok=True)
-        (project / name).write_text(FILES[name][0])
-    (project / "README.md").write_text(NOTES)
+        write(project, name, FILES[name][0])
+    write(project, "README.md", NOTES)
     done = lessons("import", project, "--json")
     titles = [step["title"] for step in json.loads(done.out)["steps"]]
     assert titles == ["Never edit an applied migration", "Never drop a table"]
-    memory = tmp_path / "memory"
-    memory.mkdir()
-    (memory / "a.md").write_text("---\ndescription: Use uv here\ntype: feedback\n---\n\nNo pip.\n")
-    assert "Use uv here" in lessons("import", memory).out
+    memory = "---\ndescription: Use uv here\ntype: feedback\n---\n\nNo pip.\n"
+    write(tmp_path, "memory/a.md", memory)
+    assert "Use uv here" in lessons("import", tmp_path / "memory").out
     (tmp_path / "empty").mkdir()
     assert lessons("import", tmp_path / "empty").code == 2
-
-
-def test_import_without_a_file_says_so(lessons, brain):
-    assert "`lessons import memory FILE`" in lessons("import", "memory").err
-    assert "no such file" in lessons("import", "no-such.md").err
-
-
-def test_nothing_is_written_when_a_later_file_cannot_be_read(lessons, brain, tmp_path):
-    good, bad = tmp_path / "good.jsonl", tmp_path / "bad.jsonl"
-    good.write_text('{"title": "Zebra stripes were cached by colour"}\n')
-    bad.write_text('{"titel": "b"}\n')
-    assert lessons("import", "jsonl", good, bad, "--yes").code == 2
-    assert not list(brain.glob("lessons/zebra-*.md"))
 
 
 TWICE = "---\ntitle: The order was charged twice\n---\n\n## Fix\n\n- Send a key {}\n"
@@ -205,6 +181,12 @@ def test_prose_without_a_lesson_is_refused(lessons, brain, tmp_path):
         f"`lessons import memory {prose}` takes its sections all the same\n"
     )
     assert "Install" in lessons("import", "memory", prose).out
+    both = lessons("import", prose, write(tmp_path, "AGENTS.md", NOTES))
+    assert (both.code, "no lesson in" in both.err, "applied-migration" in both.out) == (
+        0,
+        True,
+        True,
+    )
     prose.write_text(prose.read_text() + "- Never sell sandals in winter\n")
     assert lessons("import", prose).code == 0
     digest = tmp_path / "digest.md"

@@ -211,34 +211,24 @@ def test_the_trust_that_a_named_folder_asks_for_is_enough(tmp_path, kind, run):
 
 
 @pytest.mark.slow
-def test_a_named_folder_inside_a_trusted_brain_is_trusted(tmp_path, run):
-    run(tmp_path, "init")
-    write_card(tmp_path)
-    answer = prompted(tmp_path, LESSONS_BRAIN=str(tmp_path / "lessons"))
-    assert SAID in answer
-    assert "lessons trust" not in answer
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("other", [False, True])
 def test_a_missing_folder_is_told_once_a_session_and_can_be_made(tmp_path, run, *, other):
     if other:
         run(tmp_path, "init")
         write_card(tmp_path)
+        inside = prompted(tmp_path, "inside", LESSONS_BRAIN=str(tmp_path / "lessons"))
+        assert (SAID in inside, "lessons trust" in inside) == (True, False)
     gone = str(tmp_path / "no such")
+    missing = f"LESSONS_BRAIN names {gone}, which does not exist"
     told = prompted(tmp_path, LESSONS_BRAIN=gone)
-    assert f"LESSONS_BRAIN names {gone}, which does not exist" in told
-    assert (SAID in told) is other
+    assert (missing in told, SAID in told) == (True, other)
     assert "LESSONS_BRAIN" not in prompted(tmp_path, LESSONS_BRAIN=gone)
     for command in ("list", "doctor"):
-        assert f"LESSONS_BRAIN names {gone}, which does not exist" in run(
-            tmp_path, command, LESSONS_BRAIN=gone
-        )
+        assert missing in run(tmp_path, command, LESSONS_BRAIN=gone)
     type_advice(run, told, tmp_path)
     write_card(tmp_path / "no such")
     answer = prompted(tmp_path, "later", LESSONS_BRAIN=gone)
-    assert SAID in answer
-    assert "LESSONS_BRAIN" not in answer
+    assert (SAID in answer, "LESSONS_BRAIN" in answer) == (True, False)
 
 
 def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path, run):
@@ -260,60 +250,57 @@ def test_a_file_is_told_and_the_folder_that_is_named_instead_works(tmp_path, run
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["add", "create", "import", "list", "preflight", "show"])
-def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, command, run):
+def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, run):
     run(tmp_path, "init")
     (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 3\n")
     for n in range(2):
-        (tmp_path / f"lessons/old{n}.md").write_text(
-            f"---\ncreated: 2020-01-0{n + 1}\n---\n# Old {n}\n"
-        )
+        card = f"---\ncreated: 2020-01-0{n + 1}\n---\n# Old {n}\n"
+        (tmp_path / f"lessons/old{n}.md").write_text(card)
     write_card(tmp_path)
     told = f"{tmp_path}: 1 file skipped: more than max_files = 3; raise index.max_files"
     assert "skipped" not in run(tmp_path, "list")
     title = "Zebra crossings were painted twice"
-    if command == "import":
-        (tmp_path / "notes.txt").write_text(f"## Lessons\n\n- {title}: compare their ids first\n")
-        said = run(tmp_path, "import", "--yes", "notes.txt")
-    elif command == "create":
-        said = run(tmp_path, "create", title, "--no-edit")
-    else:
-        more = ("--why", "Two crews paint each crossing that the map shows twice")
-        do = ("--do", "Compare the ids of `crossings.csv` before painting", "--symptom", "a zebra")
-        said = run(tmp_path, "add", title, *more, *do, "--symptom", "paint a crossing")
-    assert told in said
-    assert title in run(tmp_path, "list")
-    assert SAID in run(tmp_path, "list")  # seen 5 times
-    if command in ("list", "preflight", "show"):
-        words = {"show": "old0", "preflight": PROMPT}.get(command)
-        assert told in run(tmp_path, command, *([words] if words else []))
-        answer = prompted(tmp_path)
-        assert SAID in answer
-        assert told in answer
-        assert told not in prompted(tmp_path)
+    (tmp_path / "notes.txt").write_text(f"## Lessons\n\n- {title}: compare their ids first\n")
+    more = ("--why", "Two crews paint each crossing that the map shows twice")
+    do = ("--do", "Compare the ids of `crossings.csv` before painting", "--symptom", "a zebra")
+    for command in (
+        ("import", "--yes", "notes.txt"),
+        ("create", title, "--no-edit"),
+        ("add", title, *more, *do, "--symptom", "paint a crossing"),
+    ):
+        assert told in run(tmp_path, *command), command
+        listed = run(tmp_path, "list")
+        assert title in listed
+        assert SAID in listed  # seen 5 times
+        if command[0] != "add":
+            run(tmp_path, "delete", "zebra", "--yes")
+    for words in (("list",), ("preflight", PROMPT), ("show", "old0")):
+        assert told in run(tmp_path, *words), words
+    answer = prompted(tmp_path)
+    assert SAID in answer
+    assert told in answer
+    assert told not in prompted(tmp_path)
     (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 4\n")
     assert "skipped" not in run(tmp_path, "list")
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
+def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run):
+    folder = write_card(tmp_path / "brain")
+    (folder / "lessons.toml").touch()
+    for name, text in (
         ("lessons.toml", '[check]\ncommand = "x"\n'),
         ("lessons.toml", "[hooks\n"),
         ("lessons.toml", "[hooks]\ndaemon = 7\n"),
         (".lessonsignore", "[z-a]\n"),
-    ],
-)
-def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run, name, text):
-    folder = write_card(tmp_path / "brain")
-    (folder / "lessons.toml").touch()
-    (folder / name).write_text(text)
-    said = run(folder, "trust")
-    assert f"lessons: {name}" in said
-    assert "now trusted" not in said
-    assert "not trusted" in run(folder, "list")
-    (folder / name).write_text("")
-    assert "now trusted" in run(folder, "trust")
+    ):
+        (folder / name).write_text(text)
+        said = run(folder, "trust")
+        assert f"lessons: {name}" in said
+        assert "now trusted" not in said
+        assert "not trusted" in run(folder, "list")
+        (folder / name).write_text("")
+        assert "now trusted" in run(folder, "trust")
+        run(folder, "trust", "--revoke")
 
 
 @pytest.mark.slow

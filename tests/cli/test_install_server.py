@@ -3,13 +3,13 @@
 import os
 import pathlib
 import re
-import subprocess
 import tomllib
 
 import pytest
 
 from lessons_kb.store.user_state import user_brain, user_settings_path
 from tests.agents.shared_server import FakeServer, send
+from tests.kit import git, write
 
 URL = "https://lessons.example.com/v1/brains/shop"
 
@@ -96,42 +96,36 @@ def test_a_dry_run_changes_nothing(install, server):
     assert not os.path.isdir(user_brain())
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("--server", "http://lessons.example.com/v1/brains/shop"), "in the clear"),
-        (("--server", "https://lessons.example.com"), "names no brain"),
-        (("--server", "lessons.example.com/v1/brains/shop"), "https://"),
-        (("--server", URL), "--token-file FILE"),
-        (("--server", URL, "--token-file", "none"), "give a file that holds the key"),
-        (("--server", URL, "--token-file", "empty"), "is empty"),
-        (("--server", URL, "--token-file", "two"), "more than a key"),
-        (("--server", URL, "--token-file", "open"), "others can read"),
-        (("--server", URL, "--token-file", "repository/token"), "in a git repository"),
-        (("--token-file", "two"), "add --server URL"),
-    ],
-)
-def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, words, told):
+def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, tmp_path):
     for name, text, mode in (
         ("empty", "", 0o600),
         ("two", "lsn_a\nlsn_b\n", 0o600),
         ("open", "lsn_a\n", 0o644),
         ("repository/token", "lsn_a\n", 0o600),
     ):
-        path = pathlib.Path(name)
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-        path.chmod(mode)
-    subprocess.run(["git", "init", "-q", "repository"], check=True)
-    done = lessons("install", "claude-code", *words)
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert told in done.err
+        write(tmp_path / "project", name, text).chmod(mode)
+    git(tmp_path / "project" / "repository", "init", "-q")
+    for address, told in (
+        ("http://lessons.example.com/v1/brains/shop", "in the clear"),
+        ("https://lessons.example.com", "names no brain"),
+        ("lessons.example.com/v1/brains/shop", "https://"),
+        (URL, "--token-file FILE"),
+        (f"{URL} --token-file none", "give a file that holds the key"),
+        (f"{URL} --token-file empty", "is empty"),
+        (f"{URL} --token-file two", "more than a key"),
+        (f"{URL} --token-file open", "others can read"),
+        (f"{URL} --token-file repository/token", "in a git repository"),
+    ):
+        done = lessons("install", "claude-code", "--server", *address.split())
+        assert (done.code, done.err.count("\n"), told in done.err) == (2, 1, True), address
+    done = lessons("install", "claude-code", "--token-file", "two")
+    assert (done.code, "add --server URL" in done.err) == (2, True)
     assert settings() == {}
     assert not (pathlib.Path.home() / ".claude").exists()
 
 
 def test_a_token_that_a_repository_ignores_may_lie_in_it(lessons, server, token):
-    subprocess.run(["git", "init", "-q"], check=True)
+    git(".", "init", "-q")
     pathlib.Path(".gitignore").write_text(".token\n")
     token = token.rename(pathlib.Path(".token").absolute())
     assert lessons("install", "--server", server.url, "--token-file", token).code == 0

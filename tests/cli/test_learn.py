@@ -127,18 +127,13 @@ def names(result):
     return {one["id"]: one["done"] for one in json.loads(result.out) if "lessons/" in one["id"]}
 
 
-def test_stale_cards_are_named_first(lessons, stale):
-    dry = lessons("archive", "--stale", "--dry-run", "--json")
-    assert names(dry) == {"lessons/machine.md": "kept", "lessons/hand.md": "kept"}
-    ids = [one["id"] for one in json.loads(dry.out)]
-    assert ids[0] == "lessons/machine.md"
-    asked = lessons("archive", "--stale")
-    assert "not archived" in asked.err
-    assert "status: archived" not in (stale / "lessons" / "machine.md").read_text()
-
-
-def test_curated_cards_are_only_archived_when_asked_for(lessons, stale):
+def test_stale_cards_are_named_first_and_curated_ones_kept_unless_asked_for(lessons, stale):
     machine, hand = "lessons/machine.md", "lessons/hand.md"
+    dry = lessons("archive", "--stale", "--dry-run", "--json")
+    assert names(dry) == {machine: "kept", hand: "kept"}
+    assert json.loads(dry.out)[0]["id"] == machine
+    assert "not archived" in lessons("archive", "--stale").err
+    assert "status: archived" not in (stale / machine).read_text()
     yes = ("archive", "--stale", "--json", "--yes")
     assert names(lessons(*yes)) == {machine: "archived", hand: "kept"}
     assert names(lessons(*yes, "--curated")) == {hand: "archived"}
@@ -151,26 +146,27 @@ def test_on_a_terminal_each_is_asked_for(answer, lessons, stale):
     assert names(left) == {"lessons/machine.md": "kept"}
 
 
-def test_a_card_is_created_from_a_change(lessons, brain):
+def test_a_card_is_created_from_a_change_or_the_last_session(lessons, brain):
     commit(brain)
     (brain / "new.py").write_text("def total(items):\n    return sum(items)\n")
     made = lessons("create", TITLE, "--from-diff", "new.py:2")
     text = (brain / made.out.strip()).read_text()
     assert "+    return sum(items)" in text
     assert "paths: [new.py]" in text
-    refused = lessons("create", "Another lesson about it", "--from-diff", "absent.py")
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-
-
-def test_a_card_is_created_from_the_last_session(lessons, brain):
-    assert lessons("create", TITLE, "--from-session").code == 2
+    for place in ("absent.py", "new.py:40"):
+        refused = lessons("create", "Another lesson about it", "--from-diff", place)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert f"{place} has no change against HEAD" in refused.err
+    other = "Refunds ignored the currency of the order"
+    for session, said in (([], "no session yet"), (["absent"], "no session 'absent'")):
+        assert said in lessons("create", other, "--from-session", *session).err
     with Brain.open(brain) as opened:
         opened.layers[0].journal.events.append(
             Event(kind="prompt", text="Sum up the cart", session="s", at=time.time())
         )
-    made = lessons("create", TITLE, "--from-session")
+    made = lessons("create", other, "--from-session")
     assert "Sum up the cart" in (brain / made.out.strip()).read_text()
-    both = lessons("create", TITLE, "--from-session", "s", "--from-diff", "x")
+    both = lessons("create", other, "--from-session", "s", "--from-diff", "x")
     assert "cannot be combined" in both.err
 
 

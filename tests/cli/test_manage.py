@@ -1,16 +1,15 @@
 """`lessons manage` without a terminal."""
 
 import json
+import sys
 
 
-def test_commands_are_read_line_by_line(lessons, brain):
+def test_commands_are_read_line_by_line_without_textual(lessons, brain, monkeypatch):
+    monkeypatch.setitem(sys.modules, "textual", None)
     result = lessons("manage", stdin="bump telegram-allowlist\n")
     assert (result.code, result.err) == (0, "")
     assert result.out.startswith("20 cards, 0 drafts; `help` lists the commands\n")
     assert result.out.endswith("lessons/telegram-allowlist.md seen 6×\n")
-
-
-def test_a_refused_command_shows_in_the_exit_code(lessons, brain):
     result = lessons("manage", stdin="dance\nlist telegram\n")
     assert result.code == 2
     assert "not done: unknown command 'dance'" in result.out
@@ -23,10 +22,3 @@ def test_json_lists_both_tabs(lessons, brain):
     assert len(data["cards"]) == 21
     assert data["drafts"] == []
     assert {card["status"] for card in data["cards"]} == {"active", "ignored", "archived", "broken"}
-
-
-def test_textual_is_left_alone_without_a_terminal(lessons, brain, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "textual", None)
-    assert lessons("manage", stdin="quit\n").code == 0

@@ -118,16 +118,22 @@ def write_sessions(root):
         write_session(root, f"s{day}", asked, first, told, second, "thanks", day=day)
 
 
-def test_an_error_of_three_sessions_is_one_candidate(lessons, project):
+def test_an_error_of_three_sessions_is_one_candidate_without_its_secret(lessons, project, tmp_path):
     write_sessions(project)
     commit(project, "Begin")
-    found = find(lessons)
+    result = lessons("mine", "--json", "--draft", "5")
+    found = json.loads(result.out)
     first = found["candidates"][0]
     assert found["sessions"] == 3
     assert first["title"].startswith("OperationalError: database is locked")
     assert first["occurrences"] == 3
     assert "in 3 sessions" in first["reasons"]
     assert first["symptoms"][0] == "Let two workers import the orders"
+    assert "still broken" in result.out
+    assert KEY not in result.out
+    state = pathlib.Path(os.environ.get("LESSONS_STATE_HOME", tmp_path))
+    kept = (path for folder in (tmp_path, state) for path in folder.rglob("*") if path.is_file())
+    assert not [p for p in kept if ".claude" not in p.parts and KEY.encode() in p.read_bytes()]
 
 
 def test_a_pipe_gets_whole_lines(lessons, project, request, write_history):
@@ -142,25 +148,18 @@ def test_a_pipe_gets_whole_lines(lessons, project, request, write_history):
     assert out == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_a_secret_is_neither_shown_nor_kept(lessons, project, tmp_path):
-    write_sessions(project)
-    commit(project, "Begin")
-    result = lessons("mine", "--json", "--draft", "5")
-    assert "still broken" in result.out
-    assert KEY not in result.out
-    kept = [path for path in tmp_path.rglob("*") if path.is_file() and ".claude" not in path.parts]
-    state = pathlib.Path(os.environ.get("LESSONS_STATE_HOME", tmp_path))
-    kept += [path for path in state.rglob("*") if path.is_file() and ".claude" not in path.parts]
-    assert not [path for path in kept if KEY.encode() in path.read_bytes()]
-
-
-def test_what_was_read_is_not_read_again(lessons, project, write_history):
+def test_what_was_read_is_not_read_again_and_drafts_wait_in_its_order(
+    lessons, project, write_history
+):
     write_sessions(project)
     write_history(project)
     first = find(lessons)
     again = find(lessons)
     assert (first["read"], again["read"]) == (17, 0)
     assert again["candidates"] == first["candidates"]
+    titles = [one["title"] for one in find(lessons, "--draft", "2")["candidates"]][:2]
+    waiting = [one["title"] for one in drafts_of(lessons)]
+    assert [f"TODO name the mistake ({title})" for title in titles] == waiting
     commit(project, "Add one more", day=21, **{"more.py": "X = 1\n"})
     assert find(lessons)["read"] == 1
 
@@ -216,7 +215,7 @@ def test_other_projects_sessions_need_the_option(lessons, project, tmp_path):
     assert json.loads(lessons("mine", "--all-projects", "--json").out)["sessions"] == 3
 
 
-def test_approvals_and_features_about_errors_are_no_complaints(lessons, project):
+def test_approvals_features_and_a_package_to_install_are_no_mistakes(lessons, project):
     said = [
         "Add comprehensive error handling to the importer",
         "The linting errors are minor, they can be addressed later",
@@ -227,17 +226,13 @@ def test_approvals_and_features_about_errors_are_no_complaints(lessons, project)
     right = [{"type": "text", "text": "You're absolutely right - these are cosmetic."}]
     with path.open("a") as file:
         file.write(turn("assistant", right, project, "s1", 9) + "\n")
-    commit(project, "Begin")
-    assert find(lessons)["candidates"] == []
-
-
-def test_a_missing_package_that_is_then_installed_is_no_mistake(lessons, project):
     absent = "ModuleNotFoundError: No module named 'click'"
     calls = (("python app.py", absent), ("python app.py -h", absent), ("pip install click", "ok"))
     for day in (3, 4):
         write_session(project, f"s{day}", *calls, day=day)
     commit(project, "Begin")
-    assert find(lessons)["candidates"] == []
+    found = find(lessons)
+    assert (found["sessions"], found["candidates"]) == (3, [])
 
 
 def test_subagents_count_and_what_they_were_told_does_not(lessons, project):
@@ -336,17 +331,11 @@ def events(root):
     ]
 
 
-def test_copilot_cli_is_read(lessons, project):
+def test_copilot_cli_and_opencode_are_read(lessons, project):
     folder = pathlib.Path(os.environ["HOME"]) / ".copilot" / "session-state" / "c1"
     folder.mkdir(parents=True)
     lines = [json.dumps(row) for row in events(project)]
     (folder / "events.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    commit(project, "Begin")
-    titles = [one["title"] for one in find(lessons)["candidates"]]
-    assert "OperationalError: database is locked" in titles
-
-
-def test_opencode_is_read(lessons, project):
     folder = pathlib.Path(os.environ["XDG_DATA_HOME"]) / "opencode"
     folder.mkdir(parents=True)
     db = sqlite3.connect(folder / "opencode.db")
@@ -367,8 +356,9 @@ def test_opencode_is_read(lessons, project):
     db.close()
     commit(project, "Begin")
     found = find(lessons)
-    assert found["sessions"] == 1
-    assert "TypeError: a is not b" in [one["title"] for one in found["candidates"]]
+    assert found["sessions"] == 2
+    titles = {one["title"] for one in found["candidates"]}
+    assert titles >= {"OperationalError: database is locked", "TypeError: a is not b"}
 
 
 def test_a_clone_that_lacks_content_is_read_as_far_as_it_goes(lessons, project, write_history):
@@ -388,70 +378,44 @@ def test_init_offers_to_look_at_the_past_on_a_terminal(terminal, project, write_
     write_sessions(project)
     write_history(project)
     (project / "AGENTS.md").write_text("# Rules\n")
-    (project / "lessons.toml").unlink()
-    asked = terminal("init")
-    asked.wait("Found 3 sessions, 14 commits, AGENTS.md: look for lessons? [Y/n]:")
-    asked.type("\n")
-    seen = asked.end()
+    for typed, said, unsaid in (
+        ("n\n", 'next: `lessons add "what went wrong"`', "SURE"),
+        ("\n", "next: `lessons mine --draft 10`", "next: `lessons add"),
+    ):
+        (project / "lessons.toml").unlink()
+        asked = terminal("init")
+        asked.wait("Found 3 sessions, 14 commits, AGENTS.md: look for lessons? [Y/n]:")
+        asked.type(typed)
+        seen = asked.end()
+        assert (said in seen, unsaid in seen, asked.code) == (True, False, 0)
     assert "OperationalError: database is locked" in seen
-    assert "next: `lessons mine --draft 10`" in seen
-    assert asked.code == 0
 
 
-@pytest.mark.slow
-def test_who_declines_the_offer_is_told_another_step(terminal, project):
-    write_sessions(project)
-    (project / "lessons.toml").unlink()
-    asked = terminal("init")
-    asked.wait("look for lessons? [Y/n]:")
-    asked.type("n\n")
-    seen = asked.end()
-    assert "SURE" not in seen
-    assert 'next: `lessons add "what went wrong"`' in seen
-
-
-def test_review_comments_count(lessons, project, tmp_path):
+def test_review_comments_count_and_show_the_change_they_led_to(lessons, project, tmp_path):
+    for day, call in enumerate(("charge()", "charge(KEY)", "charge(KEY, 2)"), 1):
+        commit(project, f"Address {call}", 2 * day - 1, **{"pay.py": f"def pay():\n    {call}\n"})
     secret = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-
-    def comment(number, request):
-        return {
-            "id": number,
-            "pull_request_url": f"https://api.example.org/repos/o/r/pulls/{request}",
-            "path": "pay.py",
-            "created_at": "2026-10-02T10:00:00Z",
-            "body": f"A retry must not run without a key, because {secret} is billed twice.",
-        }
-
+    said = {
+        "path": "pay.py",
+        "diff_hunk": "@@ -0,0 +1,2 @@\n+def pay():\n+    charge()",
+        "created_at": "2026-10-02T10:00:00Z",
+        "body": f"A retry must not run without a key, because {secret} is billed twice.",
+    }
+    pulls = "https://api.example.org/repos/o/r/pulls/"
     path = tmp_path / "comments.json"
-    path.write_text(json.dumps([comment(1, 7), comment(2, 8)]))
-    (project / "pay.py").write_text("pay()\n")
+    path.write_text(json.dumps([{**said, "pull_request_url": f"{pulls}{n}"} for n in (7, 8)]))
     told = lessons("mine", "--reviews", path)
     assert "A retry must not run without a key" in told.out
     assert "in 2 reviews; gives a cause; review comment" in told.out
     assert "2 review comments" in told.out
     assert "ghp_" not in told.out
-    made = lessons("mine", "--reviews", path, "--draft", "1", "--json")
-    assert "ghp_" not in pathlib.Path(json.loads(made.out)["drafts"][0]["path"]).read_text()
-    path.write_text("no json")
-    refused = lessons("mine", "--reviews", path)
-    assert (refused.code, refused.err.count("\n")) == (2, 1)
-
-
-def test_a_comment_that_led_to_a_change_shows_it(lessons, project, tmp_path):
-    for day, call in enumerate(("charge()", "charge(KEY)", "charge(KEY, 2)"), 1):
-        commit(project, f"Address {call}", 2 * day - 1, **{"pay.py": f"def pay():\n    {call}\n"})
-    said = {
-        "pull_request_url": "https://api.example.org/repos/o/r/pulls/7",
-        "path": "pay.py",
-        "diff_hunk": "@@ -0,0 +1,2 @@\n+def pay():\n+    charge()",
-        "created_at": "2026-10-02T10:00:00Z",
-        "body": "A retry must not run without a key, because the customer is billed twice.",
-    }
-    path = tmp_path / "comments.json"
-    path.write_text(json.dumps([said, {**said, "pull_request_url": "x/8"}]))
     made = json.loads(lessons("mine", "--reviews", path, "--draft", "1", "--json").out)
     draft = pathlib.Path(made["drafts"][0]["path"]).read_text()
     assert "-    charge()\n+    charge(KEY)\n" in draft
+    assert "ghp_" not in draft
+    path.write_text("no json")
+    refused = lessons("mine", "--reviews", path)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
 TAGGED = """<!-- Generated by SpecStory, Markdown v2.1.0 -->
@@ -532,16 +496,24 @@ def test_exports_with_tags_tell_commands_and_what_they_printed(lessons, project)
     assert one["title"] == "OperationalError: database is locked"
     assert "error came back" in one["reasons"]
     assert one["symptoms"] == ["import the orders of the warehouse"]  # typed, and no reply
+    said = "Nope. Wrong. The import of the warehouse is broken now."
+    write_export(project, "a.md", TAGGED.replace("Nope.", said))
+    told = find(lessons)["candidates"][0]["examples"][0]["quote"]
+    assert told.endswith("broken now.")  # a short complaint, and what follows it
+    command = "`cd /home/ada/src/shop && python /home/ada/src/shop/import.py`"
+    write_export(project, "a.md", TAGGED.replace("`python import.py`", command))
     (project / "server").mkdir()
     (project / ".specstory").rename(project / "server" / ".specstory")  # of a part of the project
-    assert [one["title"] for one in find(lessons)["candidates"]] == [one["title"]]
+    assert [one["title"] for one in find(lessons, "--draft", "1")["candidates"]] == [one["title"]]
+    text = lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
+    assert "What failed: `python import.py`" in text
+    assert "ada" not in text  # nor another place of this machine
 
 
 def test_a_session_that_was_resumed_is_one_session(lessons, project):
-    write_export(project, "a.md", TAGGED)
-    write_export(project, "b.md", TAGGED)
-    # copied for another agent, with new times
-    write_export(project, "c.md", TAGGED.replace("2026-10-03 09:", "2026-10-05 11:"))
+    later = TAGGED.replace("2026-10-03 09:", "2026-10-05 11:")  # copied for another agent
+    for name, text in (("a.md", TAGGED), ("b.md", TAGGED), ("c.md", later)):
+        write_export(project, name, text)
     commit(project, "Begin")
     assert [one["occurrences"] for one in find(lessons)["candidates"]] == [1]
 
@@ -578,21 +550,6 @@ def test_a_draft_tells_the_whole_sentence_and_its_tests_last(lessons, project, w
     assert "test_pay.py" not in draft.partition("Its tests:")[0]
 
 
-def test_drafts_wait_in_the_order_of_the_table(lessons, project, write_history):
-    write_history(project)
-    write_sessions(project)
-    titles = [one["title"] for one in find(lessons, "--draft", "2")["candidates"]][:2]
-    waiting = [one["title"] for one in drafts_of(lessons)]
-    assert [f"TODO name the mistake ({title})" for title in titles] == waiting
-
-
-def test_a_short_complaint_is_told_with_what_follows(lessons, project):
-    said = "Nope. Wrong. The import of the warehouse is broken now."
-    write_export(project, "a.md", TAGGED.replace("Nope.", said))
-    commit(project, "Begin")
-    assert find(lessons)["candidates"][0]["examples"][0]["quote"].endswith("broken now.")
-
-
 def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, project):
     tasks = ("import the orders of the warehouse", "paint the login page blue", "release it")
     for day, task in enumerate(tasks, 1):
@@ -603,13 +560,3 @@ def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, pr
     assert (one["occurrences"], one["symptoms"]) == (3, [])
     lessons("mine", "--draft", "1")
     assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
-
-
-def test_a_draft_names_files_without_their_place_on_this_machine(lessons, project):
-    command = "`cd /home/ada/src/shop && python /home/ada/src/shop/import.py`"
-    write_export(project, "a.md", TAGGED.replace("`python import.py`", command))
-    commit(project, "Begin")
-    lessons("mine", "--draft", "1")
-    text = lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
-    assert "What failed: `python import.py`" in text
-    assert "ada" not in text

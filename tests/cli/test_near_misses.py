@@ -31,38 +31,30 @@ def test_why_names_the_command_without_a_terminal(lessons, brain):
     assert lessons("why", "--json", PROMPT).err == ""
 
 
-def test_the_last_prompt_can_be_added(lessons, brain):
+def test_the_last_prompt_can_be_added_without_its_secret(lessons, brain):
     assert lessons("why", "--add-symptom", CARD).code == 2
     lessons("preflight", PROMPT, "--session", "s")
     lessons("why", "--add-symptom", CARD)
     assert PROMPT in symptoms(lessons)
+    secret = "the key is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8, rename it"
+    lessons("why", "--add-symptom", CARD, secret)
+    assert "rename it" in (brain / CARD).read_text()
+    assert "ghp_" not in (brain / CARD).read_text()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "prompt",
-    [
+def test_a_card_about_something_else_or_not_for_it_is_not_offered(lessons, brain):
+    for prompt in (
         "Translate this paragraph about Rome into French",
         "what time zone is the server in",
         "rerun with 8 threads",
         "refund webhook fires twice",
-    ],
-)
-def test_a_card_about_something_else_is_not_offered(lessons, brain, prompt):
-    assert lessons("why", prompt).err == ""
-
-
-def test_what_a_card_is_not_for_is_not_offered(lessons, brain):
-    lessons("mark", CARD, "irrelevant", "--prompt", PROMPT, "--yes")
-    assert "symptom" not in lessons("why", PROMPT).err
-
-
-@pytest.mark.parametrize(
-    "prompt", ["the key is ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8, rename it"]
-)
-def test_a_secret_is_not_written(lessons, brain, prompt):
-    lessons("why", "--add-symptom", CARD, prompt)
-    assert "ghp_" not in (brain / CARD).read_text()
+    ):
+        assert lessons("why", prompt).err == "", prompt
+    prompt = "rename a column of the customer table without downtime"
+    lessons("mark", CARD, "irrelevant", "--prompt", prompt, "--yes")
+    told = lessons("why", prompt)
+    assert ("one of its `not-for`" in told.out, told.err) == (True, "")
 
 
 def test_a_task_of_a_bump_is_found_like_a_symptom(lessons, brain):

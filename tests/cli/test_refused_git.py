@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from tests.cli.test_mine import commit, project
-from tests.kit import make_brain
+from tests.kit import git, make_brain
 
 __all__ = ["project"]
 
@@ -78,13 +78,10 @@ def test_the_advice_on_another_users_repository_works(project, lessons):
 
 
 def test_a_bare_repository_is_no_work_tree(tmp_path, monkeypatch, lessons):
-    subprocess.run(["git", "init", "-q", "--bare", tmp_path], check=True)
+    git(tmp_path, "init", "-q", "--bare")
     make_brain(str(tmp_path))
     monkeypatch.chdir(tmp_path)
     assert "a bare repository" in lessons("mine").err
-
-
-def test_without_git(project, monkeypatch, lessons):
-    monkeypatch.setenv("PATH", str(project))
+    monkeypatch.setenv("PATH", str(tmp_path))
     for command in ("mine", "install git", "check --diff answer"):
         assert "git is not installed" in lessons(*command.split()).err

@@ -50,44 +50,30 @@ def test_install_all_connects_those_found_and_uninstall_all_restores_them(lesson
     assert kept(machine) == before
 
 
-def test_install_takes_one_agent_or_all(lessons, home):
-    for words in ((), ("cursor", "--all")):
-        assert "name one agent" in lessons("install", *words).err
-    assert "no agent found" in lessons("install", "--all").err
-
-
-def test_nothing_is_written_without_a_yes(lessons, machine):
+def test_nothing_is_written_without_a_yes(lessons, machine, tmp_path, monkeypatch):
     before = kept(machine)
     done = lessons("setup")
     assert (done.code, "--yes" in done.err) == (2, True)
     assert "~/.gemini/settings.json and" in done.out
-    assert kept(machine) == before
-
-
-def test_the_prompt_that_it_ends_with_draws_the_first_lesson(
-    lessons, machine, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(machine)
-    _told, _found, ask = lessons("setup", "--yes").out.partition("paste this:\n\n")
-    assert "The first lesson has arrived" in lessons("preflight", ask.splitlines()[0].strip()).out
-    assert "first lesson" not in lessons("preflight", "Fix the failing test of the parser").out
-
-
-def test_undo_keeps_a_brain_that_is_in_use(lessons, machine):
-    lessons("setup", "--yes")
-    brain = machine / ".local" / "share" / "lessons-kb"
-    (brain / "lessons" / "own.md").write_text("---\ntype: lesson\ntitle: Mine\n---\n")
-    lessons("setup", "--undo", "--yes")
-    assert [path.name for path in (brain / "lessons").iterdir()] == ["own.md"]
-
-
-def test_rules_and_editors_are_named_and_left(lessons, machine, tmp_path, monkeypatch):
+    for words in ((), ("cursor", "--all")):
+        assert "name one agent" in lessons("install", *words).err
     project = tmp_path / "shop"
     project.mkdir()
     (project / "AGENTS.md").write_text("- Never push to main.\n")
     monkeypatch.chdir(project)
-    out = lessons("setup").out
-    assert "Not touched: AGENTS.md" in out
+    assert "Not touched: AGENTS.md" in lessons("setup").out
+    assert kept(machine) == before
+
+
+def test_the_prompt_that_it_ends_with_draws_the_first_lesson(lessons, machine, monkeypatch):
+    monkeypatch.chdir(machine)
+    _told, _found, ask = lessons("setup", "--yes").out.partition("paste this:\n\n")
+    assert "The first lesson has arrived" in lessons("preflight", ask.splitlines()[0].strip()).out
+    assert "first lesson" not in lessons("preflight", "Fix the failing test of the parser").out
+    brain = machine / ".local" / "share" / "lessons-kb"
+    (brain / "lessons" / "own.md").write_text("---\ntype: lesson\ntitle: Mine\n---\n")
+    lessons("setup", "--undo", "--yes")  # which keeps a brain that is in use
+    assert [path.name for path in (brain / "lessons").iterdir()] == ["own.md"]
 
 
 def test_one_broken_agent_does_not_keep_the_others(lessons, home):

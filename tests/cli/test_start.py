@@ -37,17 +37,24 @@ def test_the_modules_of_other_commands_are_not_loaded(tmp_path):
 
 
 @pytest.mark.parametrize("words", [["-h"], []])
-def test_whoever_names_no_command_sees_all_of_them(lessons, words):
+def test_whoever_names_no_command_sees_all_each_on_one_whole_line(lessons, words, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     out = lessons(*words).out
     for name in NAMES:
         assert (f"\n  {name} " in out) is (name != "merge-driver")
     assert "--install-completion" in out
-    assert lessons("--version").out.startswith("lessons ")
+    headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["Options:", "Every day:", "Setup:", "Upkeep:", "For programs:"]
+    commands = out.partition("Every day:")[2]
+    assert "..." not in commands
+    everyday = commands.partition("Setup:")[0]
+    assert all(f"\n  {name} " in everyday for name in ("add", "list", "preflight", "review"))
 
 
 def test_a_command_nobody_knows_is_told_the_nearest(lessons):
     assert "'lint'" in lessons("lnit").err
     assert lessons("no-such").code == 2
+    assert lessons("--version").out.startswith("lessons ")
 
 
 def test_a_shell_completes_the_names_of_all_commands(lessons, monkeypatch):
@@ -55,19 +62,6 @@ def test_a_shell_completes_the_names_of_all_commands(lessons, monkeypatch):
     monkeypatch.setenv("COMP_WORDS", "lessons ")
     monkeypatch.setenv("COMP_CWORD", "1")
     assert lessons("list").out.split() == [name for name in NAMES if name != "merge-driver"]
-
-
-def test_help_groups_the_commands_each_on_one_whole_line(lessons, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    out = lessons("--help").out
-    headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]
-    assert headings == ["Options:", "Every day:", "Setup:", "Upkeep:", "For programs:"]
-    commands = out.partition("Every day:")[2]
-    assert "..." not in commands
-    everyday = commands.partition("Setup:")[0]
-    for name in ("add", "list", "preflight", "review"):
-        assert f"\n  {name} " in everyday
-    assert "merge-driver" not in out
 
 
 @pytest.mark.slow

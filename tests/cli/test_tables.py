@@ -30,30 +30,12 @@ def test_in_full_every_column_is_as_wide_as_its_longest_text():
         "lessons/a.md             1  A title",
         "b.md                    22  텔레그램",
     ]
-
-
-def test_a_terminal_is_spared_columns_that_say_nothing():
+    # A terminal is spared columns that say nothing, and a title is cut before an id is.
     assert lay_out(COLUMNS[:4], [SHORT[:4]], width=80)[0].split() == ["ID", "COUNT", "TITLE"]
-
-
-def test_a_title_is_cut_before_an_id_is():
-    lines = lay_out(COLUMNS, [SHORT], right=["count"], width=50)
-    assert lines == [
+    assert lay_out(COLUMNS, [SHORT], right=["count"], width=50) == [
         "ID            COUNT  TITLE                     AGE",
         "lessons/a.md      1  A title of some length…   2d",
     ]
-
-
-def test_what_can_be_spared_gives_way_to_ids():
-    rows = [
-        ("lessons/a-slug-of-some-length.md", "DEV", "1", "A title of some length", "Task", "2d")
-    ]
-    assert lay_out(COLUMNS, rows, width=80)[0].split() == [
-        *("ID", "STAGE", "COUNT", "TITLE", "LAST", "TASK", "AGE")
-    ]
-    lines = lay_out(COLUMNS, rows, width=62)
-    assert lines[0].split() == ["ID", "COUNT", "TITLE", "AGE"]
-    assert lines[1].startswith("lessons/a-slug-of-some-length.md  1")
 
 
 def test_an_id_that_is_too_long_has_a_line_of_its_own():
@@ -62,6 +44,8 @@ def test_an_id_that_is_too_long_has_a_line_of_its_own():
     assert lines[2].split()[0] == "12"
     assert lines[3].startswith("lessons/a.md")
     assert all(cell_len(line) <= 60 for line in lines if line != LONG[0])
+    (_head, fits) = lay_out(("id", "title"), [("x" * 30, "y" * 40)], width=48)
+    assert fits == f"{'x' * 30}  {'y' * 15}…"
 
 
 @given(
@@ -121,14 +105,11 @@ def test_a_terminal_shows_what_is_imported_a_line_each(brain, at_terminal):
     assert shown[3].startswith("create  Never call commit inside the loop")
 
 
-def test_a_wide_terminal_shows_more_of_each_card(lessons, brain, at_terminal):
+def test_a_wide_terminal_shows_more_of_each_card_and_a_pipe_whole_ids(lessons, brain, at_terminal):
+    first, second = lessons("list").out.splitlines()[:2]
+    assert first.split()[:2] == ["ID", "STAGE"]
+    assert second.startswith("playbooks/rename-column-without-downtime.md ")
     lessons("bump", "telegram-allowlist", "--task", "Add a restart command")
     head, first = at_terminal("list", columns=160)[1:4:2]
     assert "LAST TASK" in head
     assert "Add a restart command" in first
-
-
-def test_what_is_piped_keeps_whole_ids_first(lessons, brain):
-    first, second = lessons("list").out.splitlines()[:2]
-    assert first.split()[:2] == ["ID", "STAGE"]
-    assert second.startswith("playbooks/rename-column-without-downtime.md ")

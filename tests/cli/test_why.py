@@ -30,25 +30,18 @@ def test_the_whole_text(lessons, brain, request):
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_the_footer_speaks_the_brains_language(lessons, brain):
-    (brain / "lessons.toml").write_text('language = "ko"\n')
-    lessons("trust")
-    assert "\n교훈 1개 (lessons/telegram-allowlist.md)" in lessons("why", PROMPT).out
-
-
 def test_nothing_known_is_one_line(lessons, brain):
     told = lessons("why")
     assert (told.code, told.out) == (0, "")
-    assert told.err == (
-        "lessons: no prompts recorded yet; `lessons why PROMPT` explains a prompt\n"
-    )
+    said = "no prompts recorded yet; `lessons why PROMPT` explains a prompt"
+    assert told.err == f"lessons: {said}\n"
     assert "for session 'x'" in lessons("why", "--session", "x").err
     assert json.loads(lessons("why", "--json").out) is None
-
-
-def test_a_prompt_that_no_card_is_about(lessons, brain):
     told = lessons("why", "zzzyx")
     assert told.out == "Prompt: zzzyx\n\nInjected:\n  nothing\nSuppressed:\n  nothing\n"
+    (brain / "lessons.toml").write_text('language = "ko"\n')
+    lessons("trust")
+    assert "\n교훈 1개 (lessons/telegram-allowlist.md)" in lessons("why", PROMPT).out
 
 
 def test_a_session_and_a_file_at_hand(lessons, brain):
@@ -73,11 +66,11 @@ def test_long_lines_are_folded_with_their_indent(width):
     assert pieces[-1].endswith("x" * 100)
 
 
-@pytest.mark.parametrize(("command", "state"), [("archive", "archived"), ("ignore", "ignored")])
-def test_a_card_that_is_put_away_is_named(lessons, brain, command, state):
-    lessons(command, "telegram-allowlist")
-    told = lessons("why", PROMPT).out.partition("Suppressed:\n")[2].splitlines()
-    assert told[0].startswith("  ✗ lessons/telegram-allowlist.md, confidence ")
-    back = "`lessons restore lessons/telegram-allowlist.md` makes it active"
-    assert told[1] == f"    {state}; {back}"
-    assert state not in lessons("why", "Write a poem about bears").out
+def test_a_card_that_is_put_away_is_named(lessons, brain):
+    for command, state in (("archive", "archived"), ("ignore", "ignored")):
+        lessons(command, "telegram-allowlist")
+        told = lessons("why", PROMPT).out.partition("Suppressed:\n")[2].splitlines()
+        assert told[0].startswith("  ✗ lessons/telegram-allowlist.md, confidence ")
+        back = "`lessons restore lessons/telegram-allowlist.md` makes it active"
+        assert told[1] == f"    {state}; {back}"
+        assert state not in lessons("why", "Write a poem about bears").out

@@ -104,13 +104,6 @@ def test_patterns_too_large_for_one_set_are_all_found():
     assert {match.rule.card for match in found} == {str(n) for n in range(40)}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("language", ["python", "javascript", "go"])
-def test_deep_nesting_is_read(language):
-    list(find_nodes("(" * 50_000, language, [Pattern(kind="ast", text="f($$$)")]))
-    list(find_nodes("f(" * 50_000 + ")" * 50_000, language, [Pattern(kind="ast", text="f($$$)")]))
-
-
 def test_a_language_that_nobody_knows_finds_nothing(capfd):
     one = Rule(card="a", pattern=Pattern(kind="ast", text="foo($A)", language="klingon"))
     assert Matcher([one]).find_in_file("a.xyz", "foo(1)\n") == []

@@ -65,12 +65,6 @@ def test_syntax_spans_lines_and_reads_what_stands_around_the_change():
     assert Matcher([one]).find_added(replace(change, prefix="", suffix="")) == []
 
 
-def test_syntax_does_not_see_strings_and_comments():
-    text = f"# {CALL}\nx = '{CALL}'\n"
-    assert Matcher([RUN]).find_in_file("a.py", text) == []
-    assert len(Matcher([SHELL]).find_in_file("a.py", text)) == 2
-
-
 @pytest.mark.parametrize("name", ["javascript", "js", "JS"])
 def test_syntax_of_another_language_is_not_looked_for(name):
     one = rule("console.log($$$)", "ast", language=name)
@@ -78,29 +72,11 @@ def test_syntax_of_another_language_is_not_looked_for(name):
         assert len(Matcher([one]).find_in_file(path, "console.log(1)\n")) == found
 
 
-def test_unless_excuses_its_line_alone():
-    one = rule(r"shell=True", unless="noqa")
-    text = f"{CALL}  # noqa\n{CALL}\n"
-    assert [m.line for m in Matcher([one]).find_in_file("a.py", text)] == [2]
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_anchors_are_those_of_lines(end):
     text = end.join(["x", "import os", "import oslo", ""])
     found = Matcher([rule(r"^import os$")]).find_in_file("a.py", text)
     assert [match.line for match in found] == [2]
-
-
-def test_one_card_speaks_once_a_line():
-    matcher = Matcher([SHELL, rule("subprocess"), rule("subprocess", card="b.md")])
-    found = matcher.find_in_file("a.py", f"{CALL}\n")
-    assert [(m.rule.card, m.line) for m in found] == [("a.md", 1), ("b.md", 1)]
-
-
-def test_globs_are_those_of_gitignore():
-    matcher = Matcher([rule("secret", files=("src/**", "!src/tests/**"))])
-    for path, found in (("src/a.py", 1), ("src/tests/a.py", 0), ("a.py", 0)):
-        assert len(matcher.find_in_file(path, "secret")) == found
 
 
 @pytest.mark.parametrize(("commands", "found"), [

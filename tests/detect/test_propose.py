@@ -32,6 +32,8 @@ def test_two_fixes_of_one_mistake_are_one_pattern_for_all_verbs():
     found = propose(WITHOUT_CHECK, REQUESTS, [])
     assert found.pattern is not None
     assert found.pattern.text == "requests.$A($$$, verify=False, $$$)"
+    assert found.pattern.bad == ("r = requests.post(url, json=x, verify=False)",)
+    assert found.pattern.good == ("r = requests.post(url, json=x)",)
     assert found.said == (
         "hits 2 places before the fix, 0 after; 0 other places today; 2 do as the fix does"
     )
@@ -171,13 +173,6 @@ def test_commands_are_generalised_over_two_that_failed(failed, ran, found, other
 def test_a_command_that_ran_well_is_no_mistake():
     said = propose_command(["rm -rf build", "rm -rf dist"], ["rm -rf x"] * 214).said
     assert said == "such commands ran 214 times without harm"
-
-
-def test_a_pattern_brings_its_examples():
-    found = propose(WITHOUT_CHECK, REQUESTS, [])
-    assert found.pattern is not None
-    assert found.pattern.bad == ("r = requests.post(url, json=x, verify=False)",)
-    assert found.pattern.good == ("r = requests.post(url, json=x)",)
 
 
 def test_a_name_that_is_imported_from_a_module_is_that_one_only_after_the_import():

@@ -44,31 +44,24 @@ def touched(command):
 
 READS = {
     ("a",): [
-        "head -n 5 a", "head -n5 a", "head -5 a", "tail -f a", "grep -e x -e y a", "grep -A 3 x a",
-        "grep --ignore-case needle a", "cut -d ' ' -f 1 a", "cat < a", "cat a 2>/dev/null",
-        "cat a 2>&1", "cat a 2>&-", "cat a &>/dev/null", "(cat a)", "echo $(cat a)", "sudo cat a",
-        "for f in x y; do cat a; done", "FOO=1 BAR='x y' cat a", "FOO=a=b cat a", "cat a a",
-        "env -i X=1 cat a", "timeout 60 cat a", "timeout 5m cat a", "time -p cat a", "cat - a",
-        "sh -c 'cat a' -c 'cat b'", "cat *.py a", "grep x <<< word a",
+        "head -n 5 a", "head -n5 a", "tail -f a", "grep -e x -e y a", "cut -d ' ' -f 1 a", "cat < a",
+        "cat a 2>&1", "cat a 2>&-", "cat a &>/dev/null", "(cat a)", "echo $(cat a)",
+        "for f in x y; do cat a; done", "FOO=1 BAR='x y' cat a", "cat a a", "env -i X=1 cat a",
+        "timeout 5m cat a", "time -p cat a", "cat - a", "sh -c 'cat a' -c 'cat b'", "cat *.py a",
+        "grep x <<< word a",
     ],
     ("a", "b"): [
-        "cat a b", "sed -n -e 1p -e 2p a b", "diff -u a b", "if true; then cat a; else cat b; fi",
+        "sed -n -e 1p -e 2p a b", "if true; then cat a; else cat b; fi", "/bin/cat -n a b",
         "bash -lc 'cat a && cat b'", "cat a \\\n  b", "cat <<'EOF' a\ncat x\nEOF\ncat b",
-        "cat a 2>/dev/null b",
     ],
     ("b",): ['cat <<A <<-"B"\ncat x\nA\ncat y\n\tB\ncat b'],
     ("c",): ["cat a\\\nb c", 'cat "a\\\nb" c'],
-    ("a", "b", "c", "d", "e", "f", "g"): [
-        "cat a; cat b && cat c || cat d | cat e & cat f\ncat g"
-    ],
-    ("a.py",): ["cat a.py", "/bin/cat a.py"],
-    ("a.py", "b.py"): ["cat -n a.py b.py"],
+    ("a", "b", "c", "d", "e", "f"): ["cat a; cat b && cat c || cat d | cat e & cat f"],
     ("-a",): ["cat -- -a"],
-    ("a.csv",): ["awk -F, '{print $1}' a.csv", "awk -F , '{print $1}' a.csv"],
+    ("a.csv",): ["awk -F , '{print $1}' a.csv"],
     (".",): ["find . \\( -name a -o -name b \\) -print"],
     ("src",): [
-        "grep -rn 'def main' src", "grep -rnE 'x|y' src", "find src -name x -type f", "ls -la src",
-        "grep --ignore-case -e x --recursive src",
+        "grep -rnE 'x|y' src", "find src -name x -type f", "grep --ignore-case -e x --recursive src",
     ],
     ("src", "tests"): ["rg -t py 'needle' src tests", "find src tests ! -name x"],
     ("src/a.py",): ["sed -n 1,20p src/a.py", "cd src && cat a.py"],
@@ -78,8 +71,8 @@ READS = {
     ('a "b" c',): ['cat "a \\"b\\" c"'],
     ("it's.md",): ["cat it\\'s.md"],
     (): [
-        "rg needle", "ls", "cd; cat a", "cat <<EOF\nit's\n", "python a.py", "perl -ne print a",
-        "cat $FILE `pwd`/a *.py a? [ab] {a,b} ~/a", "perl -e print a", "echo cat a", "git diff a",
+        "rg needle", "cd; cat a", "cat <<EOF\nit's\n", "python a.py", "perl -ne print a",
+        "cat $FILE `pwd`/a *.py a? [ab] {a,b} ~/a", "echo cat a",
         "", "#", "=", "bash a.sh", "bash -c", "bash -x 'rm a'", "mv a", "cp",
         # cannot be read to its end
         "cat a 'b", 'cat a; cat "b', "cat a; cat b\\",
@@ -94,21 +87,19 @@ def test_reads(command, read):
 
 CHANGES = {
     "edit a": [
-        "echo x > a", "echo x >> a", "echo x >| a", "echo x &> a", "echo x &>> a", "echo x >& a",
-        "echo x 2>a", "cat > a <<'EOF'\nit's\nEOF", "touch a", "touch -d yesterday a",
-        "truncate -s 0 a", "sed -i '' 's/a/b/' a", "sed -i -e 's/a/b/' a", "sed -i -E 's/a/b/' a",
-        "perl -pi -e 's/a/b/' a", "perl -i -pe 's/a/b/' a", "perl -i -E 's/a/b/' a",
+        "echo x >> a", "echo x >| a", "echo x &>> a", "echo x >& a", "echo x 2>a",
+        "cat > a <<'EOF'\nit's\nEOF", "touch -d yesterday a", "sed -i '' 's/a/b/' a",
+        "sed -i -E 's/a/b/' a", "perl -pi -e 's/a/b/' a", "perl -i -E 's/a/b/' a",
     ],
     "edit b": ["echo 'x > y' a2>b"],
     "edit 2": ["echo x > 2"],
-    "edit src/a": ["cd src && echo x > a"],
     "edit a b": ["echo x | tee -a a b", "sed -i 's/a;b/c/' a b"],
     "read a": ["grep -i x a"],
     "read a, edit b": ["cat a > b", "cp a b"],
     "read b, edit a": ["echo x > a; cat > ; cat b"],
     "read a b, edit c": ["cp -r a b c"],
     "edit b, remove a": ["mv a b"],
-    "remove a": ["unlink a", "rmdir a", "bash -c 'rm a'"],
+    "remove a": ["rmdir a", "bash -c 'rm a'"],
     "remove build a": ["rm -rf build a"],
     "remove a\\b": ['rm "a\\\\b"'],
 }  # fmt: skip
@@ -118,18 +109,6 @@ CHANGES = {
 def test_changes(command, does):
     found = [" ".join([kind, *paths]) for kind, paths in find_touched(command)]
     assert ", ".join(found) == does
-
-
-def test_longest_command_is_20_000_characters():
-    assert touched("cat a" + " " * 19_995) == {"read": ("a",)}
-    assert touched("cat a" + " " * 19_996) == {}
-
-
-@given(st.text(st.sampled_from("a1 '\"\\$;|&<>()\n-=./{}EOF"), max_size=60))
-def test_any_text_is_survived(command):
-    for kind, paths in find_touched(command):
-        assert kind in ("read", "edit", "remove")
-        assert paths
 
 
 @pytest.mark.slow
@@ -186,22 +165,18 @@ def test_any_text_is_looked_at(command):
 
 @pytest.mark.parametrize(("command", "end", "start"), [
     ("ls", "/p", "/p"),
-    ("cd src && ls", "/p/src", "/p"),
     ("cd ./src/; cd deep", "/p/src/deep", "/p"),
-    ("cd src; cd ..", "/p", "/p"),
     ("cd src && ls", "/p", "/p"),
     ("(cd src && ls)", "/p/src", "/p/src"),
-    ("pushd src; popd", "/p", "/p"),
     ("cd src", "C:\\p\\src", "C:/p"),
     ("cd p", "/p", "/"),
+    ("pushd src; popd", "/p", "/p"),
+    *((command, "/p/x", "") for command in ("cd ..", "cd ../x", "cd /p", "cd $X", "cd",
+                                            "popd", "cd -")),
 ])  # fmt: skip
 def test_where_a_command_began(command, end, start):
-    assert find_start(command, end) == start
-
-
-@pytest.mark.parametrize("command", ["cd ..", "cd ../x", "cd /p", "cd $X", "cd", "popd", "cd -"])
-def test_where_a_command_began_that_nothing_tells(command):
-    assert not is_known(find_start(command, "/p/x"))
+    found = find_start(command, end)
+    assert found == start if start else not is_known(found)
 
 
 def test_a_patch_lies_below_the_folder_in_which_it_is_applied():

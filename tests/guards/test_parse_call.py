@@ -35,36 +35,21 @@ def events(tool, arguments, **fields):
 
 @pytest.mark.parametrize(("agent", "tool", "arguments", "kind", "targets"), [
     ("claude-code", "Read", {"file_path": "/w/a.py", "offset": 3}, "read", ("a.py",)),
-    ("claude-code", "Grep", {"pattern": "x", "path": "/w/src"}, "read", ("src",)),
     ("claude-code", "Glob", {"pattern": "**/*.py"}, "read", ()),
     ("claude-code", "Edit", {"file_path": "/w/a.py", "old_string": "x"}, "edit", ("a.py",)),
-    ("claude-code", "Write", {"file_path": "/w/b.py", "content": "x"}, "create", ("b.py",)),
-    ("claude-code", "NotebookEdit", {"notebook_path": "/w/n.ipynb"}, "edit", ("n.ipynb",)),
     ("claude-code", "Bash", {"command": "pytest -q", "description": "x"}, "command", ()),
-    ("claude-code", "Task", {"description": "x", "prompt": "y"}, "tool", ()),
-    ("codex", "Bash", {"command": "ls"}, "command", ()),
     ("codex", "shell", {"command": ["bash", "-lc", "ls"]}, "command", ()),
     ("codex", "exec_command", {"cmd": "ls"}, "command", ()),
     ("gemini-cli", "read_file", {"file_path": "a.py"}, "read", ("a.py",)),
     ("gemini-cli", "read_many_files", {"paths": ["a", "b"]}, "read", ("a", "b")),
-    ("gemini-cli", "replace", {"file_path": "a.py", "instruction": "x"}, "edit", ("a.py",)),
-    ("gemini-cli", "write_file", {"file_path": "a.py"}, "create", ("a.py",)),
-    ("gemini-cli", "run_shell_command", {"command": "exit 3"}, "command", ()),
     ("cursor", "Write", {"file_path": "/w/a"}, "edit", ("a",)),
-    ("cursor", "Delete", {"path": "a"}, "remove", ("a",)),
-    ("cursor", "Shell", {"command": "x"}, "command", ()),
     ("copilot-cli", "view", {"path": "/w/a"}, "read", ("a",)),
-    ("copilot-cli", "create", {"path": "/w/a"}, "create", ("a",)),
     ("vscode", "replace_string_in_file", {"filePath": "/w/a"}, "edit", ("a",)),
     ("vscode", "editFiles", {"files": ["/w/a", "/w/b"]}, "edit", ("a", "b")),
     (*("vscode", "multi_replace_string_in_file"), {"replacements": [{"filePath": "/w/a"},
      {"filePath": "/w/b"}, {"filePath": "/w/a"}, 3]}, *("edit", ("a", "b"))),
-    ("opencode", "read", {"filePath": "/w/a"}, "read", ("a",)),
     ("opencode", "write", {"filePath": "/w/a"}, "create", ("a",)),
-    ("opencode", "bash", {"command": "exit 3", "description": "x"}, "command", ()),
-    ("vscode", "Edit", {"file_path": "/w/a"}, "edit", ("a",)),
     ("", "Write", {"file_path": "/w/a"}, "create", ("a",)),
-    ("another-agent", "Write", {"file_path": "/w/a"}, "create", ("a",)),
     ("gemini-cli", "run_shell_command", {"command": "x", "dir_path": "src"}, "command", ()),
     ("claude-code", "mcp__filesystem__read_file", {"path": "/w/a"}, "read", ("a",)),
     ("cursor", "MCP:write_file", {"path": "/w/a"}, "create", ("a",)),
@@ -72,18 +57,10 @@ def events(tool, arguments, **fields):
     ("x", "str_replace_based_edit_tool", {"command": "view", "path": "/w/a"}, "read", ("a",)),
     ("x", "str_replace_editor", {"command": "insert", "path": "/w/a"}, "edit", ("a",)),
     ("x", "text_editor", {"command": "undo_edit", "path": "/w/a"}, "rollback", ("a",)),
-    ("x", "text_editor", {"command": "odd", "path": "/w/a"}, "tool", ("a",)),
     ("", "render", {"path": "/w/a"}, "tool", ("a",)),
-    ("claude-code", "mcp__x__Nothing", {}, "tool", ()),
 ])  # fmt: skip
 def test_call(agent, tool, arguments, kind, targets):
     assert events(tool, arguments, agent=agent) == [(kind, tool, targets)]
-
-
-def test_arguments_may_be_json_text():
-    (event,) = parse_call(Event(kind="tool", tool="Bash"), '{"command": "make"}')
-    assert (event.kind, event.text) == ("command", "make")
-    assert event.arguments == digest_arguments({"command": "make"})
 
 
 @pytest.mark.parametrize(("tool", "kind", "arguments"), [
@@ -129,7 +106,6 @@ def test_own_text_is_kept_and_own_kinds_count():
 
 
 @pytest.mark.parametrize(("tool", "arguments", "kinds"), [
-    ("Edit", {"file_path": "/w/a"}, ["rejection"]),
     ("apply_patch", {"input": PATCH}, ["rejection"]),
     ("Bash", {"command": "rm a"}, ["rejection"]),
     ("Bash", {"command": "git restore a"}, ["rollback"]),
@@ -151,7 +127,6 @@ def test_files_touched_by_a_command_follow_it():
     ]
     for outcome, count in (("unknown", 4), ("exec_error", 1), ("cancelled", 1)):
         assert len(events("Bash", {"command": command}, outcome=outcome)) == count
-    assert events("Bash", {"command": "ls ."}) == [("command", "Bash", ())]
 
 
 @pytest.mark.parametrize("key", ["input", "patch", "patchText", "command"])
@@ -185,9 +160,7 @@ def test_relative_paths_start_at_the_working_directory():
 
 @pytest.mark.parametrize(("path", "scope", "cwd", "expected"), [
     ("/w/a", "/w", "", "a"),
-    ("/w/a", "/w/", "", "a"),
     ("/w", "/w", "", ""),
-    ("/w/", "/w", "", ""),
     (".", "/w", "", ""),
     ("./a//b/../c", "/w", "", "a/c"),
     ("/wide/a", "/w", "", "/wide/a"),
@@ -198,10 +171,8 @@ def test_relative_paths_start_at_the_working_directory():
     ("~/a", "/w", "/v", "~/a"),
     ("C:\\w\\src\\a.py", "C:\\w", "", "src/a.py"),
     ("c:/W/a.py", "C:\\w", "", "a.py"),
-    ("C:\\w", "c:\\W", "", ""),
     ("src\\a.py", "C:\\w", "", "src/a.py"),
     ("a.py", "C:\\w", "C:\\w\\src", "src/a.py"),
-    ("c:/W/a", "C:/w", "", "a"),
     ("1:\\a", "/w", "", "1:\\a"),
     ("D:\\a", "C:\\w", "C:\\w\\src", "D:/a"),
     ("/W/a", "/w", "", "/W/a"),
@@ -229,20 +200,14 @@ def test_tables_hold_kinds_of_calls_and_every_agent():
 @pytest.mark.parametrize(("text", "kind"), [
     ("<tool_use_error>Error: No such tool available: NoSuchTool</tool_use_error>", 1),
     ("unsupported call: no_such", 1),
-    ("unsupported custom tool call: apply_patch", 1),
     ('Tool "no_such_tool" not found. Did you mean one of: "write_todos"', 1),
-    ("Model tried to call unavailable tool 'no_such_tool'.", 1),
     ("<tool_use_error>InputValidationError: Read failed due to the following issue:", 0),
     ("<tool_use_error>String to replace not found in file.", 0),
     ("Could not find an exact match for 'old_string' in 'a.py'.", 0),
-    ("Could not find oldString in the file. It must match exactly", 0),
     ("Exit code 1\nunknown tool: overloaded_error", 2),
-    ("Chunk ID: 3a\nProcess exited with code 3\n", 2),
-    ("ENOENT", 2),
     ("", 2),
     ("API Error: 529 overloaded", 3),
     ("Permission to use Bash with command x has been denied.", 4),
-    ("Claude requested permissions to use Bash, but you haven't granted it yet.", 4),
     ("The user doesn't want to proceed with this tool use. The tool use was rejected", 4),
     ("x" * 400 + "API Error", 2),
     ("x" * 391 + "API Error", 3),
@@ -256,15 +221,6 @@ def test_digest_is_equal_for_equal_calls():
     assert digest == digest_arguments({"b": [1, {"d": 3, "c": 2}], "a": 1})
     assert digest == digest_arguments(' {"b": [1, {"d": 3, "c": 2}],\n "a": 1}')
     assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
-
-
-@pytest.mark.parametrize("other", [
-    *({}, {"a": 2}, {"a": "1"}, {"a": 1, "b": 1}, {"b": 1}, [1], "a", "", None, {"a": 1.0}),
-    *({"a": True}, {"a": None}, {"a": [1]}, {"A": 1}, {"a ": 1}),
-])  # fmt: skip
-def test_digest_differs_for_other_calls(other):
-    assert digest_arguments(other) != digest_arguments({"a": 1})
-    assert digest_arguments(other)
 
 
 def test_digest_is_short_holds_no_argument_and_is_empty_for_what_is_no_json_data():

@@ -37,54 +37,44 @@ REVIEW = """\
 """
 
 
-def test_claims_become_findings_with_their_evidence_and_supporters(plan):
-    first, second, third = plan("review", "r/review.md", REVIEW).lessons[:3]
+def test_claims_and_deferrals_become_findings_and_the_rest_is_named(plan):
+    found = plan("review", "r/review.md", REVIEW)
+    claims, deferrals = found.lessons[:3], {one.title: one for one in found.lessons[3:]}
+    first, _second, third = claims
     assert (first.kind, first.title) == ("qa-finding", "A retry charges twice")
-    assert first.evidence == "evidenced"
-    assert first.supported_by == ("analyst (F1, F2)", "tester")
     assert first.where == "r/review.md:7"
-    assert (second.evidence, third.evidence) == ("anecdotal", "disputed")
+    assert [one.evidence for one in claims] == ["evidenced", "anecdotal", "disputed"]
+    assert first.supported_by == ("analyst (F1, F2)", "tester")
     assert third.supported_by == ("architect", "ops")
     assert "Reversed by the user" in dict(third.sections)["Situation"]
-
-
-def test_deferrals_become_findings_that_say_when_to_reopen(plan):
-    found = {lesson.title: lesson for lesson in plan("review", "review.md", REVIEW).lessons[3:]}
-    assert {title: lesson.reopen_when for title, lesson in found.items()} == {
+    assert {title: lesson.reopen_when for title, lesson in deferrals.items()} == {
         "Shared refusal file": "a third one needs the words",
         "Several currencies": "the first EU customer signs",
         "Cron triggering": "the loop is proven",
     }
-    assert dict(found["Shared refusal file"].sections)["Root Cause"] == "two consumers today."
-    assert found["Shared refusal file"].supported_by == ("structural-analyst",)
-
-
-def test_what_becomes_no_finding_is_named(plan):
-    passed = plan("review", "review.md", REVIEW).passed_over
-    assert [(one.where, one.reason) for one in passed] == [
-        ("review.md:10", "its state is 'Resolved by the spec'"),
+    refusal = deferrals["Shared refusal file"]
+    assert dict(refusal.sections)["Root Cause"] == "two consumers today."
+    assert refusal.supported_by == ("structural-analyst",)
+    assert [(one.where, one.reason) for one in found.passed_over] == [
+        ("r/review.md:10", "its state is 'Resolved by the spec'"),
     ]
 
 
-def test_deferrals_end_where_the_next_label_begins(plan):
-    text = "- **Deferred:**\n  - Cache → LATER (one user)\n- **Tags:** plan-level: C1\n"
-    found = plan("review", "r.md", text)
-    assert [(one.title, dict(one.sections)["Root Cause"]) for one in found.lessons] == [
-        ("Cache", "one user")
-    ]
-    assert found.passed_over == ()
-
-
-def test_a_deferral_is_told_by_what_stands_below_it_alone(plan):
-    text = "## YAGNI\n\n- Cache\n- Sharding\n  - Reopen when: it is slow\n- Reopen when: never\n"
-    found = [(one.title, one.reopen_when) for one in plan("review", "r.md", text).lessons]
-    assert found == [("Cache", None), ("Sharding", "it is slow")]
-
-
-def test_a_deferral_may_be_a_paragraph_with_a_bold_lead(plan):
-    text = "## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n"
-    (lesson,) = plan("review", "r.md", text).lessons
-    assert (lesson.title, lesson.reopen_when) == ("Side panel", "the sheet ships")
+@pytest.mark.parametrize(("text", "found"), [
+    ("- **Deferred:**\n  - Cache → LATER (one user)\n- **Tags:** plan-level: C1\n",
+     [("Cache", None, "one user")]),
+    ("## YAGNI\n\n- Cache\n- Sharding\n  - Reopen when: it is slow\n- Reopen when: never\n",
+     [("Cache", None, None), ("Sharding", "it is slow", None)]),
+    ("## Deferred (YAGNI)\n\n**Side panel:** no caller. Reopen trigger: the sheet ships.\n",
+     [("Side panel", "the sheet ships", None)]),
+], ids=["to the next label", "by what is below alone", "a bold lead"])  # fmt: skip
+def test_a_deferral_may_be_an_item_or_a_paragraph(plan, text, found):
+    reading = plan("review", "r.md", text)
+    assert [
+        (one.title, one.reopen_when, dict(one.sections).get("Root Cause"))
+        for one in reading.lessons
+    ] == found
+    assert reading.passed_over == ()
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

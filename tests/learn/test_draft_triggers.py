@@ -37,19 +37,6 @@ def kinds(triggers):
     return [trigger.kind for trigger in triggers]
 
 
-def test_red_then_green_of_one_command_is_a_trigger():
-    change = "-    return 3\n+    return 4"
-    (trigger,) = see(
-        say("Add a discount"),
-        run("pytest -q", "exec_error", RED),
-        edit("cart.py", change),
-        run("pytest -q"),
-    )
-    assert (trigger.kind, trigger.request) == ("red-green", "Add a discount")
-    assert "test_total" in trigger.failure.output
-    assert (trigger.files, trigger.changes) == (("cart.py",), (change,))
-
-
 RED_RUN = run("pytest", "exec_error", RED)
 GREEN = "== 2 passed in 0.01s =="
 CRASH = run(
@@ -65,11 +52,11 @@ LOUD = {"signals": [{"guard": "mistakes", "record": {**MISTAKE, "escalated": Tru
 @pytest.mark.parametrize("events", [
     [run("pytest"), run("pytest")], [RED_RUN, RED_RUN], [run("pytest"), RED_RUN],
     [run("pytest | tail", "exec_error"), run("pytest | tail")], [RED_RUN, run("npm test")],
-    [RED_RUN, run("pytest", "unknown")], [RED_RUN, run("pytest", "cancelled")],
+    [RED_RUN, run("pytest", "unknown")],
     [run("pytest", "cancelled"), run("pytest")], [run("ls x", "exec_error"), run("ls x")],
     [RED_RUN, replace(run("pytest"), session="t")], [RED_RUN, replace(run("pytest"), scope="/x")],
-    [say("Is it still broken, or was that fixed?")], [say("works great, thanks")], [say("잘 됩니다. 감사합니다")], [say("schon wieder kaputt")], [],
-    [STOP, say("continue")], [STOP, say("계속")], [STOP], [STOP, edit("a.py"), say("Now the docs")],
+    [say("Is it still broken, or was that fixed?")], [say("schon wieder kaputt")], [],
+    [STOP, say("continue")], [STOP], [STOP, edit("a.py"), say("Now the docs")],
     [STOPPED, say("go on")], [STOPPED, run("ls"), say("Now the docs")],
     [STOPPED, event("answer", "Done."), say("Now the docs")], [STAGE],
     [replace(run("make", "exec_error"), record={"signals": [MISTAKE]})],
@@ -188,10 +175,8 @@ def test_it_broke_again_is_about_the_fix_before_it():
 
 
 BACK = """\
-git revert HEAD; git revert --no-edit abc123; git reset --hard; git reset --hard origin/main
-cd app && git reset --hard HEAD~1; git restore src/cart.py; git restore .; git checkout .
-git checkout -- src/cart.py; git checkout HEAD~2 -- src/; git checkout src/cart.py
-LC_ALL=C sudo git revert HEAD"""
+git revert --no-edit abc123; git reset --hard origin/main; cd app && git reset --hard HEAD~1
+git restore src/cart.py; git restore .; git checkout HEAD~2 -- src/; LC_ALL=C sudo git revert HEAD"""
 STAYS = """\
 git revert --abort; git reset --soft HEAD~1; git restore --staged src/cart.py; git checkout main
 git restore other.py; git checkout -b fix; git status; echo git revert HEAD; git; git -C

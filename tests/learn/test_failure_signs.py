@@ -9,12 +9,6 @@ from lessons_kb.learn.failure_signs import (
     find_failing,
 )
 
-
-@given(st.text(max_size=300))
-def test_any_text_can_be_read(text):
-    find_failing(text)
-
-
 PYTEST = """\
 ............F...
 =================================== FAILURES ===================================

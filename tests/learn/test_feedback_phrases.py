@@ -77,11 +77,6 @@ def test_the_sentence_is_quoted_and_nothing_around_it_or_pasted(text, quote):
     assert find_phrase(text) == (quote and (FEEDBACK, quote))
 
 
-def test_patterns_of_the_user_add_to_ours():
-    assert find_phrase("das geht schon wieder nicht") is None
-    assert find_phrase("Das geht SCHON wieder nicht", ["schon wieder"])
-
-
 HOSTILE = ("a" * 400, "aaab" * 100, "still " * 66, "x y " * 100, "또 안 " * 100, "0" * 399 + "!")
 
 
@@ -91,13 +86,6 @@ def test_our_own_patterns_end_in_time_on_any_sentence(pattern):
     for text in HOSTILE:
         re.search(pattern, text, re.IGNORECASE)
     assert time.process_time() - began < 0.2
-
-
-@pytest.mark.parametrize(
-    "pattern", ["schon wieder", r"why.{0,40}again", "또 .*깨", r"(?:a|b)+c", "[^x]*y", "(a+)+b"]
-)
-def test_a_plain_pattern_is_accepted(pattern):
-    assert check_pattern(pattern) == ""
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(?:a?){40}b", ".*a.*a.*a.*b"])

@@ -1,6 +1,6 @@
 import pytest
 
-from lessons_kb.config import parse_settings, settings_from_dict
+from lessons_kb.config import settings_from_dict
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import as_data
 from lessons_kb.store.settings import read_settings
@@ -36,8 +36,3 @@ def test_a_pattern_that_cannot_be_used_is_named(tmp_path, value, words):
     with pytest.raises(ConfigError) as refused:
         read_settings(write(tmp_path, f"[triggers]\npatterns = {value}\n"))
     assert words in str(refused.value)
-
-
-def test_the_cap_and_the_age_are_settings():
-    learn = parse_settings("[learn]\nmax_auto_cards = 5\nstale_days = 30\n")[0].learn
-    assert (learn.max_auto_cards, learn.stale_days) == (5, 30)

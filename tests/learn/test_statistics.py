@@ -7,12 +7,6 @@ import pytest
 from lessons_kb.learn.statistics import Comparison, Pooled, RiskDifference, compare, pool, wilson
 
 
-def test_counts_are_those_of_the_pairs():
-    one = compare([(True, True), (False, True), (False, True), (True, False), (False, False)])
-    assert (one.both_right, one.repaired, one.broken, one.both_wrong) == (1, 2, 1, 1)
-    assert one.difference == pytest.approx(0.2)
-
-
 def test_values_of_the_literature():
     # Newcombe 1998, table II: 36, 12, 2, 0 of 50 gives .0569 to .3404 by method 10.
     one = Comparison(both_right=36, repaired=12, broken=2, both_wrong=0)

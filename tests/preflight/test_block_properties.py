@@ -71,7 +71,9 @@ CASES = st.fixed_dictionaries(
         "hits": st.lists(HITS, max_size=5),
         "notes": st.lists(st.tuples(HITS, HOSTILE), max_size=3),
         "query": HOSTILE,
-        "chosen": SETTINGS,
+        "frequencies": st.just({"deploy": 3}),
+        "size": st.just(10),
+        "settings": SETTINGS,
         "counter": st.sampled_from(COUNTERS),
         "max_chars": st.one_of(st.none(), st.integers(0, 3000)),
         "offers": st.sampled_from([NO_OFFERS, Offers(least=0), Offers(least=0, titled=True)]),
@@ -79,20 +81,6 @@ CASES = st.fixed_dictionaries(
 )
 TITLE = re.compile(r"(\d+)\. \S.* \(.*\)")
 LINE = re.compile(r"   (?:Why: \S.*|- \[ \] \S.*|… \d+ more in .*)")
-
-
-def packed(hits, notes, query, chosen, counter, max_chars, offers):
-    return pack(
-        hits,
-        notes,
-        query=query,
-        frequencies={"deploy": 3},
-        size=10,
-        settings=chosen,
-        counter=counter,
-        max_chars=max_chars,
-        offers=offers,
-    )
 
 
 def markers(text):
@@ -113,16 +101,16 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking long texts t
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(CASES)
 def test_the_budget_is_a_hard_ceiling(case):
-    found = packed(**case)
+    found = pack(**case)
     if found.text:
-        budget = case["chosen"].budget
-        if case["chosen"].model_context:
-            budget = min(budget, case["chosen"].model_context // 20)
+        chosen = case["settings"]
+        small = chosen.model_context // 20 if chosen.model_context else chosen.budget
+        budget = min(chosen.budget, small)
         assert case["counter"](found.text) <= budget
         assert found.tokens == case["counter"](found.text)
         lessons = found.text.partition("\n\n[LESSON_OFFER]")[0].partition("\n\n[CONTEXT]\n")[0]
         if len(found.lessons) > 1 and found.notes:
-            assert case["counter"](lessons) <= budget * case["chosen"].lesson_share
+            assert case["counter"](lessons) <= budget * chosen.lesson_share
     if case["max_chars"] is not None:
         assert len(found.text) <= case["max_chars"]
 
@@ -131,8 +119,8 @@ def test_the_budget_is_a_hard_ceiling(case):
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(CASES)
 def test_nothing_is_lost_or_given_twice(case):
-    found = packed(**case)
-    assert len(found.lessons) <= case["chosen"].max_lessons
+    found = pack(**case)
+    assert len(found.lessons) <= case["settings"].max_lessons
     told = (*found.lessons, *found.notes, *found.offered, *found.withheld)
     assert len(told) == len(case["hits"]) + len(case["notes"])
     assert len(found.offered) <= 3
@@ -144,7 +132,7 @@ def test_nothing_is_lost_or_given_twice(case):
 @settings(max_examples=160, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 @given(CASES)
 def test_nobody_breaks_out_of_the_block(case):
-    found = packed(**case)
+    found = pack(**case)
     lessons, offered, notes_given = map(bool, (found.lessons, found.offered, found.notes))
     assert markers(found.text) == [lessons, lessons, offered, offered, notes_given, notes_given]
     assert found.text.splitlines() == found.text.split("\n") or not found.text

@@ -1,7 +1,7 @@
 """Committing onto a branch: nobody's work is touched, nobody's commit is lost."""
 
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -87,11 +87,8 @@ def test_many_at_once_lose_nothing(clone):
         for number in range(3):
             put(branch, f"cards/{who}-{number}.md")
 
-    threads = [threading.Thread(target=work, args=(who,)) for who in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert len(cards(clone)) == 12
     assert git(clone, "rev-list", "--count", "--no-merges", "main..review") == "12\n"
 
@@ -104,13 +101,9 @@ def test_what_is_merged_begins_anew(clone, branch):
     put(branch, "cards/second.md")
     assert git(clone, "show", "review:c.md") == "c\n", "it stands on what HEAD has become"
     assert branch.find_unmerged("") == ["cards/second.md"]
-
-
-def test_what_was_taken_over_by_its_content_waits_no_more(clone, branch):
-    put(branch)
     git(clone, "merge", "-q", "--squash", "review")
     git(clone, "commit", "-q", "-m", "Squash")
-    assert branch.find_unmerged("") == []
+    assert branch.find_unmerged("") == [], "what was taken over by its content waits no more"
 
 
 def test_where_the_branch_is_shown(clone, branch, tmp_path):
@@ -135,13 +128,10 @@ def test_a_mode_is_kept_and_a_link_is_no_file(clone, branch):
     assert branch.find_entry(branch.tip(), "cards") is None
 
 
-@pytest.mark.parametrize("name", ["", "-x", "a..b", "a b", "x.lock", "refs/", "a~1", "a\nb"])
-def test_no_name_of_a_branch(clone, name):
-    with pytest.raises(InputError, match="no name of a branch"):
-        Branch(str(clone), name)
-
-
-def test_where_there_is_nothing_to_commit_to(tmp_path):
+def test_where_there_is_nothing_to_commit_to(tmp_path, clone):
+    for name in ("", "-x", "a..b", "a b", "x.lock", "refs/", "a~1", "a\nb"):
+        with pytest.raises(InputError, match="no name of a branch"):
+            Branch(str(clone), name)
     with pytest.raises(GitError, match="not in a git repository"):
         Branch(str(tmp_path), "review")
     git(tmp_path, "init", "-q")

@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
 from lessons_kb.errors import GitError, InputError
 from lessons_kb.process import programs
 from lessons_kb.process.git import read_diff
+from tests.kit import wait_until
+from tests.process.test_run import running
 
 posix = pytest.mark.skipif(os.name == "nt", reason="the traps are shell scripts")
 
@@ -144,25 +145,12 @@ if __name__ == "__main__":
 """
 
 
-@posix
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_end_when_their_parent_is_killed():
     assert list(programs.map_batches(pow, [(2, 3), (3, 2)], workers=1)) == [8, 9]
     parent = subprocess.Popen([sys.executable, "-c", WORKERS], stdout=subprocess.PIPE, text=True)
     with parent:
         worker = int(parent.stdout.readline())
+        assert worker in running("--multiprocessing-fork")
         parent.kill()
-    deadline = time.monotonic() + 5
-    while is_running(worker):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def is_running(pid):
-    try:
-        os.kill(pid, 0)
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-            return ") Z " not in stat.read()  # ended, and nobody asked how
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return not os.path.exists("/proc/self")
+    wait_until(lambda: worker not in running("--multiprocessing-fork"))

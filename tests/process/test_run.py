@@ -20,6 +20,7 @@ import pytest
 
 from lessons_kb.process import run as module
 from lessons_kb.process.run import run_captured
+from tests.kit import wait_until
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and terminals of POSIX")
 
@@ -83,13 +84,6 @@ def running(mark):
     return found
 
 
-def wait_for(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.02)
-
-
 @pytest.fixture
 def seconds():
     """A number of seconds to sleep that no other process sleeps; nothing does in the end."""
@@ -99,10 +93,8 @@ def seconds():
 
 
 def test_output_comes_through_byte_for_byte_and_apart(capfdbinary):
-    code = (
-        "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)"
-        "; sys.stderr.buffer.write(b'\\xff err\\r\\n')"
-    )
+    code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)"
+    code += "; sys.stderr.buffer.write(b'\\xff err\\r\\n')"
     ended = run_captured([sys.executable, "-c", code])
     assert capfdbinary.readouterr() == (bytes(range(256)) * 1000, b"\xff err\r\n")
     assert (ended.state, ended.code, ended.message) == ("completed", 0, "")
@@ -125,7 +117,7 @@ def test_the_end_is_kept_in_whole_lines_or_at_least_whole_words(capfd, end, last
 @pytest.mark.slow
 def test_nothing_is_left_running_when_we_fail(monkeypatch, seconds):
     def fail(*_):
-        wait_for(lambda: running(seconds))
+        wait_until(lambda: running(seconds))
         raise ZeroDivisionError
 
     monkeypatch.setattr(module._CapturedRun, "_look", fail)
@@ -192,7 +184,7 @@ def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive,
     drive("sh", "-c", f"sleep {seconds} & echo done").ended("completed")
     (left,) = running(seconds)
     os.kill(left, signal.SIGKILL)
-    wait_for(lambda: not running(seconds))
+    wait_until(lambda: not running(seconds))
 
 
 @pytest.mark.slow
@@ -203,7 +195,7 @@ def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive,
 ])  # fmt: skip
 def test_ctrl_c_leaves_nothing_behind(drive, seconds, line):
     driven = drive("sh", "-c", line.format(seconds))
-    wait_for(lambda: running(seconds))
+    wait_until(lambda: running(seconds))
     time.sleep(0.1)
     driven.send(signal.SIGINT)
     driven.ended("cancelled", 130)
@@ -225,7 +217,7 @@ while True:
 def test_what_ignores_every_wish_is_killed(drive, seconds, number):
     driven = drive(sys.executable, "-c", STUBBORN, seconds, options={"grace": 0.3})
     assert driven.out.readline() == b"ready\n"
-    wait_for(lambda: running(seconds))
+    wait_until(lambda: running(seconds))
     for _ in range(3):  # a second Ctrl-C changes nothing
         driven.send(number)
         time.sleep(0.05)
@@ -234,8 +226,7 @@ def test_what_ignores_every_wish_is_killed(drive, seconds, number):
 
 
 def test_a_command_may_say_farewell(drive):
-    code = "import time\ntry:\n print('up', flush=True)\n while True: time.sleep(0.05)\nexcept KeyboardInterrupt:\n print('bye')"
-    driven = drive(sys.executable, "-c", code)
+    driven = drive("sh", "-c", "trap 'echo bye; exit' INT; echo up; while sleep 0.05; do :; done")
     assert driven.out.readline() == b"up\n"
     driven.send(signal.SIGINT)
     assert driven.out.read() == b"bye\n"
@@ -285,7 +276,7 @@ class Screen:
 
     def __init__(self, drive, *command, streams="012", **how):
         self.master, slave = pty.openpty()
-        self.resize(40, 99)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 99, 0, 0))
         self.before = termios.tcgetattr(slave)
         given = {"0": "stdin", "1": "stdout", "2": "stderr"}
         self.driven = drive(
@@ -297,9 +288,6 @@ class Screen:
         )
         self.slave = slave
         self.text = b""
-
-    def resize(self, rows, columns):
-        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def read_until(self, wanted, seconds=15):
         deadline = time.monotonic() + seconds
@@ -318,14 +306,10 @@ class Screen:
 
 @pytest.fixture
 def screen(drive):
-    with contextlib.ExitStack() as stack:
-
-        def open_screen(*command, **how):
-            opened = Screen(drive, *command, **how)
-            stack.callback(opened.close)
-            return opened
-
-        yield open_screen
+    opened = []
+    yield lambda *command, **how: opened.append(Screen(drive, *command, **how)) or opened[-1]
+    for one in opened:
+        one.close()
 
 
 ABOUT = (
@@ -358,26 +342,19 @@ def test_what_is_typed_is_read_and_echoed_once(screen):
     assert shown.text.count(b"word") == 2
 
 
-def test_a_key_that_would_kill_us_ends_the_command(screen, seconds):
-    shown = screen("sh", "-c", f"echo ready; exec sleep {seconds}")
+@pytest.mark.parametrize(("key", "number"), [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)])
+def test_a_key_that_would_kill_us_ends_it_all(screen, seconds, key, number):
+    shown = screen("sh", "-c", f"echo ready; sleep {seconds} & exec sleep {seconds}")
     shown.read_until(b"ready\r\n")
-    shown.type(b"\x1c")
-    shown.driven.ended("cancelled", 128 + signal.SIGQUIT)
-
-
-@pytest.mark.slow
-def test_ctrl_c_on_a_terminal_ends_it_all(screen, seconds):
-    shown = screen("sh", "-c", f"echo ready; sleep {seconds} & sleep {seconds}")
-    shown.read_until(b"ready")
-    wait_for(lambda: len(running(seconds)) == 2)
-    shown.type(b"\x03")
-    shown.driven.ended("cancelled", 130)
+    wait_until(lambda: len(running(seconds)) == 2)
+    shown.type(key)
+    shown.driven.ended("cancelled", 128 + number)
     assert termios.tcgetattr(shown.slave) == shown.before
 
 
 def test_a_closed_terminal_cancels(drive, seconds):
     shown = Screen(drive, "sh", "-c", f"echo ready; sleep {seconds}")
     shown.read_until(b"ready")
-    wait_for(lambda: running(seconds))
+    wait_until(lambda: running(seconds))
     shown.close()
     shown.driven.ended("cancelled")

@@ -31,10 +31,6 @@ def test_a_card_about_everything_is_drawn_more_readily_than_one_about_one_thing(
     assert narrow < broad < UNKNOWN + 2
 
 
-def test_a_card_without_words_is_drawn_by_nothing():
-    assert measure_background([]) < -4
-
-
 def test_a_longer_card_with_the_same_words_shares_them_more_by_chance():
     terms = analyze(HOW_WE_WORK)
     assert measure_background(terms * 5) < measure_background(terms)
@@ -95,20 +91,9 @@ def test_of_another_language_no_word_is_rare_for_not_being_listed(text):
     assert all(0.01 < share < 1 for share in guessed.values())
 
 
-def test_the_shorter_a_word_the_more_common():
-    guessed = guess(SPANISH)
-    assert guessed["se"] > guessed["hay"] > guessed["saldo"] > guessed["factura"]
-
-
 def test_short_words_that_english_has_by_chance_are_guessed_too():
     assert get_share("el") < 0.01
     assert guess(SPANISH)["el"] > 0.3
-
-
-def test_what_is_listed_keeps_its_share():
-    guessed = guess("agrega un test para el error que sale cuando guardo la factura")
-    assert "factura" in guessed
-    assert guessed.keys().isdisjoint({"test", "error"})
 
 
 def test_names_stay_rare():
@@ -148,12 +133,5 @@ def test_the_language_of_a_card():
     assert not is_known_language(("Factura sin saldo actualizado", "No se recalcula el saldo."))
     assert not is_known_language((*english, "no se ve bien en modo oscuro"))
     assert not is_known_language(("索引文件在保存时丢失", ""))
-    assert not is_known_language(("", ""))
-
-
-@pytest.mark.parametrize("title", [
-    "US-012: Confirmación de Logout", "6. Tickets de trabajo", "Checklist Avant Commit",
-    "Reste à la charge de CE plan (US-1.1)",
-])  # fmt: skip
-def test_a_heading_alone_does_not_tell_a_cards_language(title):
-    assert not is_known_language((title, "", title))
+    for heading in ("US-012: Confirmación de Logout", "Checklist Avant Commit", ""):
+        assert not is_known_language((heading, "", heading))

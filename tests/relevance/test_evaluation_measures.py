@@ -1,7 +1,6 @@
 """Figures by hand, and the file of labelled prompts."""
 
 import contextlib
-import json
 import math
 
 import pytest
@@ -105,11 +104,3 @@ def test_an_empty_file_says_what_to_write(text):
 def test_any_text_is_read_or_refused(text):
     with contextlib.suppress(InputError):
         assert parse_labelled(text, name="p")
-
-
-@pytest.mark.slow
-@given(st.lists(st.text(min_size=1).filter(str.strip), min_size=1))
-def test_what_json_writes_is_read_back(queries):
-    lines = [json.dumps({"query": q, "expected": [q]}, ensure_ascii=False) for q in queries]
-    read = parse_labelled("\n".join(lines), name="p")
-    assert [(one.query, one.expected) for one in read] == [(q, (q,)) for q in queries]

@@ -1,20 +1,17 @@
 """The gate speaks when a card is about the prompt, and only then, whatever the brain's size."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lessons_kb import Brain
 from lessons_kb.config import DEFAULTS, Gate
-from lessons_kb.model import Card, Hit, Query
-from lessons_kb.relevance.background_prompts import measure_background
+from lessons_kb.model import Card, Hit
 from lessons_kb.relevance.gate import GateEvidence, judge
-from lessons_kb.search.engine_protocol import count_phrases, count_terms, find_terms
-from lessons_kb.search.engine_registry import open_engine
-from lessons_kb.search.ranking import rank, reduce_terms
-from lessons_kb.text.analyzer import analyze, find_neighbours, get_share
-from tests.kit import read_lines
+from tests.kit import write
 
 GATE = DEFAULTS.gate
 
@@ -88,55 +85,23 @@ FILLER = [
 ]
 
 
-class Brain:
-    """Cards in an engine, asked as a prompt would be."""
-
-    def __init__(self, directory, filler=0):
-        self.texts = {name: f"{title}\n{text}" for name, (title, text) in CARDS.items()}
-        for number in range(filler):
-            words = FILLER[number % len(FILLER)].split()
-            unique = f"case{number} module{number % 97} {words[number % len(words)]}"
-            self.texts[f"filler-{number}"] = f"{unique} {' '.join(words)} {unique}"
-        self.names = list(self.texts)
-        self.engine = open_engine("tantivy", str(directory), create=True)
-        self.engine.update(
-            (number, {"title": analyze(text.split("\n")[0]), "body": analyze(text)})
-            for number, text in enumerate(self.texts.values(), 1)
-        )
-
-    def ask(self, prompt, gate=GATE):
-        terms = analyze(prompt)
-        size = self.engine.size()
-        frequencies = self.engine.document_frequencies(terms)
-        reduced = reduce_terms(terms, frequencies, size, 32)
-        weights = {"title": DEFAULTS.ranking.title, "body": DEFAULTS.ranking.body}
-        scored = self.engine.search(reduced, weights, 10)
-        card = {n: Card(id=self.names[n - 1], kind="lesson", title="t") for n, _ in scored}
-        hits = rank([(card[n], s) for n, s in scored], Query(text=prompt), DEFAULTS.ranking)
-        numbers = {card[n].id: n for n, _ in scored}
-        documents = self.engine.documents(numbers.values())
-        asked = [(term, term) for term in reduced]
-        found = {n: find_terms(card, asked) for n, card in documents.items()}
-        lengths = {n: count_terms(card) for n, card in documents.items()}
-        pairs = find_neighbours(prompt)
-        phrases = {n: count_phrases(card, pairs) for n, card in documents.items()}
-        evidence = GateEvidence(
-            terms=reduced,
-            frequencies=frequencies,
-            size=size,
-            found={name: found[n] for name, n in numbers.items()},
-            lengths={name: lengths[n] for name, n in numbers.items()},
-            phrases={name: phrases[n] for name, n in numbers.items()},
-            background={name: measure_background(analyze(self.texts[name])) for name in numbers},
-        )
-        return judge(hits, evidence, gate)
-
-
-@pytest.fixture(scope="module", params=[0, 24, 994, 11_994], ids=lambda n: f"{n + 6} cards")
+@pytest.fixture(
+    scope="module", params=[0, 994, pytest.param(11_994, marks=pytest.mark.slow)],
+    ids=["6 cards", "1000 cards", "12000 cards"],
+)  # fmt: skip
 def brain(request, tmp_path_factory):
-    made = Brain(tmp_path_factory.mktemp("brain"), request.param)
-    yield made
-    made.engine.close()
+    root = tmp_path_factory.mktemp("brain")
+    for name, (title, text) in CARDS.items():
+        write(root, f"lessons/{name}.md", f"# {title}\n\n{text}\n")
+    for number in range(request.param):
+        words = FILLER[number % len(FILLER)].split()
+        unique = f"case{number} module{number % 97} {words[number % len(words)]}"
+        text = f"# {unique} {' '.join(words)} {unique}\n"
+        (root / f"lessons/filler-{number}.md").write_text(text)
+    with pytest.MonkeyPatch.context() as own:
+        own.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        with Brain.open(root) as opened:
+            yield opened
 
 
 TWO = ("telegram", "run")
@@ -164,47 +129,20 @@ def one(**evidence):
     return judge(hits, given_evidence, GATE)[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ABOUT)
 def test_a_card_about_the_prompt_passes(brain, prompt):
-    first = brain.ask(prompt)[0]
-    assert first.card.id == ABOUT[prompt]
-    assert first.passed, first.reason
+    assert brain.preflight(prompt).lessons[0].card.id == f"lessons/{ABOUT[prompt]}.md"
 
 
-@pytest.mark.parametrize("prompt", EVERYDAY)
-def test_everyday_prompts_are_met_with_silence(brain, prompt):
-    assert [hit.reason for hit in brain.ask(prompt) if hit.passed] == []
+LISBON = (
+    "Plan a weekend in Lisbon for two people who like old trams and grilled sardines, with one"
+    " day at the sea, and suggest a quiet hotel near a park that is not too expensive."
+)
 
 
-def test_a_prompt_of_another_world_is_met_with_silence(brain):
-    prompt = (
-        "Plan a weekend in Lisbon for two people who like old trams and grilled sardines, with one"
-        " day at the sea, and suggest a quiet hotel near a park that is not too expensive."
-    )
-    assert not any(hit.passed for hit in brain.ask(prompt))
-
-
-def test_the_only_card_of_a_brain_can_pass_and_can_be_held_back(tmp_path):
-    engine = open_engine("tantivy", str(tmp_path), create=True)
-    text = analyze(" ".join(CARDS["telegram-allowlist"]))
-    engine.update([(1, {"body": text})])
-    for prompt, expected in (
-        ("let the telegram bot reject chats that are not on the allowlist", True),
-        ("run the test", False),
-    ):
-        terms = reduce_terms(analyze(prompt), engine.document_frequencies(analyze(prompt)), 1, 32)
-        evidence = GateEvidence(
-            terms=terms,
-            frequencies=engine.document_frequencies(terms),
-            size=1,
-            found={"a": find_terms(engine.documents([1])[1], [(term, term) for term in terms])},
-            lengths={"a": {"body": len(text)}},
-        )
-        ((_, score),) = engine.search(terms, {"body": 1.0}, 1)
-        hit = Hit(card=Card(id="a", kind="lesson", title="a"), score=score, bm25=score)
-        assert judge([hit], evidence, GATE)[0].passed is expected
-    engine.close()
+@pytest.mark.parametrize("prompt", [*EVERYDAY, LISBON])
+def test_prompts_about_other_things_are_met_with_silence(brain, prompt):
+    assert [hit.reason for hit in brain.preflight(prompt).lessons] == []
 
 
 def test_order_is_kept_and_matched_terms_come_most_distinctive_first():
@@ -250,13 +188,6 @@ def test_words_that_the_brain_holds_and_the_world_seldom_does_tell_of_its_domain
     assert "own" not in rare.reason
 
 
-def test_the_threshold_is_the_gates():
-    hits, evidence = given_hits(cards={"a": ({"body": ("run",)}, 0.2), "b": ({}, 0.0)})
-    assert all(hit.passed for hit in judge(hits, evidence, Gate(min_confidence=0.0)))
-    hits, evidence = given_hits(cards={"a": ({"body": ("telegram", "run")}, 900.0)})
-    assert not any(hit.passed for hit in judge(hits, evidence, Gate(min_confidence=1.0)))
-
-
 def test_a_card_that_guards_a_file_at_hand_needs_no_word_of_the_prompt():
     hits, evidence = given_hits()
     guarding = [replace(hit, factors=(("path", 1.5),)) for hit in hits]
@@ -279,32 +210,52 @@ def test_common_words_alone_are_named_as_such_and_at_most_three():
     assert let.reason == "covers 100% of the prompt's information; terms: run"
 
 
-def test_of_two_cards_the_same_score_answers_more_of_a_prompt_of_common_words():
-    alike = {"size": 100, "rivals": 2, "cards": {"a": ({"body": ("telegram",)}, 2.0)}}
-    rare = one(frequencies={"telegram": 1, "run": 1}, **alike)
-    common = one(frequencies={"telegram": 60, "run": 60}, **alike)
-    assert common.confidence > rare.confidence
+COMMON = {"frequencies": dict.fromkeys(TWO, 9_000), "size": 12_000}
+SEVERAL = {
+    "terms": {"test": 1.0, **dict.fromkeys(TWO, 1.0)},
+    "cards": {"a": ({"body": ("test", "telegram")}, 0.4)},
+}
+CHATTER = dict.fromkeys(("please", "thanks", "yesterday", "meeting", "coffee", "later"), 1.0)
+TALK = {"terms": {**dict.fromkeys(TWO, 1.0), **CHATTER}}
+TITLES = (
+    "Something else that nobody asked for", "Telegram gateways renew their certificates twice",
+    "Run Telegram gateways once", "Run Telegram",
+)  # fmt: skip
 
 
-def test_without_a_prompt_nothing_passes():
-    hits, evidence = given_hits(terms={}, found={})
-    assert not judge(hits, evidence, GATE)[0].passed
-    assert judge([], evidence, GATE) == []
+def word(term):
+    """Return evidence for a card that shares one word with a prompt."""
+    frequencies = {term: 1, "run": 3}
+    terms, cards = {term: 1.0, "run": 1.0}, {"a": ({"body": (term,)}, 2.0)}
+    return {"terms": terms, "frequencies": frequencies, "cards": cards, "rivals": 1_000}
 
 
-def test_more_rivals_longer_cards_and_lower_scores_are_less_convincing():
-    usual = one(rivals=100, lengths={"a": {"body": 150}}).confidence
-    common = {"telegram": 9_000, "run": 9_000}
-    many = {"frequencies": common, "size": 12_000, "lengths": {"a": {"body": 150}}}
-    assert one(rivals=10_000, **many).confidence < one(rivals=100, **many).confidence
-    assert one(rivals=100, lengths={"a": {"body": 1_500}}).confidence < usual
-    assert one(rivals=100, cards={"a": ({"body": ("telegram", "run")}, 1.0)}).confidence < usual
-    assert one(rivals=100, cards={"a": ({"body": ("run",)}, 3.0)}).confidence < usual
-
-
-def test_cards_that_share_no_word_with_the_prompt_are_no_rivals():
-    seldom = one(frequencies={"telegram": 1, "run": 3}, size=12_000).confidence
-    assert seldom == one(frequencies={"telegram": 1, "run": 3}, size=12_000, rivals=4).confidence
+@pytest.mark.parametrize(("less", "more"), [
+    ({**COMMON, "rivals": 10_000}, COMMON),
+    ({"lengths": {"a": {"body": 1_500}}}, {"lengths": {"a": {"body": 150}}}),
+    ({"cards": {"a": ({"body": TWO}, 1.0)}}, {}),
+    ({"cards": {"a": ({"body": ("run",)}, 3.0)}}, {}),
+    # neighbouring words that are neighbours in the card, too
+    ({}, {"phrases": {"a": 1}}), ({"phrases": {"a": 1}}, {"phrases": {"a": 3}}),
+    # a card that prompts about other things draw; one that was not measured yet
+    ({"background": {"a": 3.0}}, {}), ({}, {"background": {"a": -1.0}}),
+    # a prompt about all of a card's subject
+    *(({"title": one}, {"title": other}) for one, other in pairwise(TITLES)),
+    # a title of one common word is no subject
+    *(({**SEVERAL, "title": one}, {**SEVERAL, "title": other})
+      for one, other in pairwise(("a", "Tests", "Telegram tests"))),
+    # one sentence about the card is not drowned by the others
+    (TALK, {**TALK, "parts": [set(TWO), set(CHATTER)]}),
+    ({**TALK, "parts": [{"telegram", "please"}, {"thanks"}, {"run", "coffee"}]},
+     {**TALK, "parts": [set(TWO), set(CHATTER)]}),
+    # a number, a pair of syllables, a word that prompts about other things hold
+    *((word(one), word("qwertz")) for one in ("7719", "곰탕", "mas")),
+    ({"frequencies": {"telegram": 60, "run": 60}, "size": 100, "cards": {"a": ({"body": ("telegram",)}, 2.0)}},
+     {"frequencies": {"telegram": 1, "run": 1}, "size": 100, "cards": {"a": ({"body": ("telegram",)}, 2.0)}}),
+])  # fmt: skip
+def test_what_convinces_more(less, more):
+    usual = {"rivals": 100}
+    assert one(**{**usual, **less}).confidence < one(**{**usual, **more}).confidence
 
 
 def test_beyond_some_more_rivals_weigh_little():
@@ -330,58 +281,6 @@ def test_the_longer_a_prompt_is_the_more_it_takes():
     assert confidence(3) > confidence(30) > confidence(300)
     # A very short one is no easier to answer than one of four terms.
     assert confidence(1) == confidence(2) > confidence(3)
-
-
-def test_a_word_that_no_prompt_about_other_things_holds_convinces():
-    def confidence(term):
-        given = {"terms": {term: 1.0, "run": 1.0}, "frequencies": {term: 1, "run": 3}}
-        return one(**given, rivals=100, cards={"a": ({"body": (term,)}, 2.0)}).confidence
-
-    terms = " ".join(read_lines("background_prompts.txt")).split()
-    held = next(term for term in terms if get_share(term) is None and term.isalpha())
-    assert get_share("qwertz") == get_share("zzyzx") is None
-    assert confidence("qwertz") == confidence("zzyzx") > confidence(held)
-
-
-def test_neighbouring_words_that_are_neighbours_in_the_card_convince_more():
-    few = one(rivals=100, phrases={"a": 1}).confidence
-    assert one(rivals=100).confidence < few < one(rivals=100, phrases={"a": 3}).confidence
-
-
-def test_a_card_that_prompts_about_other_things_draw_is_less_convincing():
-    sought, plain = one(rivals=100, background={"a": 3.0}), one(rivals=100, background={"a": -1.0})
-    assert sought.confidence < plain.confidence
-    assert one(rivals=100).confidence < plain.confidence  # not measured yet: stricter, not silent
-
-
-def test_one_sentence_about_the_card_is_not_drowned_by_the_others():
-    chatter = dict.fromkeys(("please", "thanks", "yesterday", "meeting", "coffee", "later"), 1.0)
-    given = {"terms": {"telegram": 1.0, "run": 1.0, **chatter}, "rivals": 100}
-    drowned = one(**given).confidence
-    assert one(**given, parts=[{"telegram", "run"}, set(chatter)]).confidence > drowned
-    apart = [{"telegram", "please", "meeting"}, {"thanks"}, {"run", "coffee"}]
-    assert (
-        one(**given, parts=apart).confidence
-        < one(**given, parts=[{"telegram", "run"}, set(chatter)]).confidence
-    )
-
-
-def test_a_prompt_about_all_of_a_cards_subject_convinces_more_than_one_about_a_word_of_it():
-    def confidence(title):
-        return one(rivals=100, title=title).confidence
-
-    prose = confidence("Something else that nobody asked for")
-    word = confidence("Telegram gateways renew their certificates twice")
-    assert prose < word < confidence("Run Telegram gateways once") < confidence("Run Telegram")
-
-
-def test_a_title_of_one_common_word_is_no_subject():
-    def confidence(title):
-        terms = {"test": 1.0, "run": 1.0, "telegram": 1.0}
-        cards = {"a": ({"body": ("test", "telegram")}, 0.4)}
-        return one(terms=terms, rivals=100, cards=cards, title=title).confidence
-
-    assert confidence("a") < confidence("Tests") < 0.5 < confidence("Telegram tests")
 
 
 def test_rivals_default_to_the_size():
@@ -419,27 +318,6 @@ def test_the_confidence_is_what_the_fitted_formula_gives(changes, expected):
     assert judged.confidence == expected
 
 
-def test_no_card_is_certain_and_none_that_shares_a_distinctive_word_is_impossible():
-    words = tuple(f"qwertz{n}" for n in range(40))
-    sure = one(
-        terms=dict.fromkeys(words, 1.0),
-        frequencies=dict.fromkeys(words, 1),
-        cards={"a": ({"body": words}, 900.0)},
-    )
-    assert sure.confidence == 0.9999
-    assert one(cards={"a": ({"body": ("telegram",)}, 1e-9)}).confidence == 0.0001
-
-
-@pytest.mark.parametrize("piece", ["7719", "곰탕"])
-def test_a_number_or_a_pair_of_syllables_surprises_less_than_an_unknown_word(piece):
-    def confidence(term):
-        given = {"terms": {term: 1.0, "run": 1.0}, "frequencies": {term: 1, "run": 3}}
-        return one(**given, rivals=1_000, cards={"a": ({"body": (term,)}, 2.0)}).confidence
-
-    assert get_share(piece) is None
-    assert confidence(piece) < confidence("qwertz")
-
-
 terms = st.sampled_from(["run", "telegram", "파일", "한글", "404", "x" * 60, "日本", "getuserbyid"])
 
 
@@ -469,14 +347,6 @@ def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, fo
     assert judged.passed == (judged.confidence >= GATE.min_confidence)
     assert set(judged.matched) <= set(weights)
     assert "\n" not in judged.reason
-
-
-def test_common_words_are_listed_as_the_analyzer_gives_them():
-    words = "run tests files functions fixing adds rename explains translated paragraph history"
-    shares = [get_share(term) for term in analyze(f"{words} 파일 테스트 함수")]
-    assert all(share and 0.01 < share < 0.3 for share in shares)
-    assert [get_share(term) for term in analyze("telegram chokidar qwertz")] == [None] * 3
-    assert get_share("") is None
 
 
 def test_what_a_card_with_symptoms_says_in_its_prose_alone_counts_less():

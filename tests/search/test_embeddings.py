@@ -16,6 +16,7 @@ from lessons_kb.search.embeddings import (
     open_model,
     widen,
 )
+from tests.kit import write
 
 np = pytest.importorskip("numpy")
 
@@ -58,7 +59,7 @@ def rows(*values):
     return np.array([[value, 1 - value] for value in values], dtype=np.float32)
 
 
-def test_vectors_are_kept_by_digest(tmp_path):
+def test_vectors_are_kept_by_digest_for_one_model(tmp_path):
     store = Vectors(str(tmp_path), "m")
     assert store.find_absent(["a", "b", "a"]) == ["a", "b"]
     store.add([("a", rows(0.25, 0.5)), ("b", rows()), ("c", rows(1.0))])
@@ -72,29 +73,18 @@ def test_vectors_are_kept_by_digest(tmp_path):
     store.keep_only({"a"})
     assert store.find_absent(["a", "b", "c"]) == ["b", "c"]
     store.close()
-
-
-def test_another_model_begins_anew(tmp_path):
-    first = Vectors(str(tmp_path), "m")
-    first.add([("a", rows(1.0))])
-    first.close()
-    second = Vectors(str(tmp_path), "n")
-    assert second.find_absent(["a"]) == ["a"]
-    second.close()
+    other = Vectors(str(tmp_path), "n")
+    assert other.find_absent(["a"]) == ["a"]
+    other.close()
     assert [path.name for path in tmp_path.iterdir()] == ["vectors-2-n.db"]
 
 
 def test_a_damaged_file_begins_anew(tmp_path):
-    (tmp_path / "vectors-2-m.db").write_bytes(b"no database" * 1000)
+    path = tmp_path / "vectors-2-m.db"
+    path.write_bytes(b"no database" * 1000)
     store = Vectors(str(tmp_path), "m")
     assert store.find_absent(["a"]) == ["a"]
-    store.close()
-
-
-def test_damage_met_on_the_way_begins_anew(tmp_path):
-    store = Vectors(str(tmp_path), "m")
     store.add([(f"digest {n}", np.ones((20, 384), dtype=np.float32)) for n in range(50)])
-    path = tmp_path / "vectors-2-m.db"
     path.write_bytes(path.read_bytes()[:4096] + b"x" * 400_000)
     with pytest.raises(StorageError, match="was damaged and has been reset"):
         store.read(["digest 1"])
@@ -108,17 +98,12 @@ def test_a_folder_that_refuses_is_named(tmp_path):
 
 
 def test_a_model_is_found_in_a_folder_or_in_the_local_cache(tmp_path, monkeypatch):
-    (tmp_path / "brain" / "models").mkdir(parents=True)
-    (tmp_path / "brain" / "models" / "tokenizer.json").touch()
-    root = str(tmp_path / "brain")
-    assert find_model("models", root=root) == str(tmp_path / "brain" / "models")
+    root, hub = str(tmp_path / "brain"), tmp_path / "hub" / "models--org--small"
+    folder = write(tmp_path, "brain/models/tokenizer.json", "").parent
+    assert find_model("models", root=root) == str(folder)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    hub = tmp_path / "hub" / "models--org--small"
-    snapshot = hub / "snapshots" / "abc"
-    snapshot.mkdir(parents=True)
-    (hub / "refs").mkdir()
-    (hub / "refs" / "main").write_text("abc\n")
-    (snapshot / "tokenizer.json").touch()
+    write(hub, "refs/main", "abc\n")
+    snapshot = write(hub, "snapshots/abc/tokenizer.json", "").parent
     assert find_model("org/small", root=root) == str(snapshot)
 
 
@@ -141,7 +126,7 @@ def test_a_broken_model_is_one_line(tmp_path):
 
 
 @pytest.mark.semantic
-def test_a_real_model_knows_what_is_alike(minilm):
+def test_a_real_model_knows_what_is_alike_and_what_it_does_not_know(minilm):
     model = open_model(str(minilm))
     texts = ["the customer paid twice", "somebody was billed two times", "bananas are yellow", ""]
     one, other, far, nothing = model.encode(texts)
@@ -151,11 +136,6 @@ def test_a_real_model_knows_what_is_alike(minilm):
     assert one @ far < 0.3
     assert not nothing.any()
     assert model.encode([]).shape == (0, 384)
-
-
-@pytest.mark.semantic
-def test_a_script_that_the_model_does_not_know_has_no_meaning(minilm):
-    model = open_model(str(minilm))
     unknown = ["엑셀로 열면 글자가 깨진다", "日本語のテスト", "뷁쀍 꿻뛟 쒫쮋"]
     assert not model.encode(unknown).any()
     assert model.encode(["foo(bar[0]); x = get_user(id)"]).any()

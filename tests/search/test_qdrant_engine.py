@@ -144,8 +144,3 @@ def test_a_card_that_is_not_what_was_written_is_found(engine):
     with pytest.raises(IndexBroken, match="1 cards, not 2"):
         engine.verify(engine.stamp())
     engine.verify(engine.stamp(), whole=False)
-
-
-def test_korean_terms_are_terms(engine):
-    engine.update([(1, body("결제", "제를", "환불")), (2, body("로그", "그인"))])
-    assert [n for n, _ in engine.search({"결제": 1.0, "환불": 1.0}, BODY, 5)] == [1]

@@ -7,15 +7,14 @@ import shutil
 import site
 import subprocess
 import sys
-import time
 import venv
 
 import pytest
 
 import lessons_kb
+from tests.kit import ROOT, copy_example, wait_until
 
 PROMPT = "Add a Telegram command that runs a shell script on the server"
-EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 
 
 class Installation:
@@ -34,14 +33,14 @@ class Installation:
         venv.create(folder / "venv", with_pip=False, symlinks=True)
         shutil.copytree(pathlib.Path(lessons_kb.__file__).parent, self.package)
         if not (self.package / "templates").is_dir():
-            shutil.copytree(EXAMPLE.parent / "templates", self.package / "templates")
+            shutil.copytree(ROOT / "templates", self.package / "templates")
         packages = next((folder / "venv/lib").iterdir()) / "site-packages"
         lines = [str(self.package.parent), *site.getsitepackages(), *sys.path]
         (packages / "code.pth").write_text("\n".join(filter(None, lines)) + "\n")
         self.project = folder / "project"
         (folder / "home").mkdir()
         self.project.mkdir()
-        shutil.copytree(EXAMPLE, self.brain)
+        copy_example(self.brain)
 
     def hook(self, event, **variables):
         done = subprocess.run(
@@ -89,18 +88,9 @@ class Installation:
         )
         return [int(line) for line in found.stdout.split()]
 
-    def wait_until(self, holds, seconds=20.0):
-        until = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < until, "it did not happen"
-            time.sleep(0.02)
-
     def start(self):
         self.prompt("the first")
-        self.wait_until(self.status)
-        status = self.status()
-        assert status is not None
-        return status
+        return wait_until(self.status)
 
 
 @pytest.fixture

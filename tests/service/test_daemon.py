@@ -13,7 +13,8 @@ import time
 import pytest
 
 from lessons_kb import hook_client
-from tests.kit import commit, git
+from tests.agents.conftest import MIGRATION
+from tests.kit import commit, git, wait_until
 
 LESSON = "Telegram remote execution must require an allowlist"
 
@@ -26,12 +27,16 @@ pytestmark = [
 def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installation, tmp_path):
     elsewhere = str(tmp_path / "another state")
     alone = installation.prompt("same", LESSONS_DAEMON="0", LESSONS_STATE_HOME=elsewhere)
+    settings = installation.brain / "lessons.toml"
+    settings.write_text("[hooks]\ndaemon = false\n")
+    assert LESSON in installation.prompt("before the first")
     time.sleep(0.5)
-    assert installation.pids() == [], "the variable turns it off"
+    assert installation.pids() == [], "the variable turns it off, and so does a brain"
+    settings.write_text("")
     assert "✓ daemon: not running" in installation.lessons("doctor")
     assert LESSON in installation.prompt("first")
     brains = [str(installation.brain)]
-    installation.wait_until(lambda: (installation.status() or {}).get("brains") == brains)
+    wait_until(lambda: (installation.status() or {}).get("brains") == brains)
     status = installation.status()
     assert (status["answered"], status["last_error"]) == (0, "")
     assert installation.prompt("second") == alone, "both routes give the same answer"
@@ -46,7 +51,7 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
             connection.shutdown(socket.SHUT_WR)
             assert connection.recv(100) == b""
     assert "daemon is stopping" in installation.lessons("daemon", "stop")
-    installation.wait_until(lambda: not installation.pids())
+    wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
     assert "daemon: not running" in installation.lessons("daemon", "status")
 
@@ -71,42 +76,30 @@ def test_a_hook_that_has_no_time_to_answer_starts_it_all_the_same(installation):
     (packages / "endless.py").write_text(ENDLESS)
     (packages / "endless.pth").write_text("import endless\n")
     assert installation.prompt("first", LESSONS_HOOK_DEADLINE="12") == ""
-    installation.wait_until(installation.status)
+    wait_until(installation.status)
 
 
-def test_every_folder_that_a_user_moves_is_its_folder_too(installation, tmp_path):
-    names = hook_client.IDENTITY.decode().split()
-    installation.environment |= {name: str(tmp_path / name.lower()) for name in names}
-    assert installation.start()["pid"] == installation.pids()[0]
-
-
-def test_a_brain_turns_it_off(installation):
-    (installation.brain / "lessons.toml").write_text("[hooks]\ndaemon = false\n")
-    assert LESSON in installation.prompt("first")
-    assert LESSON in installation.prompt("second")
-    time.sleep(0.5)
-    assert installation.pids() == []
-
-
-@pytest.mark.parametrize("text", ["[hooks]\ndaemon = 7\n", "[hooks\n", "no_such_key = 1\n"])
-def test_settings_that_break_while_it_runs_silence_their_brain_alone(installation, text):
+def test_settings_that_break_while_it_runs_silence_their_brain_alone(installation):
     own = os.path.join(installation.environment["HOME"], ".local/share/lessons-kb")
     shutil.copytree(installation.brain, own)
     installation.start()
     config = installation.brain / "lessons.toml"
-    config.write_text(text)
-    answer = installation.prompt("second")
-    assert LESSON in answer
-    assert str(config) in answer
-    assert str(config) not in installation.prompt("second")
+    for text in ("[hooks]\ndaemon = 7\n", "[hooks\n", "no_such_key = 1\n"):
+        config.write_text(text)
+        answer = installation.prompt(text)
+        assert LESSON in answer
+        assert str(config) in answer
+        assert str(config) not in installation.prompt(text)
 
 
-def test_sixteen_first_hooks_start_one(installation):
+def test_sixteen_first_hooks_start_one(installation, tmp_path):
+    names = hook_client.IDENTITY.decode().split()  # each folder is where the user has moved it
+    installation.environment |= {name: str(tmp_path / name.lower()) for name in names}
     installation.lessons("index")
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(installation.prompt, map(str, range(16))))
     assert all(LESSON in answer for answer in answers)
-    installation.wait_until(installation.status)
+    wait_until(installation.status)
     time.sleep(0.5)
     assert len(installation.pids()) == 1
 
@@ -114,42 +107,18 @@ def test_sixteen_first_hooks_start_one(installation):
 def test_one_killed_or_without_its_socket_is_named_and_replaced(installation):
     first = installation.start()["pid"]
     os.kill(first, signal.SIGSTOP)
-    os.unlink(socket_of(installation))
+    assert LESSON in installation.prompt("while stopped"), "no longer than the patience"
     assert f"running as pid {first}" in installation.lessons("daemon", "status")
     os.kill(first, signal.SIGCONT)
-    installation.wait_until(lambda: installation.pids() == [])
+    assert f"pid {first}, up" in installation.lessons("daemon", "status")
+    events = installation.lessons("events", "--session", "while stopped", "--json")
+    assert events.count('"kind": "prompt"') == 1, "what the fallback answered counts once"
+    os.unlink(socket_of(installation))
+    wait_until(lambda: installation.pids() == [])
     second = installation.start()["pid"]
     os.kill(second, signal.SIGKILL)
     assert LESSON in installation.prompt("after the kill")
-    installation.wait_until(lambda: (installation.status() or {}).get("pid") not in (None, second))
-
-
-def test_a_stopped_one_is_waited_for_no_longer_than_the_patience(installation):
-    pid = installation.start()["pid"]
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        assert LESSON in installation.prompt("while stopped")
-        assert f"running as pid {pid}" in installation.lessons("daemon", "status")
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    assert f"pid {pid}, up" in installation.lessons("daemon", "status")
-    events = installation.lessons("events", "--session", "while stopped", "--json")
-    assert events.count('"kind": "prompt"') == 1, "what the fallback answered counts once"
-
-
-GATE = """\
----
-type: lesson
-title: Never drop a column in the release that stops writing it
-severity: high
-gate: ask
-paths: ["migrations/*.sql"]
----
-
-## Prevention Checklist
-
-- Drop the column one release later
-"""
+    wait_until(lambda: (installation.status() or {}).get("pid") not in (None, second))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +127,7 @@ paths: ["migrations/*.sql"]
     ids=["late", "killed"],
 )
 def test_a_question_it_has_noted_is_asked(installation, trouble):
-    (installation.brain / "lessons/drop-column.md").write_text(GATE)
+    (installation.brain / "lessons/drop-column.md").write_text(MIGRATION)
     installation.lessons("index")
     source = installation.package / "service/daemon.py"
     answered = "        self._answered += 1\n"
@@ -166,9 +135,7 @@ def test_a_question_it_has_noted_is_asked(installation, trouble):
     bad = f"        if b'PreToolUse' in event:\n            {trouble}\n{answered}"
     source.write_text(source.read_text().replace(answered, bad))
     installation.start()
-    installation.wait_until(
-        lambda: installation.prompt("another") and (installation.status() or {})["answered"]
-    )
+    wait_until(lambda: installation.prompt("another") and (installation.status() or {})["answered"])
     file = str(installation.project / "migrations/1.sql")
     edit = {"tool_name": "Edit", "tool_use_id": "t1", "tool_input": {"file_path": file}}
     said = installation.hook({**installation.event("PreToolUse", "s"), **edit})
@@ -186,9 +153,9 @@ def test_it_retires_when_the_package_changes(installation, how):
     if how == "in place":
         time.sleep(1.1)  # from one look at all files to the next
         assert LESSON in installation.prompt("the last of the old one")
-        installation.wait_until(lambda: pid not in installation.pids())
+        wait_until(lambda: pid not in installation.pids())
     assert "[NEW RELEASE" in installation.prompt("after the upgrade")
-    installation.wait_until(lambda: pid not in installation.pids())
+    wait_until(lambda: pid not in installation.pids())
 
 
 def test_one_of_another_version_is_named_and_ends(installation):
@@ -197,34 +164,24 @@ def test_one_of_another_version_is_named_and_ends(installation):
     told = installation.lessons("upgrade")
     assert f"pid {pid}" in told
     assert "it ends by itself, and the next hook starts version 9.9.9" in told
-    installation.wait_until(lambda: installation.pids() == [])
+    wait_until(lambda: installation.pids() == [])
     assert "are those of version 9.9.9" in installation.lessons("upgrade")
 
 
-@pytest.mark.parametrize("taken", [".lessons", "all that git does not track"])
-def test_it_speaks_after_its_cache_was_taken_away(installation, taken):
+def test_it_speaks_after_its_cache_was_taken_away_and_notices_an_edit(installation):
     commit(installation.brain)
     installation.lessons("trust", str(installation.brain))
     pid = installation.start()["pid"]
-    installation.wait_until(
-        lambda: installation.prompt("another") and (installation.status() or {})["answered"]
-    )
+    wait_until(lambda: installation.prompt("another") and (installation.status() or {})["answered"])
     assert list((installation.brain / ".lessons").iterdir())
-    if taken == ".lessons":
-        shutil.rmtree(installation.brain / ".lessons")
-    else:
-        git(installation.brain, "clean", "-qfdx")
+    git(installation.brain, "clean", "-qfdx")
     assert [LESSON in installation.prompt(f"after {number}") for number in range(3)] == [True] * 3
-    assert (installation.status() or {})["pid"] == pid
-
-
-def test_it_notices_an_edit(installation):
-    installation.start()
     card = installation.brain / "lessons/telegram-allowlist.md"
     card.write_text(card.read_text().replace("Cover the rejection", "Prove the rejection"))
-    installation.wait_until(
+    wait_until(
         lambda: "Prove the rejection" in installation.prompt(f"edited {time.monotonic()}"), 5
     )
+    assert (installation.status() or {})["pid"] == pid
 
 
 def test_another_user_is_refused(installation):

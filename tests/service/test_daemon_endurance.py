@@ -14,6 +14,7 @@ import time
 import pytest
 
 from lessons_kb.service.daemon import RECORD_NAME
+from tests.kit import wait_until
 from tests.service.test_daemon import LESSON, socket_of
 
 pytestmark = [
@@ -75,7 +76,7 @@ def living(installation):
         found[:] = installation.pids()
         return found
 
-    installation.wait_until(look, 30)
+    wait_until(look, 30)
     return found  # a second look may find that it has just been killed
 
 
@@ -114,9 +115,9 @@ def test_kills_at_random_moments_are_never_noticed(installation):
     assert traffic.slowest < DEADLINE
     skip_pause(installation)
     installation.start()
-    installation.wait_until(lambda: len(installation.pids()) == 1)
+    wait_until(lambda: len(installation.pids()) == 1)
     # The one that opens the brain takes over the lease of the last one killed.
-    installation.wait_until(
+    wait_until(
         lambda: (
             LESSON in installation.prompt("at last")
             and (installation.status() or {}).get("answered")
@@ -153,7 +154,7 @@ def test_memory_is_flat_over_many_sessions(installation):
 
 def check_nothing_is_left(installation, path):
     installation.lessons("daemon", "stop")
-    installation.wait_until(lambda: not installation.pids())
+    wait_until(lambda: not installation.pids())
     assert not os.path.exists(path)
     folders = (pathlib.Path(installation.environment["HOME"]), installation.brain)
     names = [found for folder in folders for found in folder.rglob("*")]

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import ssl
@@ -17,13 +16,12 @@ from dataclasses import dataclass
 import pytest
 import trustme
 
-from tests.service.web.conftest import wait_until
+from tests.kit import copy_example, wait_until
 
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
 pytestmark = pytest.mark.slow
 
-EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
 PROMPT = "Add a Telegram command that runs a shell script on the server"
 LESSONS = (sys.executable, "-m", "lessons_kb.cli.entry")
 CARD = "shop@server:lessons/telegram-allowlist.md"
@@ -78,7 +76,7 @@ def machines(tmp_path):
 
 def test_an_agent_elsewhere_is_given_the_lessons_of_a_server(machines, tmp_path):
     server, agent = machines
-    shutil.copytree(EXAMPLE, server.home / "shop", ignore=shutil.ignore_patterns(".lessons"))
+    copy_example(server.home / "shop")
     authority, other = trustme.CA(), trustme.CA()
     authority.cert_pem.write_to_path(agent.home / "ca.pem")
     other.cert_pem.write_to_path(agent.home / "other.pem")

@@ -1,6 +1,7 @@
 import errno
 import multiprocessing
 import os
+from unittest import mock
 
 import pytest
 
@@ -10,14 +11,10 @@ from tests.store.one_card import CARD
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory, monkeypatch):
-    """A user of our own: nothing of the machine's is seen or touched."""
-    home = tmp_path_factory.mktemp("home")
-    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "LESSONS_BRAIN"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("LESSONS_STATE_HOME", str(home / "state"))
-    return home
+def home(_own_home, monkeypatch):
+    """A user of our own, whose state has a short path."""
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(_own_home / "state"))
+    return _own_home
 
 
 @pytest.fixture
@@ -41,11 +38,7 @@ def system(request, monkeypatch):
     if request.param != "exchange":
         monkeypatch.setattr(replace_file, "_renameat2", lambda *_: False)
     if request.param == "copy":
-
-        def no_links(*_, **__):
-            raise OSError(errno.EPERM, "no links here")
-
-        monkeypatch.setattr(os, "link", no_links)
+        monkeypatch.setattr(os, "link", mock.Mock(side_effect=OSError(errno.EPERM, "no links")))
     return request.param
 
 

@@ -1,5 +1,6 @@
 """Files that an import reads, and the one that an export writes."""
 
+import contextlib
 import os
 import sqlite3
 
@@ -16,14 +17,10 @@ from lessons_kb.store.files import (
 )
 
 
-def test_a_text_has_plain_line_ends_and_no_mark(tmp_path):
+def test_a_text_has_plain_line_ends_and_no_mark_or_the_line_that_is_no_text_is_named(tmp_path):
     path = tmp_path / "a.md"
     path.write_bytes("\ufeff가\r\nb\rc\n".encode())
     assert read_source(str(path)) == "가\nb\nc\n"
-
-
-def test_the_line_that_is_not_utf_8_is_named(tmp_path):
-    path = tmp_path / "a.md"
     path.write_bytes(b"good\nb\xffd\n")
     with pytest.raises(InputError, match=r"a.md:2: not UTF-8"):
         read_source(str(path))
@@ -37,12 +34,8 @@ def test_lines_are_read_one_by_one(tmp_path, monkeypatch):
     path.write_bytes(b"one\r\n\ntwo two\nthree")
     found = list(read_source_lines(str(path)))
     assert found == [(1, "one"), (2, ""), (3, "two two"), (4, "three")]
-
-
-def test_a_line_without_end_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(import_files, "_CHUNK_BYTES", 8)
     monkeypatch.setattr(import_files, "MAX_LINE_BYTES", 20)
-    path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * 1000 + b"\nshort\n")
     assert [(n, len(line)) for n, line in read_byte_lines(str(path))] == [(1, 20), (2, 5)]
     with pytest.raises(InputError, match=r"a\.jsonl:1: more than 20 bytes"):
@@ -50,27 +43,23 @@ def test_a_line_without_end_is_bounded(tmp_path, monkeypatch):
 
 
 def test_what_is_no_file_is_said(tmp_path):
-    with pytest.raises(StorageError, match="no such file"):
-        read_source(str(tmp_path / "none.md"))
-    with pytest.raises(StorageError, match="no such file"):
-        list(read_source_lines(str(tmp_path / "none.md")))
+    for read in (read_source, lambda path: [*read_source_lines(path)]):
+        with pytest.raises(StorageError, match="no such file"):
+            read(str(tmp_path / "none.md"))
     with pytest.raises(StorageError, match="a folder, not a file"):
         list(read_source_lines(str(tmp_path)))
 
 
-def database(path, *statements):
-    db = sqlite3.connect(path)
-    for statement in statements:
-        db.execute(statement)
-    db.commit()
-    db.close()
+def database(path, statements):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript(statements)
     return str(path)
 
 
 def test_a_table_is_read_and_nothing_is_written(tmp_path):
     path = database(
         tmp_path / "m ?#.db",
-        "CREATE TABLE mistakes (id INTEGER, description TEXT, extra BLOB)",
+        "CREATE TABLE mistakes (id INTEGER, description TEXT, extra BLOB);"
         "INSERT INTO mistakes VALUES (2, 'b', x'00'), (1, CAST(x'61ff' AS TEXT), NULL)",
     )
     os.chmod(tmp_path, 0o500)
@@ -116,8 +105,5 @@ def test_an_export_is_written_whole(tmp_path):
     assert path.read_text() == "b\n"
     assert path.stat().st_mode & 0o777 == 0o600
     assert os.listdir(tmp_path) == ["out.jsonl"]
-
-
-def test_an_export_that_cannot_be_written_is_said(tmp_path):
     with pytest.raises(StorageError, match="not a regular file"):
         write_export(str(tmp_path), ["a"])

@@ -1,4 +1,4 @@
-"""Where WAL must not be used: read from the table of mounts."""
+"""What the system refuses is said in one line, and nothing is lost."""
 
 import contextlib
 import errno
@@ -15,6 +15,7 @@ from lessons_kb.store import database as mounts
 from lessons_kb.store import files as disk
 from lessons_kb.store.catalogue import Catalogue
 from lessons_kb.store.journal import Journal
+from tests.kit import run_python
 from tests.store.one_card import BUMPED, CARD, bump, only_the_card, read, refused
 
 
@@ -66,11 +67,9 @@ for act in (
 
 
 def test_a_file_that_the_system_cuts_short_never_becomes_the_card(root, card):
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", LIMITED, root], capture_output=True, text=True
-    )
-    assert done.stderr == ""
-    assert done.stdout.count("size limit") == 2
+    done = run_python(LIMITED, root, PYTHONDONTWRITEBYTECODE="1")
+    assert done.err == ""
+    assert done.out.count("size limit") == 2
     assert read(card) == CARD
     assert only_the_card(root)
 
@@ -129,16 +128,13 @@ def test_where_nothing_can_be_written_it_is_said_and_the_card_stays(root, card, 
     assert only_the_card(root)
 
 
-def test_a_card_that_its_owner_made_read_only_stays(tmp_path):
+def test_a_read_only_card_stays_and_a_taken_folder_name_is_said_to_be(tmp_path):
     (tmp_path / "a.md").write_text("by hand")
     (tmp_path / "a.md").chmod(0o444)
     with pytest.raises(StorageError, match=r"^a\.md: read-only; run `chmod u\+w /.*/a\.md`$"):
         card_files.rewrite(str(tmp_path), "a.md", lambda data: data + b"!")
     assert (tmp_path / "a.md").read_text() == "by hand"
     assert card_files.rewrite(str(tmp_path), "a.md", lambda data: data) == b"by hand"
-
-
-def test_a_folder_whose_name_is_taken_is_said_to_be(tmp_path):
     (tmp_path / "lessons").write_text("")
     with pytest.raises(StorageError, match=r"a part of the path is not a folder"):
         card_files.create(str(tmp_path), "lessons/a.md", b"x")
@@ -166,38 +162,27 @@ CASES = {
     "/twice/x": False,
 }
 
-linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Stands for the system's table of mounts; not there yet."""
+    if sys.platform != "linux":
+        pytest.skip("reads /proc")
+    monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "mountinfo"))
+    return tmp_path / "mountinfo"
 
 
-@linux_only
-@pytest.mark.parametrize(("path", "network"), CASES.items())
-def test_the_innermost_mount_decides(path, network, tmp_path, monkeypatch):
-    table = tmp_path / "mountinfo"
-    table.write_text(TABLE)
-    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
-    assert mounts.is_network(path) is network
-
-
-@linux_only
-def test_no_table_means_no_network(tmp_path, monkeypatch):
-    monkeypatch.setattr(mounts, "_MOUNTS", str(tmp_path / "missing"))
+def test_the_innermost_mount_decides(table):
     assert mounts.is_network("/home/x") is False
+    table.write_text(TABLE)
+    assert {path: mounts.is_network(path) for path in CASES} == CASES
 
 
-def _journal_mode(path):
-    db = sqlite3.connect(path)
-    (mode,) = db.execute("PRAGMA journal_mode").fetchone()
-    db.close()
-    return str(mode)
-
-
-@linux_only
 @pytest.mark.parametrize(("kind", "mode"), [("nfs4", "delete"), ("ext4", "wal")])
-def test_catalogue_and_journal_keep_no_wal_on_a_network(kind, mode, tmp_path, monkeypatch):
-    table = tmp_path / "mountinfo"
+def test_catalogue_and_journal_keep_no_wal_on_a_network(kind, mode, tmp_path, table):
     table.write_text(f"1 0 0:1 / / rw - {kind} somewhere rw\n")
-    monkeypatch.setattr(mounts, "_MOUNTS", str(table))
     Journal(str(tmp_path / "journal.db")).close()
     Catalogue.open(str(tmp_path / "catalogue.db")).close()
-    assert _journal_mode(str(tmp_path / "journal.db")) == mode
-    assert _journal_mode(str(tmp_path / "catalogue.db")) == mode
+    for name in ("journal.db", "catalogue.db"):
+        with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
+            assert db.execute("PRAGMA journal_mode").fetchone() == (mode,)

@@ -33,31 +33,16 @@ def rules(found):
 
 
 def test_markdown_files_are_listed_and_nothing_else(tmp_path):
-    write(tmp_path, "a.md", "b.markdown", "c.txt", "lessons/d.md", "한글/교훈.md")
-    assert sorted(look(tmp_path).files) == ["a.md", "b.markdown", "lessons/d.md", "한글/교훈.md"]
-
-
-def test_hidden_folders_and_node_modules_are_skipped(tmp_path):
-    write(tmp_path, ".git/x.md", ".lessons/x.md", "node_modules/p/x.md", "a/.b/x.md", ".x.md")
-    assert look(tmp_path).files == {}
-
-
-def test_a_hidden_card_folder_is_entered_and_its_neighbours_are_not(tmp_path):
-    write(tmp_path, ".ai/lessons/a.md", ".ai/lessons/deep/b.md", ".ai/other/c.md", ".ai/d.md")
-    assert sorted(look(tmp_path).files) == [".ai/lessons/a.md", ".ai/lessons/deep/b.md"]
-
-
-def test_lessonsignore_names_files_folders_and_exceptions(tmp_path):
-    write(tmp_path, "a.md", "draft-a.md", "old/b.md", "keep/draft-c.md")
-    ignored = compile_globs(["draft-*", "old/", "!keep/draft-c.md"])
-    assert sorted(look(tmp_path, ignored=ignored).files) == ["a.md", "keep/draft-c.md"]
-
-
-def test_a_link_to_a_scanned_file_does_not_double_it(tmp_path):
-    write(tmp_path, "a.md")
-    (tmp_path / "b.md").symlink_to("a.md")
-    found = look(tmp_path)
-    assert sorted(found.files) == ["a.md"]
+    listed = ["a.md", "b.markdown", "lessons/d.md", "한글/교훈.md", "keep/draft-c.md"]
+    hidden_cards = [".ai/lessons/a.md", ".ai/lessons/deep/b.md"]
+    hidden = (".git/x.md", ".lessons/x.md", "node_modules/p/x.md", "a/.b/x.md", ".x.md")
+    ignored = ("draft-a.md", "old/b.md")
+    write(
+        tmp_path, *listed, *hidden_cards, *hidden, *ignored, ".ai/other/c.md", ".ai/d.md", "c.txt"
+    )
+    (tmp_path / "link.md").symlink_to("a.md")  # does not double it
+    found = look(tmp_path, ignored=compile_globs(["draft-*", "old/", "!keep/draft-c.md"]))
+    assert set(found.files) == {*listed, *hidden_cards}
     assert found.findings == ()
 
 
@@ -147,13 +132,9 @@ def test_equal_manifests_mean_nothing_changed(tmp_path):
     assert with_settings != before
     (tmp_path / "a.md").write_text("# longer\n")
     assert look(tmp_path).manifest != with_settings
-
-
-def test_a_rename_over_the_same_name_is_a_change(tmp_path):
-    write(tmp_path, "a.md")
     before = look(tmp_path)
     info = os.stat(tmp_path / "a.md")
-    write(tmp_path, "a.md.tmp", text="# y\n")
+    write(tmp_path, "a.md.tmp", text="# lenger\n")
     os.utime(tmp_path / "a.md.tmp", ns=(info.st_mtime_ns, info.st_mtime_ns))
     os.replace(tmp_path / "a.md.tmp", tmp_path / "a.md")
     assert look(tmp_path).files["a.md"] != before.files["a.md"]
@@ -179,8 +160,6 @@ def test_a_file_too_young_to_be_vouched_for_is_marked(modified, racy):
     signature = f"{modified}.{modified}.7.42"
     marked = mark_racy(signature, started_ns=1_000_000_000_000_000_000)
     assert (marked != signature) is racy
-
-
-def test_the_youngest_of_the_two_times_decides():
+    # The youngest of the two times decides.
     old, young = 5_000_000_001, 1_000_000_000_000_000_001
     assert mark_racy(f"{old}.{young}.1.1", started_ns=1_000_000_000_000_000_000).endswith("!")

@@ -59,13 +59,6 @@ def test_a_lessons_toml_that_cannot_be_compared_cannot_be_trusted(root):
     assert not is_trusted(root)
 
 
-def test_the_users_own_brain_is_trusted(home):
-    own = locate.user_brain()
-    os.makedirs(own)
-    assert is_trusted(own)
-    assert cache_dir(own).startswith(os.path.join(own, ".lessons"))
-
-
 def test_the_record_is_private_and_a_damaged_one_is_no_trust(root, home):
     trust(root)
     (folder,) = (home / "state" / "brains").iterdir()
@@ -80,7 +73,15 @@ def test_the_record_is_private_and_a_damaged_one_is_no_trust(root, home):
     assert is_trusted(root)
 
 
-def test_the_cache_of_a_trusted_brain_lies_inside_and_git_ignores_it(root):
+def test_the_cache_of_a_trusted_brain_lies_inside_and_git_ignores_it(root, home):
+    own = locate.user_brain()  # is always trusted
+    os.makedirs(own)
+    assert is_trusted(own)
+    assert cache_dir(own).startswith(os.path.join(own, ".lessons"))
+    folder = cache_dir(root)
+    assert folder.startswith(f"{home}/.cache/lessons-kb/")
+    assert os.listdir(root) == ["lessons"]
+    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
     trust(root)
     folder = cache_dir(root)
     outer = pathlib.Path(root, ".lessons")
@@ -90,13 +91,6 @@ def test_the_cache_of_a_trusted_brain_lies_inside_and_git_ignores_it(root):
     revoke(root)
     trust(root)
     assert cache_dir(root) == folder
-
-
-def test_the_cache_of_a_brain_not_trusted_lies_with_the_user(root, home):
-    folder = cache_dir(root)
-    assert folder.startswith(f"{home}/.cache/lessons-kb/")
-    assert os.listdir(root) == ["lessons"]
-    assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
 
 
 @pytest.mark.parametrize("where", ["inside", "with the user"])

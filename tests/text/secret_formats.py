@@ -59,6 +59,15 @@ def fill(form, dice, draw=_draw):
     return re.sub(r"<(?:(jwt|snowflake|basic)|(\d+)(?: ([^\s>]+))?)>", field, form)
 
 
+def draw(dice, size, alphabet):
+    """Return random characters, one of each class that the alphabet has among the first seven."""
+    while True:
+        text = "".join(dice.choices(alphabet, k=size))
+        kinds = (str.isdigit, str.islower, str.isupper)
+        if all(any(map(kind, text[:7])) or not any(map(kind, alphabet)) for kind in kinds):
+            return text
+
+
 PASSWORD = "<5>!<5>"
 """As people choose them: nothing in it tells."""
 

@@ -65,14 +65,12 @@ NOT_MATCHING = [
 ]
 
 
-@pytest.mark.parametrize(("glob", "path"), MATCHING)
-def test_matching(glob, path):
-    assert match_globs(compile_globs(glob.split(" ")), path)
-
-
-@pytest.mark.parametrize(("glob", "path"), NOT_MATCHING)
-def test_not_matching(glob, path):
-    assert not match_globs(compile_globs(glob.split(" ")), path)
+@pytest.mark.parametrize(
+    ("glob", "path", "matches"),
+    [*((*one, True) for one in MATCHING), *((*one, False) for one in NOT_MATCHING)],
+)
+def test_matching(glob, path, matches):
+    assert match_globs(compile_globs(glob.split(" ")), path) is matches
 
 
 def test_most_globs_are_ruled_out_without_matching():

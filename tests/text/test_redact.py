@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.text.redact import excerpt, redact
-from tests.text.secret_formats import FORMATS
+from tests.text.secret_formats import FORMATS, draw
 from tests.text.secret_formats import made as made_of
 
 DICE = random.Random(20260102)
@@ -24,12 +24,7 @@ HEX = "0123456789abcdef"
 
 
 def made(size, alphabet=ALNUM):
-    """Return random characters, a digit, a small and a capital letter among them if it has them."""
-    while True:
-        text = "".join(DICE.choices(alphabet, k=size))
-        kinds = (str.isdigit, str.islower, str.isupper)
-        if all(any(map(kind, text)) or not any(map(kind, alphabet)) for kind in kinds):
-            return text
+    return draw(DICE, size, alphabet)
 
 
 def private_key():
@@ -43,35 +38,26 @@ BARE = ("{}", "error: bad credentials {} given", "[{}]", '"{}"', "a\n  {}\nb", "
 
 PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
 PASSWORD_FRAMES = (
-    'password = "{}"', "password='{}'", '{{"password": "{}", "user": "bob"}}',
-    '{{\\"password\\": \\"{}\\", \\"user\\": 1}}', "{{'db_password': '{}'}}",
-    "self.login(user='bob', password='{}')", 'config["password"] = "{}"', 'password: str = "{}"',
-    'userPassword:"{}"', ":password => '{}'", "passphrase: '{}' # for the key",
-    "PGPASSWORD='{}' psql", '<add key="Password" password="{}"/>', "['mysql', '--password', '{}']",
-    "CREATE USER bob IDENTIFIED BY '{}'", "ALTER ROLE bob WITH PASSWORD '{}'", "비밀번호: '{}'",
-)  # fmt: skip
-BARE_FRAMES = (
-    "DB_PASSWORD={}", "export DB_PASSWORD={} && run", "password: {}",
-    "  db-password: {}\n  host: x", "--password {} --user bob", "--db-password={} --user bob",
-    "<password>{}</password>", "machine h login bob password {}",
-    "Server=x;User Id=sa;Password={};Database=y", "curl -s -u bob:{} https://example.org",
-    "mysql -u root -p{} shop", "sshpass -p {} ssh host", "docker login -u bob -p {} registry",
-    "redis-cli -h x -a {} ping", "postgres://bob:{}@db.example.org:5432/shop", "비밀번호: {}",
+    'password = "@@"', "password='@@'", '{"password": "@@", "user": "bob"}',
+    '{\\"password\\": \\"@@\\", \\"user\\": 1}', "{'db_password': '@@'}",
+    "self.login(user='bob', password='@@')", 'config["password"] = "@@"', 'password: str = "@@"',
+    'userPassword:"@@"', ":password => '@@'", "passphrase: '@@' # for the key",
+    "PGPASSWORD='@@' psql", '<add key="Password" password="@@"/>', "['mysql', '--password', '@@']",
+    "CREATE USER bob IDENTIFIED BY '@@'", "ALTER ROLE bob WITH PASSWORD '@@'", "비밀번호: '@@'",
+    "DB_PASSWORD=@@", "export DB_PASSWORD=@@ && run", "password: @@",
+    "  db-password: @@\n  host: x", "--password @@ --user bob", "--db-password=@@ --user bob",
+    "<password>@@</password>", "machine h login bob password @@",
+    "Server=x;User Id=sa;Password=@@;Database=y", "curl -s -u bob:@@ https://example.org",
+    "mysql -u root -p@@ shop", "sshpass -p @@ ssh host", "docker login -u bob -p @@ registry",
+    "redis-cli -h x -a @@ ping", "postgres://bob:@@@db.example.org:5432/shop", "비밀번호: @@",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("frame", PASSWORD_FRAMES)
-@pytest.mark.parametrize("password", PASSWORDS)
-def test_a_quoted_password_is_announced_by_its_name(frame, password):
-    before, _, after = frame.replace("{{", "{").replace("}}", "}").partition("{}")
-    assert redact(before + password + after) == f"{before}[redacted password]{after}"
-
-
-@pytest.mark.parametrize("frame", BARE_FRAMES)
-@pytest.mark.parametrize("password", PASSWORDS)
-def test_a_bare_password_is_announced_by_its_name(frame, password):
-    before, _, after = frame.partition("{}")
-    assert redact(before + password + after) == f"{before}[redacted password]{after}"
+def test_a_password_is_announced_by_its_name(frame):
+    for password in PASSWORDS:
+        text = frame.replace("@@", password, 1)
+        assert redact(text) == frame.replace("@@", "[redacted password]", 1)
 
 
 TOKEN_FRAMES = (
@@ -90,27 +76,21 @@ TOKEN_FRAMES = (
 @pytest.mark.parametrize("frame", TOKEN_FRAMES)
 @pytest.mark.parametrize("size", [24, 40, 64])
 def test_a_token_is_announced_or_too_random(frame, size):
-    for _ in range(5):
-        secret = made(size)
+    alphabets = [ALNUM] * 5 + [HEX, string.ascii_lowercase + string.digits] * (
+        frame in TOKEN_FRAMES[:18]
+    )
+    for secret in (made(size, alphabet) for alphabet in alphabets):
         redacted = redact(frame.format(secret))
         assert secret not in redacted
         assert secret[4:16] not in redacted
         assert "[redacted " in redacted
 
 
-@pytest.mark.parametrize("frame", ['setting = "{}"', "FOO={}", "x: {}", '{{"other": "{}"}}'])
+@pytest.mark.parametrize("frame", ['setting = "@@"', "FOO=@@", "x: @@", '{"other": "@@"}'])
 def test_what_nothing_announces_is_too_random(frame):
-    before, _, after = frame.replace("{{", "{").replace("}}", "}").partition("{}")
     for size, least in ((24, 92), (40, 98)):
         secrets = [made(size) for _ in range(100)]
-        assert sum(secret not in redact(before + secret + after) for secret in secrets) >= least
-
-
-def test_a_token_in_lower_case_or_hexadecimal_is_announced_by_its_name():
-    for alphabet in (HEX, string.ascii_lowercase + string.digits):
-        for frame in TOKEN_FRAMES[:18]:
-            secret = made(32, alphabet)
-            assert secret not in redact(frame.format(secret)), frame
+        assert sum(one not in redact(frame.replace("@@", one)) for one in secrets) >= least
 
 
 READABLE = """\
@@ -195,28 +175,12 @@ def test_ordinary_code_is_left_alone():
     assert changed <= lines / 2_000
 
 
-PIECES = st.lists(
-    st.sampled_from([
-        *"aB3=:\"'\\ \n@/.-,;[]{}<>&", "password", "token", "secret", "api_key", "--", "://",
-        "Bearer ", "hunter2", "Authorization: ", "[redacted password]", "curl -u a:",
-        "-----BEGIN PRIVATE KEY-----", "aB3dE5gH7jK9mN1pQ3sT",
-    ]),
-    max_size=30,
-).map("".join)  # fmt: skip
-
-
-@pytest.mark.slow
-@given(PIECES)
+@given(st.text(max_size=200))
 @example('password="[redacted password]')
 @example("password://Authorization: a")
-def test_redacting_twice_changes_nothing_more(text):
+def test_any_text_can_be_redacted_and_once_is_enough(text):
     once = redact(text)
     assert redact(once) == once
-
-
-@given(st.text(max_size=200))
-def test_any_text_can_be_redacted(text):
-    redact(text)
     assert len(excerpt(text, 50)) <= 50
 
 
@@ -272,7 +236,7 @@ def test_a_well_kept_detector_finds_nothing_that_we_left():
     lines = [frame.format(made_of(name, 1)[0]) for name in FORMATS for frame in BARE]
     lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]
     for password in ("hunter2", "Tr0ub4dor3"):
-        lines += [frame.format(password) for frame in (*PASSWORD_FRAMES, *BARE_FRAMES)]
+        lines += [frame.replace("@@", password) for frame in PASSWORD_FRAMES]
     text = "\n".join(lines)
     found = list(_detected(text))
     assert len(found) > 100

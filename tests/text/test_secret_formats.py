@@ -15,21 +15,10 @@ from tests.text.secret_formats import CHANNELS, FORMATS, PASSWORD, fill, left_of
 def test_no_format_passes_in_a_channel(channel):
     left = {}
     for name in FORMATS:
-        text, secret = made(name, seed=7)
-        if part := left_of(secret, kept := redact(CHANNELS[channel](text))):
-            left[name] = (part, kept)
-    assert not left
-
-
-@pytest.mark.slow
-def test_none_of_many_passes():
-    left = {}
-    for name in FORMATS:
-        for channel, wrap in CHANNELS.items():
-            for seed in range(4):
-                text, secret = made(name, seed)
-                if part := left_of(secret, redact(wrap(text))):
-                    left[name, channel, seed] = part
+        for seed in range(4):
+            text, secret = made(name, seed)
+            if part := left_of(secret, kept := redact(CHANNELS[channel](text))):
+                left[name, seed] = (part, kept)
     assert not left
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.text.redact import redact
-from tests.text.secret_formats import fill, read_rows
+from tests.text.secret_formats import draw, fill, read_rows
 
 DICE = random.Random(20260607)
 WORDS = (
@@ -28,15 +28,6 @@ WORDS = (
 @pytest.fixture(autouse=True)
 def _same_secrets_whatever_runs_before(request):
     DICE.seed(request.node.name)
-
-
-def draw(dice, size, alphabet):
-    """Return random characters, one of each class that the alphabet has among the first seven."""
-    while True:
-        text = "".join(dice.choices(alphabet, k=size))
-        kinds = (str.isdigit, str.islower, str.isupper)
-        if all(any(map(kind, text[:7])) or not any(map(kind, alphabet)) for kind in kinds):
-            return text
 
 
 def made(form):
@@ -115,14 +106,10 @@ FEW = len(ORDINARY) // 40
 
 def test_hardly_an_ordinary_line_is_touched():
     assert len(ORDINARY) >= 120
-    touched = {name: once for name, text in ORDINARY.items() if (once := redact(text)) != text}
+    once = {name: redact(text) for name, text in ORDINARY.items()}
+    touched = {name: text for name, text in once.items() if text != ORDINARY[name]}
     assert len(touched) <= FEW, touched
-
-
-@pytest.mark.parametrize("name", ORDINARY)
-def test_lines_of_hashes_and_code_keep_their_shape(name):
-    once = redact(ORDINARY[name])
-    assert redact(once) == once
+    assert {name: redact(text) for name, text in once.items()} == once
 
 
 FRAMES = st.sampled_from([frame for frame, _ in SECRETS.values()])
@@ -151,17 +138,8 @@ HOSTILE = (
     *("echo a | sudo ", "curl -u a", "mysql -p ", "7z a ", "zip - ", "[redacted ", "パスワード"),
     *("password\n---\n", "a  password\n-  ---\n", "- -", "<th>password", "<th>password</th>"),
     *("<tr><th>password</th></tr>", "<td>a2345678", "<table", "<", "<th>", "---\n"),
-    *(
-        "-----BEGIN PRIVATE KEY-----",
-        "cookie: a=",
-        "authorization:",
-        "pass is ",
-        "token:",
-        "curl -u ",
-        "bearer ",
-        "sk-",
-        "login a ",
-    ),
+    *("-----BEGIN PRIVATE KEY-----", "cookie: a=", "authorization:", "pass is ", "token:"),
+    *("curl -u ", "bearer ", "sk-", "login a "),
 )
 
 

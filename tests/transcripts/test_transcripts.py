@@ -11,13 +11,9 @@ from lessons_kb.transcripts.session_records import AGENTS, open_record, read_tai
 from tests.transcripts import records
 
 
-def read(agent, data, step=0):
-    transcript = open_record(agent)
-    found = []
-    for start in range(0, len(data), step or len(data)):
-        found += transcript.feed(data[start : start + (step or len(data))])
-    found += transcript.finish()
-    return [(e.kind, e.id, e.tool, e.ended, e.text or e.output) for e in found]
+def entries(agent, data):
+    record = open_record(agent)
+    return [*record.feed(data.split(b"\n")), *record.finish()]
 
 
 CLAUDE = [
@@ -46,24 +42,20 @@ GEMINI = [
 ]
 
 
-@pytest.mark.parametrize("step", [0, 7, 1000])
-@pytest.mark.parametrize(("name", "agent", "expected"), [
-    ("CLAUDE", "claude-code", CLAUDE),
-    ("CODEX", "codex", CODEX),
-    ("GEMINI", "gemini-cli", GEMINI),
-    ("GEMINI_DOCUMENT", "gemini-cli", GEMINI),
-])  # fmt: skip
-def test_a_record_tells_the_same_however_it_comes(name, agent, expected, step):
-    assert read(agent, getattr(records, name), step) == expected
-
-
-def test_each_entry_knows_session_time_and_place():
-    for name, agent in zip(("CLAUDE", "CODEX", "GEMINI"), AGENTS, strict=False):
-        transcript = open_record(agent)
-        found = [*transcript.feed(getattr(records, name)), *transcript.finish()]
-        assert {entry.session for entry in found} == {records.SESSION}
-        assert all(entry.at > 1.7e9 or entry.id == "g2" for entry in found)
-    assert {e.cwd for e in open_record("codex").feed(records.CODEX)} == {"/home/dev/proj"}
+@pytest.mark.parametrize(("agent", "data", "expected"), [
+    ("claude-code", records.CLAUDE, CLAUDE),
+    ("claude-code", b"not json\n[1]\n" + records.CLAUDE + b'{"type": "user", "mess', CLAUDE),
+    ("claude-code", b'{"a": 1}\n{"type": "user"}\n', []),
+    ("codex", records.CODEX, CODEX),
+    ("gemini-cli", records.GEMINI, GEMINI),
+    ("gemini-cli", records.GEMINI_DOCUMENT, GEMINI),
+], ids=["claude", "broken lines", "no record", "codex", "gemini", "gemini, older"])  # fmt: skip
+def test_a_record_is_read_as_entries(agent, data, expected):
+    found = entries(agent, data)
+    assert [(e.kind, e.id, e.tool, e.ended, e.text or e.output) for e in found] == expected
+    assert {entry.session for entry in found} <= {records.SESSION}
+    assert all(entry.at > 1.7e9 or entry.id == "g2" for entry in found)
+    assert agent != "codex" or {entry.cwd for entry in found} == {"/home/dev/proj"}
 
 
 def test_a_tail_ends_at_the_last_whole_line():
@@ -80,15 +72,8 @@ def test_a_tail_ends_at_the_last_whole_line():
 def test_a_result_ends_the_calls_that_were_made_together():
     _found, _end, steps = read_tail("codex", records.CODEX)
     assert steps == {"c1": "c1", "c2": "c2", "c3": "c3"}
-
-
-def test_lines_that_are_no_objects_are_passed_over():
-    data = b"not json\n[1]\n" + records.CLAUDE + b'{"type": "user", "mess'
-    assert read("claude-code", data) == CLAUDE
-
-
-def test_what_is_no_record_tells_nothing():
-    assert read("claude-code", b'{"a": 1}\n{"type": "user"}\n') == []
+    calls = [records.call("function_call", number, name="x") for number in ("a", "b")]
+    assert read_tail("codex", records.lines(*calls))[2] == {"a": "a", "b": "a"}
 
 
 @pytest.mark.parametrize(("value", "expected"), [
@@ -103,8 +88,7 @@ def test_what_is_no_record_tells_nothing():
 def test_times_are_read_in_any_form(value, expected):
     message = {"role": "user", "content": "Make it green"}
     line = {"type": "user", "sessionId": "s", "timestamp": value, "message": message}
-    record = open_record("claude-code")
-    (entry,) = [*record.feed(json.dumps(line).encode() + b"\n"), *record.finish()]
+    (entry,) = entries("claude-code", json.dumps(line).encode())
     assert entry.at == expected
 
 
@@ -129,7 +113,6 @@ TOP = "type message payload messages item toolCalls content".split()
 @pytest.mark.parametrize("agent", AGENTS)
 @given(data=st.dictionaries(st.sampled_from(TOP), JSON))
 def test_any_object_can_be_read(agent, data):
-    transcript = open_record(agent)
-    for entry in [*transcript.feed(json.dumps(data).encode() + b"\n"), *transcript.finish()]:
+    for entry in entries(agent, json.dumps(data).encode()):
         assert isinstance(entry.text, str)
         assert isinstance(entry.output, str)

@@ -9,16 +9,14 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
+import tomllib
 
 import pytest
 
-import lessons_kb.hook_client as client
-from lessons_kb.agents.capabilities import AGENTS
-from lessons_kb.trial.history import make_prompt
+import lessons_kb
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.trial.runs import find_no_network, read_usage
-from lessons_kb.trial.summary import show_summary
 from tests.kit import commit, git, write
 
 AGENT = """\
@@ -46,6 +44,7 @@ print(json.dumps({{"type": "result", "session_id": "one", "total_cost_usd": 0.5,
                   "usage": {{"input_tokens": 90, "output_tokens": 10}}, "told": told,
                   "looked": looked, "files": files}}))
 """
+HOOK = str(pathlib.Path(lessons_kb.__file__).parent / "hook_client.py")
 CARD = """\
 ---
 type: lesson
@@ -96,7 +95,7 @@ def shop(tmp_path, monkeypatch, lessons):
 @pytest.fixture
 def agent(tmp_path):
     script = tmp_path / "agent.py"
-    script.write_text(AGENT.format(hook=client.__file__, log=str(tmp_path / "seen")))
+    script.write_text(AGENT.format(hook=HOOK, log=str(tmp_path / "seen")))
     return f"{sys.executable} {script} {{prompt}}"
 
 
@@ -110,52 +109,45 @@ def trial(lessons, shop, agent, tmp_path):
         return lessons("--json", "trial", tmp_path / "tasks.toml", "--agent", agent, *out, *options)
 
     run.agent = agent
+    run.again = (tmp_path / "tasks.toml", "--agent", agent, "--out", tmp_path / "out", "--resume")
     return run
 
 
 @pytest.mark.slow
-def test_rates_are_those_of_the_agent(trial, shop, tmp_path):
+def test_rates_are_those_of_the_agent(trial, shop, tmp_path, lessons):
     done = trial(TASKS, "--runs", "2", "--jobs", "2")
     assert done.code == 0, done.err
     data = json.loads(done.out)
-    assert {arm: (one["right"], one["runs"]) for arm, one in data["arms"].items()} == {
-        "without": (2, 6),
-        "with": (4, 6),
-    }
-    assert data["arms"]["with"]["tokens"] == 100
-    assert data["arms"]["with"]["dollars"] == 0.5
+    arms = {arm: (one["right"], one["runs"]) for arm, one in data["arms"].items()}
+    assert arms == {"without": (2, 6), "with": (4, 6)}
+    assert (data["arms"]["with"]["tokens"], data["arms"]["with"]["dollars"]) == (100, 0.5)
     (compared,) = data["comparisons"]
     shown = ("both_right", "repaired", "broken", "both_wrong")
     assert [compared[name] for name in shown] == [2, 2, 0, 2]
     assert "4 of 6 right with lessons, 2 of 6 without" in compared["says"]
     assert "too few to tell" in compared["says"]
-    rows = {row["task"]: row for row in data["tasks"]}
-    assert rows["retry"]["lessons"] == ["lessons/idempotency.md"]
-    assert rows["hopeless"]["lessons"] == []
+    rows = {row["task"]: row["lessons"] for row in data["tasks"]}
+    assert (rows["retry"], rows["hopeless"]) == (["lessons/idempotency.md"], [])
     assert data["faults"] == data["died"] == []
     places = (tmp_path / "seen").read_text().split()[1::2]
     assert len(set(places)) == 12
     assert not any(pathlib.Path(place).exists() for place in places)
     assert git(shop, "status", "--porcelain") == ""
-
-
-@pytest.mark.slow
-def test_what_was_printed_and_changed_is_kept(trial, tmp_path):
-    assert trial(TASKS).code == 0
-    kept = tmp_path / "out" / "runs" / "retry.with.1"
-    assert "+send(key=1)" in (kept / "diff.patch").read_text()
-    assert json.loads((kept / "agent.txt").read_text())["looked"] is True
-    other = tmp_path / "out" / "runs" / "retry.without.1"
-    assert json.loads((other / "agent.txt").read_text())["looked"] is False
-
-
-@pytest.mark.slow
-def test_the_page_shows_what_the_lines_say(trial, tmp_path):
-    data = json.loads(trial(TASKS).out)
+    assert json.loads(lessons("stats", "--json").out)["injections"] == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    assert html.escape(data["comparisons"][0]["says"]) in page
-    assert page.count('class="wrong"') == 3
+    assert html.escape(compared["says"]) in page
+    assert page.count('class="wrong"') == 6
     assert "lessons/idempotency.md" in page
+    runs = tmp_path / "out" / "runs"
+    assert "+send(key=1)" in (runs / "retry.with.1" / "diff.patch").read_text()
+    for arm in ("with", "without"):
+        printed = json.loads((runs / f"retry.{arm}.1" / "agent.txt").read_text())
+        assert printed["looked"] is (arm == "with")
+    again = trial(TASKS)  # a second trial needs a word
+    assert (again.code, "--resume" in again.err) == (2, True)
+    assert trial(TASKS, "--resume").code == 0
+    other = trial(TASKS.replace("gaps", "holes"), "--resume")
+    assert (other.code, "tasks differ" in other.err) == (2, True)
 
 
 AT_WORK = """
@@ -173,13 +165,13 @@ tell(hook_event_name="Stop")
 
 
 @pytest.mark.slow
-def test_the_report_names_lessons_opened_and_obeyed_one_by_one(trial, shop, tmp_path):
+def test_the_report_names_lessons_opened_and_obeyed_one_by_one(trial, shop, tmp_path, lessons):
     detected = CARD.replace(
         "created:", "detect: [{regex: 'send\\\\(\\\\)', files: ['*.py']}]\ncreated:"
     )
     commit(shop, **{"lessons/idempotency.md": detected})
     script = tmp_path / "agent.py"
-    script.write_text((AGENT + AT_WORK).format(hook=client.__file__, log=str(tmp_path / "seen")))
+    script.write_text((AGENT + AT_WORK).format(hook=HOOK, log=str(tmp_path / "seen")))
     task = TASKS.partition('[[task]]\nname = "easy"')[0]
     data = json.loads(trial(task).out)
     (found,) = data["lessons"]
@@ -189,7 +181,9 @@ def test_the_report_names_lessons_opened_and_obeyed_one_by_one(trial, shop, tmp_
     said = "given in 1 run, opened in 1, obeyed in 1 of 1 that show it"
     assert found["says"] == said
     assert f"lessons/idempotency.md: {said}." in (tmp_path / "out" / "report.html").read_text()
-    assert f"lessons/idempotency.md: {said}." in show_summary(data)
+    shown = lessons("trial", *trial.again)  # of which nothing is left to be run
+    assert f"lessons/idempotency.md: {said}." in shown.out
+    assert f"raw results: {tmp_path / 'out'}" in shown.out
 
 
 @pytest.mark.slow
@@ -207,7 +201,7 @@ def test_a_placebo_comes_like_the_lesson_and_does_not_tell(trial, tmp_path):
 @pytest.mark.slow
 def test_a_brain_that_lies_elsewhere_has_the_same_arms(trial, shop, tmp_path, lessons):
     write(tmp_path / "cards", "lessons/idempotency.md", CARD)
-    (tmp_path / "cards" / "lessons.toml").write_text("")
+    write(tmp_path / "cards", "lessons.toml", "")
     git(shop, "rm", "-rq", "lessons", "lessons.toml")
     commit(shop, "Move the cards")
     (tmp_path / "tasks.toml").write_text(TASKS)
@@ -219,11 +213,6 @@ def test_a_brain_that_lies_elsewhere_has_the_same_arms(trial, shop, tmp_path, le
 
 
 @pytest.mark.slow
-def test_trials_leave_no_trace_in_the_journal(trial, lessons):
-    assert trial(TASKS).code == 0
-    assert json.loads(lessons("stats", "--json").out)["injections"] == 0
-
-
 def test_the_variable_alone_switches_nothing_off(shop, agent, tmp_path, monkeypatch):
     monkeypatch.setenv("LESSONS_TRIAL", "abc")
     words = agent.replace("{prompt}", "").split()
@@ -252,23 +241,13 @@ def test_a_trial_goes_on_where_it_was_killed(shop, agent, tmp_path):
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
     again = subprocess.run(
-        [*command, "--resume", "--seconds", "2"], cwd=shop, capture_output=True, text=True
+        [*command, "--resume", "--seconds", "8"], cwd=shop, capture_output=True, text=True
     )
     assert re.search(r"retry\.\w+\.1 died; it is run again", again.stderr)
     data = json.loads(again.stdout)
     assert {one["run"][0] for one in data["faults"]} == {"retry"}
-    assert "ended after 2 seconds" in data["faults"][0]["why"]
+    assert "ended after 8 seconds" in data["faults"][0]["why"]
     assert data["arms"]["with"]["runs"] == 2
-
-
-@pytest.mark.slow
-def test_a_second_trial_needs_a_word(trial):
-    assert trial(TASKS).code == 0
-    again = trial(TASKS)
-    assert (again.code, "--resume" in again.err) == (2, True)
-    assert trial(TASKS, "--resume").code == 0
-    other = trial(TASKS.replace("gaps", "holes"), "--resume")
-    assert (other.code, "tasks differ" in other.err) == (2, True)
 
 
 @pytest.mark.slow
@@ -301,34 +280,33 @@ def test_an_agent_that_cannot_work_is_named(trial, agent, said):
 @pytest.mark.slow
 def test_a_check_without_its_tool_is_a_fault(trial):
     done = trial(TASKS.replace('"grep -q key pay.py"', '"nosuchtool pay.py"', 1))
-    faults = json.loads(done.out)["faults"]
-    assert len(faults) == 2
-    assert all(
-        "the check cannot run: " in one["why"] and "nosuchtool" in one["why"] for one in faults
-    )
+    whys = [one["why"] for one in json.loads(done.out)["faults"]]
+    assert len(whys) == 2
+    assert all("the check cannot run: " in why and "nosuchtool" in why for why in whys)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_wrong_with_tasks_is_said(trial):
+    for text, said in (
         ("", "no task; write [[task]]"),
         ('[[task]]\nprompt = "a"\ncheck = "b"\n', "task 1: commit is missing"),
         ('[[task]]\nprompt = "a"\ncommit = "b"\ncheck = 3\n', "check must be a str, not 3"),
         ("[[task]\n", "fix or remove the line"),
         ('[[task]]\npromt = "a"\n', "'promt' is unknown; use one of name, prompt"),
         (TASKS + TASKS, "'retry' is the name of tasks.toml: task 1 too; rename"),
-    ],
-)
-def test_what_is_wrong_with_tasks_is_said(trial, text, said):
-    done = trial(text)
-    assert done.code == 2
-    assert said in done.err
+    ):
+        done = trial(text)
+        assert (done.code, said in done.err) == (2, True), said
 
 
-def test_an_unknown_commit_is_said_before_anything_runs(trial, tmp_path):
-    done = trial(TASKS.replace('"HEAD"', '"f00"'))
-    assert done.code == 2
-    assert "task retry: 'f00' is no commit of " in done.err
+def test_what_cannot_run_is_said_before_anything_runs(trial, tmp_path, monkeypatch):
+    (tmp_path / "cursor").write_text("#!/bin/sh\n")
+    (tmp_path / "cursor").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    tasks = TASKS.replace('"HEAD"', '"f00"')
+    said = trial(tasks, agent="cursor").err
+    assert "cursor has no command line for a task; give one with {prompt}" in said
+    done = trial(tasks, "--resume")
+    assert (done.code, "task retry: 'f00' is no commit of " in done.err) == (2, True)
     assert not (tmp_path / "seen").exists()
 
 
@@ -336,38 +314,54 @@ def test_an_unknown_commit_is_said_before_anything_runs(trial, tmp_path):
 def test_a_check_brings_its_files_only_afterwards(trial, shop, tmp_path):
     start = git(shop, "rev-parse", "HEAD").strip()
     fix = commit(shop, **{"tests/test_pay.sh": "grep -q key pay.py\n"})
-    tasks = f"""
-[[task]]
-name = "retry"
-prompt = "retry a failed payment when the gateway times out"
-commit = "{start}"
-check = "sh tests/test_pay.sh"
-check_from = "{fix}"
-check_files = ["tests/test_pay.sh"]
-"""
-    data = json.loads(trial(tasks).out)
-    assert data["tasks"][0]["arms"] == {"without": ["wrong"], "with": ["right"]} or data["tasks"][
-        0
-    ]["arms"] == {"with": ["right"], "without": ["wrong"]}
+    first = TASKS.partition('[[task]]\nname = "easy"')[0]
+    task = first.replace("HEAD", start).replace("grep -q key pay.py", "sh tests/test_pay.sh")
+    task += f'check_from = "{fix}"\ncheck_files = ["tests/test_pay.sh"]\n'
+    data = json.loads(trial(task).out)
+    assert data["tasks"][0]["arms"] == {"without": ["wrong"], "with": ["right"]}
     diff = (tmp_path / "out" / "runs" / "retry.with.1" / "diff.patch").read_text()
     assert "test_pay" not in diff
 
 
+BODY = """
+Two ways into the same endless loop:
+
+- The reader never looked for the end of a file, which happens in
+  its last line. Stop there by seeking to the end.
+- A negative place landed past the end. It is now counted from the end
+  (#12).
+
+Fixes: #11
+Reported-by: Ada
+
+    >>> read("a")
+    Killed
+
+The loop on empty files is used by tests alone.
+"""
+TOLD = """\
+Fix this: Endless loop at the end of a file.
+
+Two ways into the same endless loop:
+
+- The reader never looked for the end of a file, which happens in its last line.
+- A negative place landed past the end.
+
+    >>> read("a")
+    Killed"""
+
+
 @pytest.mark.slow
 def test_tasks_are_made_from_fixes_and_their_tests(shop, lessons, trial, tmp_path):
-    commit(shop, "Add sum", **{"sums.py": "def total(a):\n    return 3\n"})
+    """The prompt made of a commit tells the mistake, and not the solution."""
+    total = "def total({}):\n    return {}\n"
+    commit(shop, "Add sum", **{"sums.py": total.format("a", 3)})
     test = "from sums import total\nassert total([1, 2]) == 3 and total([4]) == 4\n"
-    body = "\n\nThe total of a cart was wrong (#12).\nThis is fixed by summing up the items.\n"
-    commit(
-        shop,
-        "fix(cart): the total ignored all items" + body,
-        **{"sums.py": "def total(a):\n    return sum(a)\n", "tests/test_sums.py": test},
-    )
-    commit(
-        shop,
-        "Fix nothing: wrong words",
-        **{"sums.py": "def total(b):\n    return sum(b)\n", "tests/test_more.py": "pass\n"},
-    )
+    fixed = {"sums.py": total.format("a", "sum(a)"), "tests/test_sums.py": test}
+    subject = "fix(reader): Endless loop at the end of a file, closes #10"
+    commit(shop, f"{subject}\n{BODY}", **fixed)
+    nothing = {"sums.py": total.format("b", "sum(b)"), "tests/test_more.py": "pass\n"}
+    commit(shop, "Fix nothing: wrong words", **nothing)
     file = tmp_path / "made.toml"
     check = "PYTHONPATH=. python3 {files}"
     done = lessons("trial", file, "--from-history", "5", "--check", check)
@@ -375,8 +369,7 @@ def test_tasks_are_made_from_fixes_and_their_tests(shop, lessons, trial, tmp_pat
     assert "Fix nothing: wrong words: its tests pass at its parent" in done.err
     text = file.read_text()
     assert text.startswith("# Tasks from this repository's past.")
-    assert "Fix this: the total ignored all items.\n\nThe total of a cart was wrong." in text
-    assert "summing" not in text
+    assert [one["prompt"] for one in tomllib.loads(text)["task"]] == [TOLD]
     assert lessons("trial", file, "--from-history", "5").code == 2
     assert "1 task from 2 fixes" in done.out
     data = json.loads(trial(text).out)
@@ -497,38 +490,23 @@ def test_a_task_of_the_fix_that_a_lesson_was_learnt_from_is_reported_apart(
     commit(shop, "Add pay", **{"pay.py": "def pay():\n    return send()\n"})
     test = "assert 'key' in open('pay.py').read()\n"
     body = "\n\nA customer was charged twice because the retry of a payment had no key.\n"
-    commit(
-        shop,
-        "Fix retry a failed payment, which charged twice" + body,
-        **{"pay.py": "def pay():\n    return send(key=1)\n", "tests/test_pay.py": test},
-    )
+    fixed = {"pay.py": "def pay():\n    return send(key=1)\n", "tests/test_pay.py": test}
+    commit(shop, "Fix retry a failed payment, which charged twice" + body, **fixed)
     assert lessons("mine", "--draft", "1").code == 0
     (draft,) = json.loads(lessons("review", "--list", "--json").out)
     git(shop, "rm", "-q", "lessons/idempotency.md")
     commit(shop, "Start over")
-    draft_file = pathlib.Path(
-        json.loads(lessons("review", "--show", draft["id"], "--json").out)["path"]
-    )
-    draft_file.write_text(CARD)
+    pathlib.Path(draft["path"]).write_text(CARD)
     done = lessons("review", "--accept", draft["id"])
     assert done.code == 0, done.err
-    made = pathlib.Path(done.out.strip())
     file = tmp_path / "made.toml"
     lessons("trial", file, "--from-history", "1", "--check", "python3 {files}")
     text = file.read_text()
-    assert f'lesson = "lessons/{made.name}"\n' in text
+    assert f'lesson = "{done.out.strip()}"\n' in text
     assert "\nown = true\n" in text
     (compared,) = json.loads(trial(text).out)["comparisons"][1:]
     assert compared["of"] == "on the fix that the lesson came from"
     assert (compared["repaired"], compared["pairs"]) == (1, 1)
-
-
-def test_an_agent_without_a_command_for_tasks_is_named(trial, tmp_path, monkeypatch):
-    (tmp_path / "cursor").write_text("#!/bin/sh\n")
-    (tmp_path / "cursor").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    said = trial(TASKS, agent="cursor").err
-    assert "cursor has no command line for a task; give one with {prompt}" in said
 
 
 def test_the_page_names_the_command_of_each_agent():
@@ -536,31 +514,3 @@ def test_the_page_names_the_command_of_each_agent():
     for agent in AGENTS.values():
         command = f"| `{agent.name}` | `{agent.program} {agent.task}` |"
         assert (command in page) is bool(agent.task), agent.name
-
-
-def test_a_prompt_made_of_a_commit_tells_the_mistake_and_not_the_solution():
-    body = """\
-        Two ways into the same endless loop:
-
-        - The reader never looked for the end of a file, which happens in
-          its last line. Stop there by seeking to the end.
-        - A negative place landed past the end. It is now counted from the end
-          (#12).
-
-        Fixes: #11
-        Reported-by: Ada
-
-            >>> read("a")
-            Killed
-
-        The loop on empty files is used by tests alone.
-    """
-    subject = "fix(reader): Endless loop at the end of a file, closes #10"
-    told = [
-        "Fix this: Endless loop at the end of a file.",
-        "Two ways into the same endless loop:",
-        "- The reader never looked for the end of a file, which happens in its last line.\n{}",
-        '    >>> read("a")\n    Killed',
-    ]
-    prompt = "\n\n".join(told).format("- A negative place landed past the end.")
-    assert make_prompt(subject, textwrap.dedent(body)) == prompt

@@ -1,7 +1,5 @@
 """The first tab, key by key."""
 
-import asyncio
-
 import pytest
 
 from lessons_kb import Brain
@@ -78,18 +76,15 @@ def test_bump_counts_and_undo_gives_every_byte_back(drive, golden, root, brain):
     )
 
 
-@pytest.mark.parametrize(
-    ("key", "status", "shown"),
-    [("i", "ignored", "[ignored] Telegram"), ("a", "archived", "[archived] Telegram")],
-)
-def test_ignore_archive_restore_and_their_undo(drive, root, brain, key, status, shown):
+@pytest.mark.parametrize(("key", "status"), [("i", "ignored"), ("a", "archived")])
+def test_ignore_archive_restore_and_their_undo(drive, root, brain, key, status):
     before = (root / TELEGRAM).read_bytes()
 
     async def play(hand):
         await hand.find("telegram")
         await hand.press(key)
         assert brain.cards.get(TELEGRAM).status == status
-        assert shown in hand.screen
+        assert f"[{status}] Telegram" in hand.screen
         assert "r restore" in hand.screen
         await hand.press(key)
         assert f"already {status}" in hand.said
@@ -174,24 +169,16 @@ def test_reload_reads_what_others_wrote_and_removed(drive, root):
         (root / TELEGRAM).unlink()
         await hand.press("plus")
         assert "telegram" in hand.said
-        (root / "lessons" / "new.md").write_text("# A card from elsewhere\n", encoding="utf-8")
-        await hand.press("escape", "f5")
-        assert len(hand.app.listing.rows) == 20
+        write(root, "lessons/new.md", "# A card from elsewhere\n")
+        (root / "lessons" / "bad.md").write_bytes(b"---\ntitle: \xff\xfe\n---\n")
+        await hand.press("escape", "f5", "home")
+        assert len(hand.app.listing.rows) == 21
+        assert hand.row == "lessons/bad.md"  # files that cannot be used stand first
+        assert "not valid; press e" in hand.screen
+        await hand.find("broken")
+        assert len(hand.app.listing.rows) == 1
         await hand.find("from elsewhere")
         assert hand.row == "lessons/new.md"
-
-    drive(play)
-
-
-def test_files_that_cannot_be_used_stand_first(drive, root):
-    (root / "lessons" / "bad.md").write_bytes(b"---\ntitle: \xff\xfe\n---\n")
-
-    async def play(hand):
-        assert hand.row == "lessons/bad.md"
-        assert "broken" in hand.screen
-        assert "not valid; press e" in hand.screen
-        await hand.type("broken")
-        assert len(hand.app.listing.rows) == 1
 
     drive(play)
 
@@ -251,20 +238,17 @@ def test_help_explains_every_key(drive, golden):
         golden("help-80x24", hand.screen)
         await hand.press("escape", "enter", "question_mark", "q")
         assert "Help" not in hand.screen
+        await hand.press("q")
+        assert hand.app._exit
 
     drive(play)
 
 
-@pytest.mark.parametrize("keys", [("enter", "q"), ("ctrl+c",), ("ctrl+q",)])
-def test_it_can_be_left(drive, keys):
+@pytest.mark.parametrize("key", ["ctrl+c", "ctrl+q"])
+def test_it_can_be_left(drive, key):
     async def play(hand):
-        for key in keys:
-            await hand.pilot.press(key)
-        for _ in range(100):
-            if hand.app._exit:
-                return
-            await asyncio.sleep(0.01)
-        pytest.fail("it goes on")
+        await hand.press(key)
+        assert hand.app._exit
 
     drive(play)
 
@@ -282,10 +266,9 @@ def test_an_empty_brain_says_how_to_begin(drive, tmp_path, golden):
 
 
 def test_effects_are_shown_where_there_are_any(drive, brain):
-    brain.journal.count(TELEGRAM, "injected", at=AT, times=12)
-    brain.journal.count(TELEGRAM, "addressed", at=AT, times=3)
-    brain.journal.count(TELEGRAM, "unaddressed", at=AT, times=21)
-    brain.journal.count(TELEGRAM, "harmful", at=AT, times=2)
+    counts = {"injected": 12, "addressed": 3, "unaddressed": 21, "harmful": 2}
+    for what, times in counts.items():
+        brain.journal.count(TELEGRAM, what, at=AT, times=times)
 
     async def play(hand):
         await hand.find("harms")

@@ -54,6 +54,7 @@ def test_the_queue_says_what_a_draft_lacks(drive, golden, ripe, raw):
 
 def test_accept_makes_a_card_and_undo_a_draft_again(drive, root, brain, ripe):
     before = files(root)
+    text = brain.drafts.get(ripe).text
 
     async def play(hand):
         await hand.press("tab", "enter", "a")
@@ -63,16 +64,9 @@ def test_accept_makes_a_card_and_undo_a_draft_again(drive, root, brain, ripe):
         await hand.press("u")
         assert hand.row == ripe
         assert "Cards 20" in hand.screen
-
-    text = brain.drafts.get(ripe).text
-    drive(play)
-    assert files(root) == before
-    assert brain.drafts.get(ripe).text == text
-
-
-def test_an_accepted_card_that_was_edited_stays(drive, root, brain, ripe):
-    async def play(hand):
-        await hand.press("tab", "enter", "a")
+        assert files(root) == before
+        assert brain.drafts.get(ripe).text == text
+        await hand.press("a")
         (made,) = (root / "lessons").glob("the-nightly*.md")
         made.write_text(made.read_text("utf-8") + "\nMore.\n", encoding="utf-8")
         await hand.press("u")
@@ -80,20 +74,6 @@ def test_an_accepted_card_that_was_edited_stays(drive, root, brain, ripe):
 
     drive(play, size=(140, 24))
     assert brain.drafts.count() == 0
-
-
-def test_edit_until_it_may_be_accepted(drive, brain, raw, editor):
-    named = "Tests shared one database"
-    editor(f"text = text.replace('TODO name the mistake (pytest failed)', '{named}')")
-
-    async def play(hand):
-        await hand.press("tab", "enter", "e")
-        assert named in hand.screen
-        await hand.press("u")
-        assert "TODO name the mistake" in hand.screen
-
-    drive(play)
-    assert brain.drafts.get(raw).title.startswith("TODO")
 
 
 def test_merge_lets_one_pick_a_card(drive, golden, root, brain, ripe):
@@ -144,18 +124,23 @@ def test_a_duplicate_is_counted_only_if_one_says_so(drive, golden, root, brain):
     assert files(root) == before
 
 
-def test_discard_can_be_undone(drive, brain, ripe):
-    text = brain.drafts.get(ripe).text
+def test_discard_and_an_edit_can_be_undone_before_it_is_accepted(drive, brain, ripe, raw, editor):
+    named = "Tests shared one database"
+    editor(f"text = text.replace('TODO name the mistake (pytest failed)', '{named}')")
+    texts = [brain.drafts.get(one).text for one in (ripe, raw)]
 
     async def play(hand):
         await hand.press("tab", "enter", "d")
-        assert brain.drafts.count() == 0
-        assert "No drafts to review" in hand.screen
-        await hand.press("u")
+        assert brain.drafts.count() == 1
+        await hand.press("u", "up")
         assert hand.row == ripe
+        await hand.press("down", "e")
+        assert named in hand.screen
+        await hand.press("u")
+        assert "TODO name the mistake" in hand.screen
 
     drive(play)
-    assert brain.drafts.get(ripe).text == text
+    assert [brain.drafts.get(one).text for one in (ripe, raw)] == texts
 
 
 def test_a_completed_draft_stands_beside_its_evidence(drive, golden, brain, ripe):

@@ -135,28 +135,17 @@ def test_every_kind_of_key(start, root, editor_line):
     terminal.wait("left with 0", gone="[Cards")
 
 
-def test_without_colour_the_cursor_is_still_seen(start):
-    terminal = start(NO_COLOR="1")
+def test_without_colour_the_cursor_is_seen_and_a_missing_editor_is_named(start):
+    """The screen stayed away, and nothing was said."""
+    terminal = start(NO_COLOR="1", EDITOR="nowhere")
     terminal.wait("[Cards 20]", "by last")
     terminal.press("Down")
     terminal.wait("e open")
     screen = terminal.screen(colours=True)
     assert not COLOUR.search(screen)
-    (line,) = [
-        line for line in screen.splitlines() if "A lazy relation read" in line and "×" in line
-    ]
+    (line,) = (one for one in screen.splitlines() if "A lazy relation read" in one and "×" in one)
     assert "\x1b[7m" in line
-    terminal.press("C-c")
-    terminal.wait("left with 0")
-
-
-def test_an_editor_that_is_missing_is_named(start):
-    """The screen stayed away, and nothing was said."""
-    terminal = start(EDITOR="nowhere")
-    terminal.wait("[Cards 20]", "by last")
-    terminal.press("Down")
-    terminal.wait("e open")
     terminal.press("e")
     terminal.wait("[Cards 20]", "cannot start the editor 'nowhere'")
-    terminal.press("q")
+    terminal.press("C-c")
     terminal.wait("left with 0", gone="[Cards")

@@ -182,13 +182,13 @@ def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
     base, line = _read_indent(text, holder.value), _find_newline(text)
     end = len(text[:close].rstrip())  # behind the last comment
     last = parts[-1] if parts else None
-    name = "" if isinstance(key, int) else json.dumps(key, ensure_ascii=False)
+    name = "" if isinstance(key, int) else f"{json.dumps(key, ensure_ascii=False)}: "
     if last and _is_flat(text, holder):
-        end, space = max(last.end, last.comma + 1), "" if _is_tight(text) else " "
-        new = f"{space}{name}{name and ':' + space}{_write(text, value, None)}"
+        end = max(last.end, last.comma + 1)
+        new = f" {name}{_write(text, value, None)}"
     else:
         indent = _read_indent(text, last.start) if last else base + _find_unit(text)
-        new = f"{line}{indent}{name}{name and ': '}{_write(text, value, indent)}"
+        new = f"{line}{indent}{name}{_write(text, value, indent)}"
     if last is None:
         is_open = text[end:close].strip(" \t")
         return text[:end] + new + (text[end:] if is_open else line + base + text[close:])
@@ -223,28 +223,11 @@ def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
 
 
 def _write(text: str, value: Any, indent: str | None) -> str:
-    """Write a value in the manner of the text; on one line without an ``indent``."""
+    """Write a value as agents do; on one line without an ``indent``."""
     if indent is None:
-        tight = (",", ":") if _is_tight(text) else None
-        return json.dumps(value, ensure_ascii=False, separators=tight)
-    return (_find_newline(text) + indent).join(_write_lines(value, _find_unit(text)))
-
-
-def _write_lines(value: Any, unit: str) -> list[str]:
-    """Write a value as an editor would: a list of single values stays on its line."""
-    if isinstance(value, dict) and value:
-        names, ends = [f"{json.dumps(key, ensure_ascii=False)}: " for key in value], "{}"
-        values = list(value.values())
-    elif isinstance(value, list) and any(isinstance(one, (dict, list)) for one in value):
-        names, ends, values = [""] * len(value), "[]", value
-    else:
-        return [json.dumps(value, ensure_ascii=False)]
-    lines = [ends[0]]
-    for number, (name, one) in enumerate(zip(names, values, strict=True), 1):
-        first, *rest = _write_lines(one, unit)
-        lines += [f"{unit}{line}" for line in (name + first, *rest)]
-        lines[-1] += "," if number < len(values) else ""
-    return [*lines, ends[1]]
+        return json.dumps(value, ensure_ascii=False)
+    written = json.dumps(value, ensure_ascii=False, indent=_find_unit(text))
+    return written.replace("\n", _find_newline(text) + indent)
 
 
 def _is_flat(text: str, place: _JsonPlace) -> bool:
@@ -253,11 +236,6 @@ def _is_flat(text: str, place: _JsonPlace) -> bool:
     if not parts:
         return text[place.value] not in _CLOSING
     return "\n" not in text[place.value : parts[-1].start]
-
-
-def _is_tight(text: str) -> bool:
-    """Tell whether the file is written without spaces behind colons."""
-    return re.search(r'":[^ \t\r\n]', text) is not None
 
 
 def _find_newline(text: str) -> str:

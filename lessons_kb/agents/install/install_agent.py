@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
-from lessons_kb.agents.capabilities import AGENTS
 from lessons_kb.agents.install.launcher import launcher_path, refresh_launcher, write_launcher
 from lessons_kb.agents.install.settings_files import (
     HOOK,
@@ -35,6 +34,7 @@ from lessons_kb.agents.install.settings_files import (
     is_present,
     take_pieces,
 )
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.health import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.programs import find_program, install_command, upgrade_command

@@ -12,7 +12,7 @@ import os
 import sys
 
 import lessons_kb
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import read_regular, storage_errors
 from lessons_kb.store.user_state import is_taken_out, state_home, write_private

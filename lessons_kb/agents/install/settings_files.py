@@ -9,11 +9,10 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lessons_kb.agents.capabilities import AGENTS, Agent
 from lessons_kb.agents.install.edit_json import (
     get,
     put,
@@ -23,6 +22,7 @@ from lessons_kb.agents.install.edit_json import (
     take,
     take_table,
 )
+from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.errors import InputError
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import shown
@@ -320,8 +320,8 @@ def expand(template: str) -> str:
 def check_targets(request: Request) -> list[Target]:
     """List the files to write; those of a project lie in it, wherever its links lead.
 
-    Raises InputError for one that is a link out of the project, and for a request that does not
-    exist.
+    Raises InputError for one that is a link out of the project, and for a combination that does
+    not exist.
     """
     check_request(request)
     targets = find_targets(request)
@@ -416,7 +416,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
             model = read_data(_decode(like)[0])
     for piece in target.pieces:
         if piece.form == "hooks":
-            text = _take_hooks(text, piece.path, {}, model)
+            text = _take_hooks(text, piece.path, model)
         if piece.form == "entry" and _is_our_server(get(_read(text, target), piece.path)):
             if target.syntax == "toml":
                 text = take_table(text, piece.path)
@@ -436,8 +436,8 @@ def _read(text: str, target: Target) -> Any:
 
 
 def _add_hooks(text: str, piece: Piece) -> str:
-    # What an earlier installation left goes: at most one of ours an event may stay.
-    text = _take_hooks(text, piece.path, piece.value, read_data(text))
+    """Return the text with our entries behind those of others, and none that we left before."""
+    text = _take_hooks(text, piece.path, read_data(text), spared=piece.value)
     for event, (group,) in piece.value.items():
         path = (*piece.path, event)
         present = get(read_data(text), path)
@@ -445,30 +445,31 @@ def _add_hooks(text: str, piece: Piece) -> str:
             text = put(text, path, [group])
         elif not isinstance(present, list):
             raise InputError(f"{'.'.join(path)} must be a list; correct it")
-        elif group not in present:
-            old = (number for number, one in enumerate(present) if _is_ours(one))
-            text = put(text, (*path, next(old, len(present))), group)
+        elif list(filter(_is_ours, present)) != [group]:
+            others = _take_ours(text, path)
+            text = put(others, (*path, len(get(read_data(others), path))), group)
     return text
 
 
-def _take_hooks(text: str, path: tuple[str, ...], keep: dict[str, Any], model: Any) -> str:
-    """Return the text without our entries but as many as ``keep`` has for their event."""
+def _take_hooks(
+    text: str, path: tuple[str, ...], model: Any, *, spared: Container[str] = ()
+) -> str:
+    """Return the text without our entries, but for those of the events that are ``spared``."""
     hooks = get(read_data(text), path)
-    for event, groups in hooks.items() if isinstance(hooks, dict) else ():
-        if not isinstance(groups, list):
-            continue
-        ours = [number for number, group in enumerate(groups) if _is_ours(group)]
-        # One that will be replaced keeps its place in the order.
-        spared = ours[: len(keep.get(event, []))]
-        for number in reversed(range(len(groups))):
-            place = (*path, event, number)
-            inner = groups[number].get("hooks") if isinstance(groups[number], dict) else None
-            if number in ours and number not in spared:
-                text = take(text, place)
-            elif number not in ours and isinstance(inner, list):  # a group with others' as well
-                for one in reversed(range(len(inner))):
-                    text = take(text, (*place, "hooks", one)) if _is_ours(inner[one]) else text
-        text = _take_empty(text, (*path, event), model) if ours else text
+    for event in hooks if isinstance(hooks, dict) else ():
+        shorter = text if event in spared else _take_ours(text, (*path, event))
+        text = _take_empty(shorter, (*path, event), model) if shorter != text else text
+    return text
+
+
+def _take_ours(text: str, path: tuple[Any, ...]) -> str:
+    """Return the text without our entries in a list, those in groups with others' included."""
+    groups = get(read_data(text), path)
+    for number, group in reversed([*enumerate(groups)] if isinstance(groups, list) else []):
+        if _is_ours(group):
+            text = take(text, (*path, number))
+        elif isinstance(group, dict) and "hooks" in group:
+            text = _take_ours(text, (*path, number, "hooks"))
     return text
 
 

@@ -109,7 +109,9 @@ def _set_status(files: Files, uri: str, status: str) -> CommandResult:
 
 def _show_stats(files: Files, uri: str) -> CommandResult:
     file, _document = _get_card(files, uri)
-    return CommandResult(message="\n".join(describe_effect(file.brain.stats.recorded(file.name))))
+    return CommandResult(
+        message="\n".join(describe_effect(file.brain.stats.effect(file.name, look=False)))
+    )
 
 
 def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
@@ -204,7 +206,7 @@ def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int
     elif (card := file.parse(document.text.whole).card) is not None and card.kind != NOTE:
         line = title_line(file, document)
         try:
-            summary = " · ".join(list_effect(file.brain.stats.recorded(file.name)))
+            summary = " · ".join(list_effect(file.brain.stats.effect(file.name, look=False)))
         except CardNotFound:
             summary = "not saved yet"
         rows = [(line, summary, STATS), (line, "Count the mistake once more", BUMP)]

@@ -122,12 +122,7 @@ def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
 
 def _mark_all(file: SourceFile, text: Text) -> list[Mark]:
     """Return the mistakes that cards describe in a file that holds this text, by line."""
-    whole = text.whole
-    if (
-        len(whole) > MAX_CHARS
-        or is_binary(whole)
-        or len(_plain(text.lines).encode("utf-8", "replace")) > MAX_CHARS
-    ):
+    if is_binary(text.whole) or len(text.whole.encode("utf-8", "replace")) > MAX_CHARS:
         return []
     return _mark_lines(file, text, 0, len(text.lines))
 
@@ -228,6 +223,6 @@ def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
     for match in islice(matches, MOST_MATCHES):
         path = f"{directory}/{match.path}"
         if path not in texts:
-            texts[path] = Text.of(read_source(path))
+            texts[path] = Text(read_source(path))
         found.append(Location(uri=uri_of(path), range=_place(texts[path], match)))
     return found

@@ -7,9 +7,8 @@ import os
 import pathlib
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate, takewhile
 from operator import eq
 from typing import NamedTuple
@@ -47,24 +46,12 @@ class Text:
     one.
     """
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        self.lines = lines
-        """Every line with its end; the last has none and may be empty."""
-
-    @classmethod
-    def of(cls, whole: str) -> Text:
-        """Return a text, split into its lines."""
+    def __init__(self, whole: str) -> None:
+        self.whole = whole
         lines = io.StringIO(whole, newline="").readlines()
-        return cls(lines if lines and not lines[-1].endswith(("\r", "\n")) else [*lines, ""])
-
-    @cached_property
-    def whole(self) -> str:
-        """The text in one piece."""
-        return "".join(self.lines)
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        return list(accumulate(map(len, self.lines[:-1]), initial=0))
+        self.lines = lines if lines and not lines[-1].endswith(("\r", "\n")) else [*lines, ""]
+        """Every line with its end; the last has none and may be empty."""
+        self._starts = list(accumulate(map(len, self.lines[:-1]), initial=0))
 
     def line(self, number: int) -> str:
         """Return a line by its number, from 0, without its end; "" for one that is not there."""
@@ -72,20 +59,8 @@ class Text:
 
     def replace(self, where: Range, text: str) -> Text:
         """Return the text with another in a range; of one that runs backwards the ends swap."""
-        lines = self.lines
-        (first, start), (last, end) = sorted(map(self._place, (where.start, where.end)))
-        # With a line more on both sides: a CR may meet an LF.
-        above, below = max(first - 1, 0), last + 2
-        piece = "".join((*lines[above:first], lines[first][:start], text, lines[last][end:]))
-        made = Text.of(piece + "".join(lines[last + 1 : below])).lines
-        if below < len(lines):
-            made = made[:-1]
-        return Text([*lines[:above], *made, *lines[below:]])
-
-    def _place(self, at: Position) -> tuple[int, int]:
-        """Return the line of a position, and its place in it, in characters."""
-        last = len(self.lines) - 1
-        return (at.line, self.column(at)) if at.line <= last else (last, len(self.lines[last]))
+        start, end = sorted(map(self.offset, (where.start, where.end)))
+        return Text(self.whole[:start] + text + self.whole[end:])
 
     def column(self, at: Position) -> int:
         """Return a position's place in its line, in characters."""
@@ -94,8 +69,9 @@ class Text:
 
     def offset(self, at: Position) -> int:
         """Return a position's place in the text, in characters."""
-        line, column = self._place(at)
-        return self._starts[line] + column
+        if at.line >= len(self.lines):
+            return len(self.whole)
+        return self._starts[at.line] + self.column(at)
 
     def position(self, line: int, column: int) -> Position:
         """Return the position of a place in a line, both from 0 and in characters."""
@@ -162,7 +138,7 @@ class Documents(dict[str, OpenDocument]):
     def open(self, uri: str, version: int, text: str) -> None:
         """Note that a document was opened."""
         if path := path_of(uri):
-            self[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text.of(text))
+            self[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text(text))
 
     def change(
         self, uri: str, version: int, changes: Sequence[TextDocumentContentChangeEvent]
@@ -175,7 +151,7 @@ class Documents(dict[str, OpenDocument]):
             if isinstance(change, TextDocumentContentChangePartial):
                 text = text.replace(change.range, change.text)
             else:
-                text = Text.of(change.text)
+                text = Text(change.text)
         self[uri] = replace(known, version=version, text=text)
 
     def at(self, path: str) -> OpenDocument | None:
@@ -186,7 +162,7 @@ class Documents(dict[str, OpenDocument]):
         """Return a file of a brain as it is open, else as it is on the disk."""
         path = os.path.join(layer.root, *name.split("/"))
         return self.at(path) or OpenDocument(
-            uri=uri_of(path), path=path, version=None, text=Text.of(read_file(layer, name))
+            uri=uri_of(path), path=path, version=None, text=Text(read_file(layer, name))
         )
 
 
@@ -249,7 +225,7 @@ class SourceFile:
     @property
     def guards(self) -> list[Card]:
         """The cards that guard it."""
-        return [card for _layer, card in self.brain.find_guarding(self.path)]
+        return self.brain.find_guarding(self.path)
 
 
 class Mark(NamedTuple):
@@ -289,7 +265,7 @@ class Files:
                 if brain and is_inside(path, layer.root) and _holds(layer, name):
                     return CardFile(brain=brain, layer=layer, id=name)
             name = os.path.splitext(os.path.basename(path))[0]
-            for own in self.brains():
+            for own in filter(None, map(self.brain_of, self.folders)):
                 drafts = own.drafts
                 if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
                     card = f"lessons/{name}.md"
@@ -324,14 +300,9 @@ class Files:
             self._tell(str(error))
             return None
 
-    def brains(self) -> Iterator[Brain]:
-        """Yield the brains of the editor's folders, each once."""
-        found = (self.brain_of(folder) for folder in self.folders)
-        yield from {id(brain): brain for brain in found if brain is not None}.values()
-
     def cards(self, layer: Layer) -> list[Card]:
         """Return every card and note of a brain as of the last commit."""
-        layer.make_ready()
+        layer.ensure_indexed()
         state, cards = self._cards.get(layer.root, (None, []))
         if state is None or state is not layer.state:
             state, cards = layer.state, layer.read(lambda one: one.catalogue.all_cards())
@@ -351,7 +322,7 @@ class Files:
 
 def _holds(layer: Layer, name: str) -> bool:
     """Tell whether a brain lists a card, or would if its file were saved or smaller."""
-    layer.make_ready()
+    layer.ensure_indexed()
     if layer.read(lambda one: one.catalogue.numbers(name)):
         return True
     if any(part.startswith(".") for part in name.split("/")):

@@ -63,7 +63,7 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
         start, end = (text.position(at.line, column) for column in columns)
         where = Range(start=start, end=end)
     elif file and not file.draft and at.line == title_line(file, document):
-        lines = describe_effect(file.brain.stats.recorded(file.name))
+        lines = describe_effect(file.brain.stats.effect(file.name, look=False))
     if not lines:
         return None
     content = MarkupContent(kind=MarkupKind.Markdown, value="\n".join(lines).strip())

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import re
 import socket
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import uvicorn
@@ -18,6 +18,10 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import Tool
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
+from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lessons_kb.errors import InputError
@@ -87,15 +91,18 @@ def shorten(schema: Any) -> Any:
     if len(kinds) == 1:
         schema = {**{k: v for k, v in schema.items() if k != "anyOf"}, **kinds[0]}
     return {
-        key: {name: shorten(one) for name, one in value.items()}
-        if key == "properties"
-        else shorten(value)
+        key: shorten(value)
         for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str))
-        and not (key == "default" and value in (None, "", False))
-        and not (key in ("minLength", "minItems", "minimum") and value in (0, 1))
-        and not (key == "additionalProperties" and value is True)
+        if not (key == "title" and isinstance(value, str)) and value not in _IMPLIED.get(key, ())
     }
+
+
+_IMPLIED: Mapping[str, tuple[Any, ...]] = {
+    "default": (None, "", False),
+    **dict.fromkeys(("minLength", "minItems", "minimum"), (0, 1)),
+    "additionalProperties": (True,),
+}
+"""Key of a schema → values that say nothing to a model."""
 
 
 def build_server(
@@ -154,18 +161,13 @@ class TimedProtocol(H11Protocol):
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-
 TOKEN_VARIABLE = "LESSONS_MCP_TOKEN"  # noqa: S105 the variable's name
 MIN_TOKEN_CHARS = 16
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 PATH = "/mcp"
 _HOST = re.compile(r"([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _NUL = re.compile(rb"\0|%00")
+CLOSE = {"connection": "close"}
 
 
 def serve_http(
@@ -204,46 +206,40 @@ def listen(host: str, port: int) -> socket.socket:
     return listening
 
 
-def build_app(server: MCPServer, *, host: str, token: str = "") -> App:
-    """Return the ASGI application that ``serve_http`` runs; errors as there."""
-    local = host in LOOPBACK
+def build_app(server: MCPServer, *, host: str, token: str = "") -> ASGIApp:
+    """Return the ASGI application that ``serve_http`` runs; errors as there.
+
+    On this machine it answers to loopback names only, so that no web page can rebind a name of its
+    own to us. Elsewhere any name may be right: there the token decides.
+    """
+    local, expected = host in LOOPBACK, f"Bearer {token}"
     if not local and not token:
         raise InputError(
             f"{host} can be reached from other machines; set {TOKEN_VARIABLE} to a secret first"
         )
     if token and len(token) < MIN_TOKEN_CHARS:
         raise InputError(f"{TOKEN_VARIABLE} is too short; use {MIN_TOKEN_CHARS} characters or more")
-    # On this machine the SDK admits loopback names only, so that no web page can rebind a name of
-    # its own to us. Elsewhere any name may be right: there the token decides.
-    guard = None if local else TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    inner: App = server.streamable_http_app(
-        streamable_http_path=PATH, transport_security=guard, host=host
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, transport_security=_CHECKED_BEFORE, host=host
     )
-    return _guarded(inner, token, local=local)
-
-
-def _guarded(app: App, token: str, *, local: bool) -> App:
-    expected = f"Bearer {token}".encode()
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.lower(): value for name, value in scope.get("headers", ())}
-        sent = headers.get(b"authorization", b"")
-        answer = [(b"content-type", b"text/plain; charset=utf-8")]
-        refused = find_refusal(scope, headers, local=local) if scope["type"] == "http" else None
-        if scope["type"] == "http" and not refused:
-            if not is_same_site(headers):
-                refused = 403, "requests from this origin are refused"
-            elif token and not hmac.compare_digest(sent, expected):
-                answer.append((b"www-authenticate", b"Bearer"))
+        if scope["type"] == "http":
+            request = Request(scope)
+            check_request(request, local=local)
+            if not is_same_site(request):
+                raise HTTPException(403, "requests from this origin are refused")
+            sent = request.headers.get("authorization", "")
+            if token and not hmac.compare_digest(sent.encode(), expected.encode()):
                 told = "unauthorised; send `Authorization: Bearer` with the server's token"
-                refused = 401, told
-        if not refused:
-            await app(scope, receive, send)
-            return
-        await send({"type": "http.response.start", "status": refused[0], "headers": answer})
-        await send({"type": "http.response.body", "body": f"{refused[1]}\n".encode()})
+                raise HTTPException(401, told, {"www-authenticate": "Bearer"})
+        await app(scope, receive, send)
 
-    return guarded
+    return ExceptionMiddleware(guarded)
+
+
+_CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+"""Names of hosts and origins are checked before the SDK sees a request."""
 
 
 def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSessionManager:
@@ -252,45 +248,41 @@ def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSession
     Whoever calls it has checked names of hosts, origins and tokens. There are no sessions of the
     protocol, so that none can be used with another token than it was opened with.
     """
-    checked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     server.streamable_http_app(
         stateless_http=True,
         json_response=True,
         max_request_body_size=max_body,
-        transport_security=checked,
+        transport_security=_CHECKED_BEFORE,
     )
     return server.session_manager
 
 
-def find_refusal(
-    scope: Scope, headers: Mapping[bytes, bytes], *, local: bool
-) -> tuple[int, str] | None:
-    """Return the status and the reason by which a request is refused whoever sent it.
+def check_request(request: Request, *, local: bool) -> None:
+    """Raise HTTPException for a request that is refused whoever sent it.
 
     ``local`` says that only this machine reaches the server: by a loopback name, so that a web page
     cannot rebind a name of its own to it.
     """
-    if _NUL.search(scope["query_string"]) or "\0" in scope["path"]:
-        return 400, "the address contains a NUL character; leave it out"
-    if b"transfer-encoding" in headers and b"content-length" in headers:
+    headers, host = request.headers, request.headers.get("host", "")
+    if _NUL.search(request.scope["query_string"]) or "\0" in request.scope["path"]:
+        raise HTTPException(400, "the address contains a NUL character; leave it out", CLOSE)
+    if "transfer-encoding" in headers and "content-length" in headers:
         # A proxy may believe the other one, and take the rest of the body for another request.
-        return 400, "send Content-Length or Transfer-Encoding, not both"
-    host = headers.get(b"host", b"").decode("latin-1")
+        raise HTTPException(400, "send Content-Length or Transfer-Encoding, not both", CLOSE)
     named = _HOST.fullmatch(host)
     if host and not named:
-        return 421, "the Host header is no name of a host"
+        raise HTTPException(421, "the Host header is no name of a host", CLOSE)
     if local and (named is None or named[1].strip("[]").lower() not in LOOPBACK):
-        return 421, "this server answers to names of this machine only"
-    return None
+        raise HTTPException(421, "this server answers to names of this machine only", CLOSE)
 
 
-def is_same_site(headers: Mapping[bytes, bytes]) -> bool:
+def is_same_site(request: Request) -> bool:
     """Tell whether a request comes from no web page, or from one of this very server."""
-    return b"origin" not in headers or is_own_origin(headers)
+    return "origin" not in request.headers or is_own_origin(request)
 
 
-def is_own_origin(headers: Mapping[bytes, bytes]) -> bool:
+def is_own_origin(request: Request) -> bool:
     """Tell whether a request names this very server, its port included, as its origin."""
-    scheme, _, name = headers.get(b"origin", b"").lower().partition(b"://")
-    is_web = scheme in (b"http", b"https")
-    return is_web and bool(name) and name == headers.get(b"host", b"").lower()
+    scheme, _, name = request.headers.get("origin", "").lower().partition("://")
+    is_web = scheme in ("http", "https")
+    return is_web and bool(name) and name == request.headers.get("host", "").lower()

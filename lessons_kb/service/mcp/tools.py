@@ -474,19 +474,13 @@ class Tools:
         """Draft a lesson for the user to confirm; the same title replaces an open draft. Complete
         what ``missing`` lists. If one of ``similar`` is the same mistake, call lessons_bump.
         """
-        parts = {
-            "Situation": situation,
-            "Mistake / Risk": mistake,
-            "Root Cause": root_cause,
-            "Fix": fix,
-        }
         drafts = self._workspace.find(directory).drafts
-        how: Data = {"kind": kind, "severity": severity, "example": example}
+        names = ("Situation", "Mistake / Risk", "Root Cause", "Fix")
+        texts = zip(names, (situation, mistake, root_cause, fix), strict=True)
+        how: Data = {"kind": kind, "severity": severity, "example": example, "symptoms": symptoms}
         how |= {"topics": topics or (), "paths": paths or (), "detect": detect or ()}
-        sections = {name: text for name, text in parts.items() if text.strip()}
-        draft = drafts.propose(
-            title, sections=sections, prevention=prevention, symptoms=symptoms, **how
-        )
+        how |= {"sections": {name: text for name, text in texts if text.strip()}}
+        draft = drafts.propose(title, prevention=prevention, **how)
         return Proposed(
             id=draft.id,
             path=draft.path,

@@ -10,7 +10,7 @@ import hmac
 import math
 import re
 import time
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Collection, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -19,17 +19,10 @@ from urllib.parse import parse_qsl, quote
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lessons_kb.errors import StorageError
-from lessons_kb.service.mcp.server import (
-    App,
-    Receive,
-    Scope,
-    Send,
-    find_refusal,
-    is_own_origin,
-    is_same_site,
-)
+from lessons_kb.service.mcp.server import CLOSE, check_request, is_own_origin, is_same_site
 from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Caller, Shared, Tokens
 from lessons_kb.service.web.pages import send_to, show
 from lessons_kb.store.settings import METRICS
@@ -43,7 +36,6 @@ _OPEN = ("/health", "/ready", "/openapi.json")
 _NEXT = re.compile(r"/brains/[!-\[\]-~]*")
 _LOGIN_BYTES = 4_000
 _MAX_FIELDS = 20
-_CLOSE = {"connection": "close"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,7 +49,7 @@ class Guard:
     the ``brains`` it may see and the ``form`` sent.
     """
 
-    app: App
+    app: ASGIApp
     brains: Collection[str]
     tokens: Tokens
     shared: Shared
@@ -75,17 +67,10 @@ class Guard:
             await send({"type": "websocket.close", "code": 1000})
             return
         request = Request(scope, receive)
-        headers = {name.lower(): value for name, value in scope["headers"]}
         request.state.body, request.state.login = b"", None
+        check_request(request, local=self.local)
         admit = self._admit_browser if PAGE_PATH.fullmatch(scope["path"]) else self._admit_client
-        answer: Response | None
-        if refused := find_refusal(scope, headers, local=self.local):
-            answer = JSONResponse({"error": refused[1]}, refused[0], _CLOSE)
-        else:
-            try:
-                answer = await admit(request, headers)
-            except HTTPException as error:
-                answer = await show_error(request, error)
+        answer = await admit(request)
         sent = iter([{"type": "http.request", "body": request.state.body}])
 
         async def replayed() -> MutableMapping[str, Any]:
@@ -94,13 +79,13 @@ class Guard:
 
         await (answer or self.app)(scope, replayed, send)
 
-    async def _admit_client(self, request: Request, headers: Mapping[bytes, bytes]) -> None:
+    async def _admit_client(self, request: Request) -> None:
         path = request.scope["path"]
-        if not is_same_site(headers):
+        if not is_same_site(request):
             raise HTTPException(403, "requests from web pages of other sites are refused")
         if path in _OPEN:
             return
-        caller = self.tokens.find_caller(headers.get(b"authorization", b""))
+        caller = self.tokens.find_caller(request.headers.get("authorization", ""))
         if caller is None:
             told = "unauthorised; send `Authorization: Bearer` with a token of this server"
             raise HTTPException(401, told, {"www-authenticate": "Bearer"})
@@ -111,12 +96,10 @@ class Guard:
         elif (brain := BRAIN_PATH.fullmatch(path)) is None or brain[1] not in self._visible(caller):
             raise HTTPException(404)
         told = f"the body is too large; at most {self.max_body:,} bytes are read"
-        request.state.body = await _read_body(request, headers, self.max_body, told)
+        request.state.body = await _read_body(request, self.max_body, told)
         CALLER.set(caller)
 
-    async def _admit_browser(
-        self, request: Request, headers: Mapping[bytes, bytes]
-    ) -> Response | None:
+    async def _admit_browser(self, request: Request) -> Response | None:
         state, path, posted = request.state, request.scope["path"], request.method == "POST"
         if path == _STYLE:
             return None
@@ -124,7 +107,7 @@ class Guard:
         login = state.login = self.tokens.find_login(cookie)
         state.form = {}
         if posted:
-            state.form = await self._read_form(request, headers, login)
+            state.form = await self._read_form(request, login)
         elif request.method not in ("GET", "HEAD"):
             raise HTTPException(405)
         if path == _LOGIN:
@@ -151,17 +134,13 @@ class Guard:
         CALLER.set(login)
         return None
 
-    async def _read_form(
-        self, request: Request, headers: Mapping[bytes, bytes], login: Caller | None
-    ) -> dict[str, str]:
+    async def _read_form(self, request: Request, login: Caller | None) -> dict[str, str]:
         """Return the fields of a form that a page of this login sent; HTTPException for others."""
-        own = is_own_origin(headers)
-        if site := headers.get(b"sec-fetch-site"):
-            own = site == b"same-origin"
-        if not own:
+        site = request.headers.get("sec-fetch-site")
+        if not (site == "same-origin" if site else is_own_origin(request)):
             raise HTTPException(403, "The form was not sent by a page of this server.")
         most = self.max_body if login else min(self.max_body, _LOGIN_BYTES)
-        body = await _read_body(request, headers, most)
+        body = await _read_body(request, most)
         try:
             text = body.decode("ascii", "replace")
             form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
@@ -181,7 +160,7 @@ class Guard:
             raise HTTPException(429, told, {"retry-after": str(math.ceil(wait))})
 
     def _visible(self, caller: Caller) -> list[str]:
-        return [name for name in sorted(self.brains) if caller.may_ask(name)]
+        return [one for one in sorted(self.brains) if not caller.digest or one in caller.brains]
 
     def _log_in(self, request: Request) -> Response:
         form, query, wrong = request.state.form, request.query_params, ""
@@ -217,13 +196,11 @@ async def show_error(request: Request, error: HTTPException) -> Response:
     return show("message.html", status=status, headers=error.headers, login=login, **values)
 
 
-async def _read_body(
-    request: Request, headers: Mapping[bytes, bytes], most: int, told: str | None = None
-) -> bytes:
+async def _read_body(request: Request, most: int, told: str | None = None) -> bytes:
     """Return the whole body; HTTPException once it is known to be larger than ``most`` bytes."""
-    length, body = headers.get(b"content-length", b"0"), bytearray()
-    too_large = HTTPException(413, told, _CLOSE)
-    if not length.isdigit() or int(length[:20]) > most:
+    length, body = request.headers.get("content-length", "0"), bytearray()
+    too_large = HTTPException(413, told, CLOSE)
+    if not re.fullmatch("[0-9]{1,20}", length) or int(length) > most:
         raise too_large
     with contextlib.suppress(ClientDisconnect):
         async for part in request.stream():

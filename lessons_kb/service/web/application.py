@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import ssl
@@ -32,13 +31,15 @@ from prometheus_client import (
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as Endpoint
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.brain.layer import Layer, Watching
 from lessons_kb.errors import InputError
@@ -46,10 +47,6 @@ from lessons_kb.process.programs import watch_parent
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.mcp.server import (
     LOOPBACK,
-    App,
-    Receive,
-    Scope,
-    Send,
     TimedProtocol,
     build_endpoint,
     build_server,
@@ -118,7 +115,7 @@ class Server:
             name: build_endpoint(build_server(brain, kind=SharedServer), max_body=max_body)
             for name, brain in brains.items()
         }
-        self._description = json.dumps(describe()).encode()
+        self._health, self._openapi = JSONResponse({"status": "ok"}), JSONResponse(describe())
         routes = [
             *(
                 Endpoint(
@@ -211,9 +208,6 @@ class Server:
         working.add_done_callback(end)
         return await asyncio.wait_for(asyncio.shield(working), seconds)
 
-    async def _health(self, _request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
     async def _ready(self, _request: Request) -> Response:
         def ask() -> list[bool]:
             return [brain.is_ready() for brain in self._brains.values()]  # each begins to index
@@ -230,10 +224,7 @@ class Server:
             multiprocess.MultiProcessCollector(registry, self._folder)  # type: ignore[no-untyped-call]
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
-    async def _openapi(self, _request: Request) -> Response:
-        return Response(self._description, media_type="application/json")
-
-    async def _mcp(self, request: Request) -> App:
+    async def _mcp(self, request: Request) -> ASGIApp:
         return self._endpoints[request.path_params["brain"]].handle_request
 
     async def _tool(self, route: Route, request: Request) -> Response:
@@ -300,7 +291,7 @@ def build_app(
     branch: str = BRANCH,
     shared: Shared | None = None,
     **how: Any,
-) -> App:
+) -> ASGIApp:
     """Return the ASGI application over brains: name → folder; to name one is to trust it.
 
     ``local`` says that only this machine reaches it; then tokens are asked for only if there are
@@ -312,7 +303,8 @@ def build_app(
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
     app = Server(brains, max_body=max_body, branch=branch, metrics=shared.metrics)
     how |= {"tokens": Tokens(shared, required=not local), "shared": shared, "local": local}
-    return Guard(app=app, brains=brains, max_body=max_body, **how)
+    guard = Guard(app=app, brains=brains, max_body=max_body, **how)
+    return ExceptionMiddleware(guard, {HTTPException: show_error})  # type: ignore[dict-item]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -431,7 +423,7 @@ def _run_workers(
 
     They read what this process commits, and are replaced when they die.
     """
-    layers = [Layer.open(root, alias=name) for name, root in roots.items()]
+    layers = [Layer(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder
         watching = Watching(layers, tick=1.0)

@@ -6,7 +6,6 @@ signed with the token's digest, so that it outlives a restart of the server and 
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import hmac
 import multiprocessing
@@ -36,7 +35,6 @@ _BURST_SECONDS = 5
 """Seconds' worth of requests that a caller may send at once."""
 _SLOTS = 65_536
 _ROUNDING = 1e-9
-_SCHEME = b"bearer "
 _spawn = multiprocessing.get_context("spawn")
 
 
@@ -82,17 +80,9 @@ class Caller(ServerToken):
     stale: list[str] = field(default_factory=list)
     """Why the answer may be older than the files; several reasons are possible."""
 
-    def may_ask(self, brain: str) -> bool:
-        """Tell whether a brain of this name is the caller's to ask."""
-        return not self.digest or brain in self.brains
-
     def session(self, name: str) -> str:
         """Return the caller's own session of a name: no other caller can name it."""
         return posted_session(self.name, name)
-
-    def day(self) -> str:
-        """Return the session of what a caller says without naming one: a day is one."""
-        return self.session(dt.datetime.now(tz=dt.UTC).date().isoformat())
 
 
 CALLER: ContextVar[Caller] = ContextVar("caller")
@@ -110,7 +100,7 @@ class Tokens:
         if required:
             shared.closed.value = 1
 
-    def find_caller(self, authorization: bytes) -> Caller | None:
+    def find_caller(self, authorization: str) -> Caller | None:
         """Return who sent this header, None where that is nobody we know.
 
         Once there was a token, a request without one is nobody's, even after it is removed: a
@@ -118,9 +108,8 @@ class Tokens:
         """
         if self._is_open():
             return self._local_caller()
-        if authorization[: len(_SCHEME)].lower() != _SCHEME:
-            return None
-        token = find_token(self._read(), authorization[len(_SCHEME) :].strip().decode("latin-1"))
+        scheme, _, secret = authorization.partition(" ")
+        token = find_token(self._read(), secret.strip()) if scheme.lower() == "bearer" else None
         return None if token is None else self._caller(token)
 
     def begin_login(self, secret: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
@@ -47,7 +48,6 @@ from lessons_kb.text.sanitize import clean_line, counted, visible
 
 ROWS = 50
 """Items on a page."""
-_DIGITS = 7
 _POLICY = (
     "default-src 'none'; style-src {style}; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -97,10 +97,8 @@ class View:
 
         ``parts`` and ``query`` are those of the list's address.
         """
-        asked = self.request.query_params.get("page", "")
-        number = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < _DIGITS else 1
-        last = max(-(-len(items) // ROWS), 1)
-        place = min(max(number, 1), last)
+        asked, last = self.request.query_params.get("page", ""), max(-(-len(items) // ROWS), 1)
+        place = min(max(int(asked), 1), last) if re.fullmatch("[0-9]{1,6}", asked) else 1
         first = (place - 1) * ROWS
         return {
             "items": items[first : first + ROWS],
@@ -126,21 +124,12 @@ def show(
 ) -> Response:
     """Return a page made from one of ``templates/pages``; every value is shown as text."""
     html = _environment().get_template(template).render(**values)
-    return show_html(html, status=status, headers=headers)
+    return HTMLResponse(html, status, headers={**_PRIVATE, **_allow("'self'"), **(headers or {})})
 
 
-def show_html(
-    html: str, *, style: str = "'self'", status: int = 200, headers: Mapping[str, str] | None = None
-) -> Response:
-    """Return a whole page; ``style`` is the source of style sheets that its policy allows."""
-    policy = {"content-security-policy": _POLICY.format(style=style)}
-    return HTMLResponse(html, status, headers={**_PRIVATE, **policy, **(headers or {})})
-
-
-async def show_style(_request: Request) -> Response:
-    """Return the one style sheet."""
-    headers = {**_HEADERS, "cache-control": "max-age=300"}
-    return Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
+def _allow(style: str) -> dict[str, str]:
+    """Return the policy that allows a page nothing but style sheets from one source."""
+    return {"content-security-policy": _POLICY.format(style=style)}
 
 
 def send_to(address: str) -> Response:
@@ -178,10 +167,10 @@ def show_cards(view: View) -> Response:
             own = view.served.open(f"/{one}").search(asked, kinds=kinds, limit=_MOST_HITS)
             hits = {hit.card.id: hit for hit in own} | hits
         best, words = sorted(hits.values(), key=lambda hit: -hit.score), words_by_term(asked)
-        for hit in best[:_MOST_HITS]:
+        found = [hit.card for hit in best[:_MOST_HITS]]
+        for hit in best:
             terms = dict.fromkeys(words.get(term, term) for term in hit.matched)
             matched[hit.card.id] = ", ".join(terms)
-        found = [hit.card for hit in best[:_MOST_HITS]]
     else:
         chosen = [one for one in everything if one.kind in kinds]
         found = [one for one in chosen if names(one, project=project or None)]
@@ -272,7 +261,8 @@ def show_report(view: View) -> Response:
         link=lambda effect: view.address("cards", effect.card.id),
         home=view.address(),
     )
-    return show_html(page, style=f"'sha256-{style_hash(template)}'")
+    policy = _allow(f"'sha256-{style_hash(template)}'")
+    return HTMLResponse(page, headers={**_PRIVATE, **policy})
 
 
 def show_inbox(view: View) -> Response:
@@ -407,18 +397,20 @@ def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> 
     """Return the addresses of all pages; ``run`` does a page's work where it may take time."""
 
     def route(path: str, methods: str, scope: str, page: Page) -> Route:
-        async def answer(request: Request) -> Response:
+        async def answer(request: Request) -> Any:
             served, state = brains[request.path_params["brain"]], request.state
-            seen = {"login": state.login, "form": state.form, "branch": branch}
-            view = View(request=request, served=served, **seen)
-            answered: Response = await run(lambda: _work(page, scope, view))
-            return answered
+            view = View(
+                request=request, login=state.login, form=state.form, served=served, branch=branch
+            )
+            return await run(partial(_work, page, scope, view))
 
         return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
+    headers = {**_HEADERS, "cache-control": "max-age=300"}
+    style = Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
     return [
         Route("/", show_home),
-        Route("/style.css", show_style),
+        Route("/style.css", style, methods=["GET"]),
         *(route(path, *row) for path, row in PAGES.items()),
     ]
 

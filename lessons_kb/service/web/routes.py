@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
+from typing_extensions import TypedDict
 
-from lessons_kb.agents.capabilities import AGENTS
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.data import read_mapping
 from lessons_kb.service.mcp.tools import Block, Checked, Hits, Matches, Proposed, Tools, show_block
 from lessons_kb.service.web.tool_access import TOOLS
@@ -19,6 +20,11 @@ from lessons_kb.version import __version__
 _BRAIN = "/v1/brains/{brain}"
 _REFERENCE = "#/components/schemas/{model}"
 _ERRORS = read_mapping("http_statuses.txt")["errors"]
+_OBJECT = {"application/json": {"schema": {"type": "object"}}}
+_PARAMETERS: dict[str, dict[str, Any]] = {
+    "brain": {"type": "string", "minLength": 1},
+    "agent": {"type": "string", "enum": sorted(AGENTS)},
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,73 +88,56 @@ ROUTES = (
 )
 
 
+class Error(TypedDict):
+    """Why there is no answer."""
+
+    error: str
+
+
 def describe() -> dict[str, Any]:
     """Return the OpenAPI description of the table."""
-    error = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-    schemas: dict[str, Any] = {"Error": error}
-    paths: dict[str, Any] = {}
+    kinds = [kind for row in ROUTES for kind in (row.takes, row.answers) if kind]
+    adapters = [(kind, "validation", TypeAdapter(kind)) for kind in (Error, *kinds)]
+    references, found = TypeAdapter.json_schemas(adapters, ref_template=_REFERENCE)  # type: ignore[arg-type]
+
+    def content(kind: Any) -> dict[str, Any]:
+        return {"application/json": {"schema": references.get((kind, "validation"), {})}}
+
+    paths = {}
     for route in ROUTES:
+        is_of_brain = _BRAIN in route.path
+        answer: dict[str, Any] = {"description": route.summary, "content": content(route.answers)}
+        codes = ["401", "403", "429"] if route.scope else []
+        if route.name == "metrics":
+            answer["content"] = {"text/plain": {"schema": {"type": "string"}}}
+        if is_of_brain:
+            reason = {"schema": {"type": "string"}, "description": "Why the answer may be old."}
+            answer["headers"] = {"Lessons-Stale": reason}
+            codes = [*_ERRORS]
+        responses = {"200": answer}
+        if silent := {"hooks": "204", "mcp": "202"}.get(route.name):
+            responses[silent] = {"description": "Nothing to say."}
+        for code in (*codes, *(["503"] if route.name == "ready" else [])):
+            responses[code] = {"description": _ERRORS[code], "content": content(Error)}
         operation = {
             "operationId": route.name,
             "summary": route.summary,
             "parameters": [
                 {"name": name, "in": "path", "required": True, "schema": schema}
-                for name, schema in (
-                    ("brain", {"type": "string", "minLength": 1}),
-                    ("agent", {"type": "string", "enum": sorted(AGENTS)}),
-                )
+                for name, schema in _PARAMETERS.items()
                 if f"{{{name}}}" in route.path
             ],
-            "responses": _responses(route, schemas),
-            "security": [{"token": []}] if _BRAIN in route.path or route.scope else [],
+            "responses": responses,
+            "security": [{"token": []}] if is_of_brain or route.scope else [],
         }
         if route.method == "POST":
-            schema = _schema(route.takes, schemas) or {"type": "object"}
-            operation["requestBody"] = {"required": True, "content": _json(schema)}
+            sent = content(route.takes) if route.takes else _OBJECT
+            operation["requestBody"] = {"required": True, "content": sent}
         paths[route.path] = {route.method.lower(): operation}
     token = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",
         "info": {"title": "lessons serve", "version": __version__},
         "paths": paths,
-        "components": {"schemas": schemas, "securitySchemes": {"token": token}},
+        "components": {"schemas": found["$defs"], "securitySchemes": {"token": token}},
     }
-
-
-def _responses(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
-    answer: dict[str, Any] = {"description": route.summary}
-    answer["content"] = _json(_schema(route.answers, schemas))
-    codes = ["401", "403", "429"] if route.scope else []
-    if route.name == "metrics":
-        answer["content"] = {"text/plain": {"schema": {"type": "string"}}}
-    if _BRAIN in route.path:
-        reason = {"schema": {"type": "string"}, "description": "Why the answer may be old."}
-        answer["headers"] = {"Lessons-Stale": reason}
-        codes = [*_ERRORS]
-    codes += ["503"] if route.name == "ready" else []
-    silent = {"hooks": "204", "mcp": "202"}.get(route.name)
-    return {
-        "200": answer,
-        **({silent: {"description": "Nothing to say."}} if silent else {}),
-        **{
-            code: {
-                "description": _ERRORS[code],
-                "content": _json({"$ref": _REFERENCE.format(model="Error")}),
-            }
-            for code in codes
-        },
-    }
-
-
-def _json(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
-
-
-def _schema(kind: Any, schemas: dict[str, Any]) -> dict[str, Any]:
-    """Return the reference to a type's schema, which is added to ``schemas``; {} for None."""
-    if kind is None:
-        return {}
-    schema = TypeAdapter(kind).json_schema(ref_template=_REFERENCE)
-    schemas |= schema.pop("$defs", {})
-    schemas[kind.__name__] = schema
-    return {"$ref": _REFERENCE.format(model=kind.__name__)}

@@ -13,7 +13,7 @@ from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import freshen
+from lessons_kb.brain.layers import refresh_in_hook
 from lessons_kb.brain.search_index import Refresh
 from lessons_kb.duplicates.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
@@ -64,7 +64,7 @@ class ServedBrain:
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                waiting = freshen(brain)[1]
+                waiting = refresh_in_hook(brain)[1]
                 self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
             except UNAVAILABLE as error:
                 self._trouble = error
@@ -111,7 +111,7 @@ class ServedBrain:
     def is_ready(self) -> bool:
         """Tell whether something is indexed, so that it can be searched; starts that if not."""
         try:
-            ready = [layer.make_ready() for layer in self._workspace.find().layers]
+            ready = [layer.ensure_indexed() for layer in self._workspace.find().layers]
             return os.path.isdir(self.root) and all(ready)
         except LessonsError:
             return False
@@ -161,7 +161,7 @@ class _Served(Brain):
         """Do nothing: ``ServedBrain.find`` has done what there is time for."""
         return ()
 
-    def refresh_soon(self) -> None:
+    def refresh_for_search(self) -> None:
         """Do nothing, as ``refresh``."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
@@ -49,14 +50,16 @@ def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if tool not in TOOLS:
         raise InputError(f"this server does not offer {tool}")
     require_scope(TOOLS[tool])
-    caller, session = CALLER.get(), arguments.get("session")
+    session = arguments.get("session")
     if tool not in ("lessons_preflight", "lessons_check", "lessons_mark"):
         return arguments
+    if tool == "lessons_mark" and not session:  # a day is one
+        session = dt.datetime.now(tz=dt.UTC).date().isoformat()
     if isinstance(session, str) and session:
-        return {**arguments, "session": caller.session(session)}
+        return {**arguments, "session": CALLER.get().session(session)}
     if tool == "lessons_check" and arguments.get("cards") is None:
         raise InputError("name `cards`, or the `session` whose last preflight gave them")
-    return {**arguments, "session": caller.day()} if tool == "lessons_mark" else arguments
+    return arguments
 
 
 def conceal(error: BaseException) -> str:

@@ -83,7 +83,7 @@ class Editor:
 
 def apply(text, edits):
     """Return a text with edits made as a client makes them: all places are of the old text."""
-    made = Text.of(text)
+    made = Text(text)
     for edit in sorted(
         edits, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True
     ):

@@ -11,14 +11,16 @@ import time
 from contextlib import asynccontextmanager
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.client import BaseLanguageClient
 
+from lessons_kb.service.lsp.documents import Text
 from lessons_kb.service.lsp.language_server import build_server
 from tests.kit import Workspace
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
-from .test_text import PIECES, Units
 
 HANG = 60.0
 COMMAND = [sys.executable, "-c", "from lessons_kb.cli.entry import main; main()", "lsp"]
@@ -130,32 +132,6 @@ def replaced(start, end, text):
     return types.TextDocumentContentChangePartial(range=types.Range(start, end), text=text)
 
 
-def test_a_session_from_diagnostics_to_the_end(project):
-    async def body():
-        async with connected(project) as client:
-            code = client.open(project / "src" / "run.py")
-            (mark,) = await client.diagnostics(code)
-            assert mark.range == types.Range(at(2, 21), at(2, 31))
-            wrong = SHELL.replace("severity: high", "severity: urgent")
-            card = client.open(project / SHELL_ID, wrong)
-            assert [one.code for one in await client.diagnostics(card)] == ["wrong-value"]
-            client.change(card, 2, replaced(at(5, 10), at(5, 16), "high"))
-            await client.diagnostics(card, version=2, until=lambda found: not found)
-            document = types.TextDocumentIdentifier(card)
-            lenses = await client.text_document_code_lens_async(types.CodeLensParams(document))
-            test = next(one.command for one in lenses if "Test" in one.command.title)
-            assert len(await client.run(test.command, *test.arguments)) == 1
-            assert client.messages[-1] == "lessons: 1 match: src/run.py:3"
-            uri = client.open(project / "src" / "other.py", "pass\n")
-            await client.diagnostics(uri, until=lambda found: not found)
-            closed = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(code))
-            client.text_document_did_close(closed)
-            await client.diagnostics(code, version=None, until=lambda found: not found)
-
-    drive(body())
-    assert log_of_troubles() == ""
-
-
 def test_both_halves_can_be_turned_off(project):
     async def body():
         async with connected(project, detect=False, guards=False) as client:
@@ -163,39 +139,6 @@ def test_both_halves_can_be_turned_off(project):
             assert await client.diagnostics(uri, until=lambda _found: True) == []
             params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
             assert not await client.text_document_code_lens_async(params)
-
-    drive(body())
-
-
-def test_a_card_that_is_saved_changes_what_is_marked(project):
-    async def body():
-        async with connected(project) as client:
-            code = client.open(project / "src" / "run.py")
-            await client.diagnostics(code)
-            text = SHELL.replace("shell=True'", "shell=False'")
-            card = client.open(project / SHELL_ID, text)
-            (project / SHELL_ID).write_text(text)
-            client.text_document_did_save(
-                types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(card))
-            )
-            await client.diagnostics(code, until=lambda found: not found)
-
-    drive(body())
-
-
-def test_a_file_that_changes_on_the_disk_below_an_open_buffer_keeps_both(project):
-    async def body():
-        async with connected(project) as client:
-            mine = SHELL.replace("Pass the", "Hand over the")
-            card = client.open(project / SHELL_ID, mine)
-            theirs = SHELL.replace("occurrences: 3", "occurrences: 7")
-            (project / SHELL_ID).write_text(theirs)
-            await client.run("lessons.bump", card)
-            (edit,) = client.edits
-            made = apply(mine, edit.document_changes[0].edits)
-            assert "occurrences: 4" in made
-            assert "Hand over the" in made
-            assert (project / SHELL_ID).read_text() == theirs
 
     drive(body())
 
@@ -274,18 +217,44 @@ NO_MESSAGES = [
 ]
 
 
-def test_messages_that_are_none_are_passed_over(project):
+def test_a_session_from_messages_that_are_none_to_the_end(project):
     async def body():
         async with connected(project) as client:
-            writer = client.protocol.writer
             for message in NO_MESSAGES:
-                writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(message), message))
+                client.protocol.writer.write(
+                    b"Content-Length: %d\r\n\r\n%s" % (len(message), message)
+                )
             for uri in ("untitled:Untitled-1", "http://x.org/a.md", "file://[", "file:///a%00b.md"):
                 item = types.TextDocumentItem(uri=uri, language_id="x", version=1, text="x")
                 client.text_document_did_open(types.DidOpenTextDocumentParams(item))
-            uri = client.open(project / "src" / "run.py")
-            assert len(await client.diagnostics(uri)) == 1
+            code = client.open(project / "src" / "run.py")
+            (mark,) = await client.diagnostics(code)
+            assert mark.range == types.Range(at(2, 21), at(2, 31))
             client.errors.clear()
+            wrong = SHELL.replace("severity: high", "severity: urgent")
+            card = client.open(project / SHELL_ID, wrong)
+            assert [one.code for one in await client.diagnostics(card)] == ["wrong-value"]
+            client.change(card, 2, replaced(at(5, 10), at(5, 16), "high"))
+            await client.diagnostics(card, version=2, until=lambda found: not found)
+            document = types.TextDocumentIdentifier(card)
+            lenses = await client.text_document_code_lens_async(types.CodeLensParams(document))
+            test = next(one.command for one in lenses if "Test" in one.command.title)
+            assert len(await client.run(test.command, *test.arguments)) == 1
+            assert client.messages[-1] == "lessons: 1 match: src/run.py:3"
+            # The file changes on the disk below the open buffer: both stay.
+            theirs = SHELL.replace("occurrences: 3", "occurrences: 7")
+            (project / SHELL_ID).write_text(theirs)
+            await client.run("lessons.bump", card)
+            (edit,) = client.edits
+            assert "occurrences: 4" in apply(SHELL, edit.document_changes[0].edits)
+            assert (project / SHELL_ID).read_text() == theirs
+            # A card that is saved changes what is marked.
+            (project / SHELL_ID).write_text(SHELL.replace("shell=True'", "shell=False'"))
+            client.text_document_did_save(types.DidSaveTextDocumentParams(document))
+            await client.diagnostics(code, until=lambda found: not found)
+            closed = types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(code))
+            client.text_document_did_close(closed)
+            await client.diagnostics(code, version=None, until=lambda found: not found)
 
     drive(body())
 
@@ -345,6 +314,61 @@ def ends(process):
             return True
         time.sleep(0.1)
     return False
+
+
+PIECES = [*"a é 한글 日本 😀 👩‍👩‍👧 e\u0301 \n \r\n \r \x0b \u2028 \x85".split(" "), ""]
+
+
+class Units:
+    """The oracle: a text as a list of code units, looked through from the start each time."""
+
+    def __init__(self, text):
+        data = text.encode("utf-16-le")
+        self.units = [data[i : i + 2] for i in range(0, len(data), 2)]
+
+    @property
+    def text(self):
+        return b"".join(self.units).decode("utf-16-le")
+
+    def starts(self):
+        found, at = [0], 0
+        while at < len(self.units):
+            if self.units[at] == b"\r\0" and self.units[at + 1 : at + 2] == [b"\n\0"]:
+                at += 1
+            elif self.units[at] not in (b"\r\0", b"\n\0"):
+                at += 1
+                continue
+            at += 1
+            found.append(at)
+        return found
+
+    def place(self, line, character):
+        starts = self.starts()
+        if line >= len(starts):
+            return len(self.units)
+        end = starts[line + 1] if line + 1 < len(starts) else len(self.units)
+        while end > starts[line] and self.units[end - 1] in (b"\r\0", b"\n\0"):
+            end -= 1
+        at = min(starts[line] + character, end)
+        inside = starts[line] < at < len(self.units) and 0xDC <= self.units[at][1] <= 0xDF
+        return at - 1 if inside else at
+
+    def replace(self, start, end, text):
+        first, last = sorted((self.place(*start), self.place(*end)))
+        self.units[first:last] = Units(text).units
+
+
+words = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+places = st.tuples(st.integers(0, 6), st.integers(0, 12))
+
+
+@given(text=words, at=places)
+def test_a_position_is_where_its_offset_is(text, at):
+    ours, units = Text(text), Units(text)
+    place, offset = units.place(*at), ours.offset(types.Position(*at))
+    assert ours.whole[:offset] == b"".join(units.units[:place]).decode("utf-16-le")
+    back = ours.position_at(offset)
+    assert units.place(back.line, back.character) == place
 
 
 def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(project):

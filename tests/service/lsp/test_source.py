@@ -56,19 +56,20 @@ def test_lines_are_those_of_detect(editor, project, lessons, monkeypatch, eol):
     assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
 
 
-def test_a_lone_carriage_return_ends_a_line_for_the_editor(editor):
-    (where,) = found(editor, "src/run.py", "x = 1\ry = 2\r\nz(shell=True)\n")
-    assert where == Range(start=Position(2, 2), end=Position(2, 12))
-
-
-def test_what_is_typed_counts_and_not_what_is_on_the_disk(editor):
-    assert found(editor, "src/run.py", "pass\n") == []
-    assert len(found(editor, "src/new.py", CODE)) == 1
-
-
-@pytest.mark.parametrize("text", ["\0" + CODE, "x" * 1_000_001 + CODE, "한" * 400_000 + CODE])
-def test_a_binary_or_huge_file_is_left_alone(editor, text):
-    assert found(editor, "src/run.py", text) == []
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("run.py", "x = 1\ry = 2\r\nz(shell=True)\n", [2]),  # a lone CR ends a line too
+        ("run.py", "pass\n", []),  # what is typed counts and not what is on the disk
+        ("new.py", CODE, [2]),
+        ("run.py", "\0" + CODE, []),  # binary
+        ("run.py", "x" * 1_000_001 + CODE, []),
+        ("run.py", "한" * 400_000 + CODE, []),
+    ],
+    ids=["carriage return", "typed", "new", "binary", "huge", "huge in bytes"],
+)
+def test_what_is_typed_is_looked_at_where_it_is_text(editor, name, text, lines):
+    assert [where.start.line for where in found(editor, f"src/{name}", text)] == lines
 
 
 def test_files_outside_of_a_project_are_nobodys_business(editor, tmp_path, monkeypatch):

@@ -4,12 +4,10 @@ import contextlib
 import html
 import pathlib
 import re
-import shutil
-import time
 
 import pytest
 
-from tests.kit import commit
+from tests.kit import commit, copy_example, wait_until
 
 pytest.importorskip("mcp", reason="the extra `server` is not installed")
 
@@ -19,7 +17,6 @@ from lessons_kb import Brain
 from lessons_kb.service.web.application import build_app
 from lessons_kb.store.settings import add_token
 
-EXAMPLE = pathlib.Path(__file__).parents[3] / "brain-example"
 SECRET_CARD = """\
 ---
 type: lesson
@@ -75,8 +72,7 @@ def be(client, name, *may):
 
 @pytest.fixture
 def roots(tmp_path):
-    shop = tmp_path / "srv" / "shop"
-    shutil.copytree(EXAMPLE, shop, ignore=shutil.ignore_patterns(".lessons"))
+    shop = copy_example(tmp_path / "srv" / "shop")
     secret = tmp_path / "srv" / "vault" / "lessons"
     secret.mkdir(parents=True)
     (secret / "zebrafish.md").write_text(SECRET_CARD)
@@ -90,15 +86,6 @@ def tokens():
         "shop": add_token("alice", brains=["shop"], may=may),
         "vault": add_token("bob", brains=["vault"], may=may),
     }
-
-
-def wait_until(holds, seconds=30):
-    """Return what ``holds()`` returns as soon as that is true."""
-    until = time.monotonic() + seconds
-    while not (found := holds()):
-        assert time.monotonic() < until, "it does not happen"
-        time.sleep(0.02)
-    return found
 
 
 def is_ready(client):

@@ -40,8 +40,14 @@ def test_a_secret_is_kept_nowhere_and_its_file_is_read_by_its_user_alone():
     assert (found.name, found.brains, found.may) == ("alice", ("shop",), ("read",))
     assert find_token(read_tokens(), secret[:-1]) is None
     assert find_token(read_tokens(), found.digest) is None
-    with pytest.raises(InputError, match="exists"):
-        add_token("alice", brains=["vault"], may=["read"])
+    for name, brains, may in (
+        ("alice", ["vault"], ["read"]),  # which exists
+        *(("", ["b"], ["read"]), ("a b", ["b"], ["read"])),
+        *(("a", [], ["read"]), ("a", ["../b"], []), ("a", ["b"], ["write"])),
+    ):
+        with pytest.raises(InputError):
+            add_token(name, brains=brains, may=may)
+    assert read_tokens() == (found,)
     os.chmod(path, 0o644)
     with pytest.raises(StorageError, match="chmod 600"):
         read_tokens()
@@ -51,76 +57,35 @@ def test_a_secret_is_kept_nowhere_and_its_file_is_read_by_its_user_alone():
         remove_token("alice")
 
 
-@pytest.mark.parametrize(
-    ("name", "brains", "may"),
-    [
-        ("", ["b"], ["read"]),
-        ("a b", ["b"], ["read"]),
-        ("a", [], ["read"]),
-        ("a", ["../b"], []),
-        ("a", ["b"], ["write"]),
-    ],
-)
-def test_a_token_that_cannot_be(name, brains, may):
-    with pytest.raises(InputError):
-        add_token(name, brains=brains, may=may)
-    assert read_tokens() == ()
-
-
-def test_with_tokens_nobody_asks_without_one(connect, tokens):
-    client = connect()
-    refused = search(client)
-    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
-    for given in (
-        "Bearer",
-        "Bearer wrong",
-        f"Basic {tokens['shop']}",
-        tokens["shop"],
-        "Bearer \xff",
-    ):
-        assert search(client, headers={"authorization": given.encode("latin-1")}).status_code == 401
-    assert client.get("/metrics").status_code == 401
-    assert [client.get(path).status_code for path in ("/health", "/openapi.json")] == [200, 200]
-    assert search(client, headers={"authorization": f"bearer {tokens['shop']}"}).status_code == 200
-
-
-def test_metrics_take_a_scope_of_their_own(connect, tokens):
-    client = connect(tokens["shop"])
-    assert client.get("/metrics").status_code == 403
-    prometheus = add_token("prometheus", brains=["shop"], may=["metrics"])
-    client.headers["authorization"] = f"Bearer {prometheus}"
-    assert client.get("/metrics").status_code == 200
-    assert search(client).status_code == 403
-
-
 def test_a_token_works_from_the_moment_it_is_made_until_it_is_removed(connect):
     client = connect()
     assert search(client).status_code == 200
     secret = add_token("alice", brains=["shop"], may=["read"])
-    assert search(client).status_code == 401
-    client.headers["authorization"] = f"Bearer {secret}"
+    refused = search(client)
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    for given in ("Bearer", "Bearer wrong", f"Basic {secret}", secret, "Bearer \xff"):
+        assert search(client, headers={"authorization": given.encode("latin-1")}).status_code == 401
+    assert client.get("/metrics").status_code == 401
+    assert [client.get(path).status_code for path in ("/health", "/openapi.json")] == [200, 200]
+    client.headers["authorization"] = f"bearer {secret}"
+    assert search(client).status_code == 200
+    assert client.get("/metrics").status_code == 403
+    prometheus = add_token("prometheus", brains=["shop"], may=["metrics"])
+    measuring = {"authorization": f"Bearer {prometheus}"}
+    assert client.get("/metrics", headers=measuring).status_code == 200
+    assert search(client, headers=measuring).status_code == 403
+    path = pathlib.Path(tokens_path())
+    whole = path.read_text()
+    for damage in ("[", "[1]", '[{"name": 1}]', "{}x"):  # which lets nobody in
+        path.write_text(damage)
+        assert search(client).status_code == 401, damage
+    path.write_text(whole)
     assert search(client).status_code == 200
     remove_token("alice")
     assert search(client).status_code == 401
+    remove_token("prometheus")
     del client.headers["authorization"]
     assert search(client).status_code == 401, "a server does not become open again"
-
-
-def test_a_damaged_file_of_tokens_lets_nobody_in(connect, tokens):
-    client = connect(tokens["shop"])
-    assert search(client).status_code == 200
-    for damage in ("[", "[1]", '[{"name": 1}]', "{}x"):
-        pathlib.Path(tokens_path()).write_text(damage)
-        assert search(client).status_code == 401, damage
-
-
-def test_a_brain_of_others_is_a_brain_that_is_not_there(connect, tokens):
-    client = connect(tokens["shop"])
-    theirs, none = search(client, "vault"), search(client, "no-such-brain")
-    assert (theirs.status_code, theirs.content) == (none.status_code, none.content)
-    assert (theirs.status_code, theirs.headers) == (404, none.headers)
-    for path in ("/v1/brains/shop/no-such", "/nowhere", "/v1/brains/shop/../vault/search"):
-        assert client.post(path).status_code == 404
 
 
 def test_names_of_other_machines_are_refused_on_loopback(connect):
@@ -146,19 +111,24 @@ OTHER_ORIGINS = (
 )
 
 
-def test_web_pages_of_other_origins_are_refused(connect):
+def test_web_pages_of_other_origins_are_refused_and_this_servers_may_ask_it(connect):
     client = connect()
     for origin in OTHER_ORIGINS:
         assert search(client, headers={"origin": origin}).status_code == 403, origin
         sent = client.post("/login", data={"token": "x"}, headers={"origin": origin})
         assert (sent.status_code, "not sent by a page" in sent.text) == (403, True), origin
-
-
-def test_a_web_page_of_this_server_may_ask_it(connect):
-    client = connect()
     assert search(client, headers={"origin": "http://127.0.0.1:8766"}).status_code == 200
     named = {"origin": "http://LocalHost:99", "host": "localhost:99"}
     assert search(client, headers=named).status_code == 200
+
+
+def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens):
+    client = connect(tokens["shop"], local=False)
+    assert search(client, headers={"host": "lessons.example"}).status_code == 200
+    assert search(client, headers={"host": "lessons.example/"}).status_code == 421
+    remove_token("alice")
+    remove_token("bob")
+    assert search(client, headers={"host": "lessons.example"}).status_code == 401
 
 
 @pytest.mark.parametrize("path", ["/v1/brains/shop/search", "/login", "/health"])
@@ -168,25 +138,7 @@ def test_a_request_of_two_lengths_is_refused(connect, path):
     assert (refused.status_code, refused.headers["connection"]) == (400, "close")
 
 
-def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, tokens):
-    client = connect(tokens["shop"], local=False)
-    assert search(client, headers={"host": "lessons.example"}).status_code == 200
-    remove_token("alice")
-    remove_token("bob")
-    assert search(client, headers={"host": "lessons.example"}).status_code == 401
-
-
-def test_each_token_has_a_bucket_of_requests(connect, tokens):
-    client = connect(tokens["shop"], rate=0.2)  # one at once, the next after five seconds
-    assert search(client).status_code == 200
-    refused = search(client)
-    assert (refused.status_code, refused.headers["retry-after"]) == (429, "5")
-    assert search(client, "vault").status_code == 429, "no brain is told apart by it"
-    other = {"authorization": f"Bearer {tokens['vault']}"}
-    assert search(client, "vault", headers=other).status_code == 200
-
-
-def test_a_bucket_fills_with_time(connect, tokens, monkeypatch):
+def test_each_token_has_a_bucket_of_requests_that_fills_with_time(connect, tokens, monkeypatch):
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr("lessons_kb.service.web.access.time", clock)
@@ -195,6 +147,12 @@ def test_a_bucket_fills_with_time(connect, tokens, monkeypatch):
         now[0] = at
         codes = [search(client).status_code for _ in range(full + 1)]
         assert codes == [200] * full + [429]
+    assert search(client, "vault").status_code == 429, "no brain is told apart by it"
+    other = {"authorization": f"Bearer {tokens['vault']}"}
+    assert search(client, "vault", headers=other).status_code == 200
+    slow = connect(tokens["shop"], rate=0.2)  # one at once, the next after five seconds
+    assert search(slow).status_code == 200
+    assert search(slow).headers["retry-after"] == "5"
 
 
 def test_a_body_is_read_no_further_than_allowed(connect):
@@ -228,6 +186,8 @@ def test_other_methods_find_nothing(connect, tokens):
     }.items():
         told = client.put(path, content=b"{}")
         assert (told.status_code, list(told.json())) == (status, ["error"])
+    for path in ("/v1/brains/shop/no-such", "/nowhere", "/v1/brains/shop/../vault/search"):
+        assert client.post(path).status_code == 404
 
 
 TLS = {"tls_cert": "c", "tls_key": "k"}

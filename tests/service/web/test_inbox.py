@@ -100,6 +100,10 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):
     assert first[1] == CARD
     refused = send(rita, f"{INBOX}/{name}", do="accept")
     assert (refused.status_code, f"{CARD} may be the same lesson" in refused.text) == (422, True)
+    for other in ("", "no-such-card", "telegram-allow", "telegram-allowlist"):  # the whole id only
+        refused = send(rita, f"{INBOX}/{name}", do="merge", other=other)
+        told = "No card has the id" if other else "Choose the card"
+        assert (refused.status_code, told in refused.text) == (422, True), other
     done = send(rita, f"{INBOX}/{name}", do="merge", card=CARD)
     assert "the card on the branch counts once more" in done.text
     assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
@@ -107,20 +111,6 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):
     send(rita, f"{INBOX}/{second}", do="accept", anyway="yes")
     path = "lessons/telegram-remote-execution-must-require-an-allowlist.md"
     assert "idempotency" in git(shop, "show", f"lessons-review:{path}")
-
-
-def test_a_card_to_merge_into_is_named_by_its_whole_id(rita, propose, shop):
-    name = propose()
-    for other, told in {
-        "": "Choose the card",
-        "no-such-card": "No card has the id",
-        "telegram-allow": "No card has the id",
-        "telegram-allowlist": "No card has the id",
-    }.items():
-        refused = send(rita, f"{INBOX}/{name}", do="merge", other=other)
-        assert (refused.status_code, told in refused.text) == (422, True), other
-    send(rita, f"{INBOX}/{name}", do="merge", other=CARD)
-    assert "occurrences: 6" in git(shop, "show", f"lessons-review:{CARD}")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +134,9 @@ def test_who_comes_second_is_told_what_was_decided(rita, propose, shop, decision
     ):
         assert answer.status_code == 409
         assert f"This draft was {told}" in answer.text
-    assert rita.get(f"{INBOX}/no-such-draft").status_code == 404
+    for path in (f"{INBOX}/no-such", f"{INBOX}/no-such/edit", "/brains/shop/nothing"):
+        answer = rita.get(path)
+        assert (answer.status_code, "There is no such page." in answer.text) == (404, True), path
     listed = rita.get(INBOX).text
     assert name not in listed
     assert "Nothing waits for a decision." in listed
@@ -177,9 +169,3 @@ def test_without_a_repository_the_page_says_what_is_missing(connect, roots, toke
     assert merged.status_code == 422
     assert str(pathlib.Path(roots["vault"]).parent) not in merged.text
     assert send(client, f"/brains/vault/inbox/{name}", do="discard").status_code == 200
-
-
-def test_what_is_not_there(rita):
-    for path in ("/inbox/no-such", "/inbox/no-such/edit", "/nothing"):
-        answer = rita.get(f"/brains/shop{path}")
-        assert (answer.status_code, "There is no such page." in answer.text) == (404, True), path

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.settings import remove_token
+from lessons_kb.store.settings import add_token, remove_token
 from tests.service.web.conftest import HERE, OWN, TITLE, field, log_in, send, wait_for
 
 pytestmark = pytest.mark.slow  # a server with its brains
@@ -16,18 +16,24 @@ pytestmark = pytest.mark.slow  # a server with its brains
 CARD = "lessons/telegram-allowlist.md"
 
 
-def test_nobody_sees_a_page_before_logging_in(connect, tokens):
-    client = connect()
-    for path in ("/", "/brains/shop", "/brains/no-such", f"/brains/shop/cards/{CARD}"):
+def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens):
+    client, address = connect(), f"/brains/shop/cards/{CARD}"
+    for path in ("/", "/brains/shop", "/brains/no-such", address):
         sent = client.get(path, follow_redirects=False)
         assert (sent.status_code, sent.headers["location"][:12]) == (303, "/login?next=")
         assert "Telegram" not in client.get(path).text
     assert client.get("/login").status_code == 200
     assert client.get("/style.css").headers["content-type"].startswith("text/css")
-
-
-def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens):
-    client = connect()
+    assert field(client.get(address).text, "next") == address
+    for after, leads in (
+        (address, address),
+        ("https://evil.example/", "/"),
+        ("//evil.example/brains/", "/"),
+        ("/brains/\\evil.example", "/"),
+    ):
+        given = {"token": tokens["shop"], "next": after}
+        done = client.post("/login", data=given, headers=OWN, follow_redirects=False)
+        assert done.headers["location"] == leads
     done = log_in(client, f" {tokens['shop']}\n")
     cookie = done.headers["set-cookie"]
     assert (done.status_code, done.headers["location"]) == (303, "/")
@@ -45,21 +51,6 @@ def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens):
     done = log_in(client, "lsn_wrong")
     assert (done.status_code, "none of the server" in done.text) == (403, True)
     assert "set-cookie" not in done.headers
-
-
-def test_after_a_login_one_is_where_one_wanted_to_be_and_nowhere_else(connect, tokens):
-    client = connect()
-    address = f"/brains/shop/cards/{CARD}"
-    assert field(client.get(address).text, "next") == address
-    for after, leads in (
-        (address, address),
-        ("https://evil.example/", "/"),
-        ("//evil.example/brains/", "/"),
-        ("/brains/\\evil.example", "/"),
-    ):
-        given = {"token": tokens["shop"], "next": after}
-        done = client.post("/login", data=given, headers=OWN, follow_redirects=False)
-        assert done.headers["location"] == leads
 
 
 def test_a_login_ends_by_logging_out_by_its_token_and_by_time(connect, tokens, monkeypatch):
@@ -123,10 +114,12 @@ def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens):
     assert "Vaduz" not in sent.text
 
 
-def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose):
-    name = propose()
-    client = connect()
-    log_in(client, tokens["shop"])
+def test_reviewing_takes_a_scope_of_its_own(connect, shop, propose, request):
+    name, client = propose(), connect()
+    assert "Telegram remote" in client.get("/brains/shop").text, "without tokens"
+    assert client.get(f"/brains/shop/inbox/{name}").status_code == 403
+    assert send(client, "/brains/shop/why", prompt="a Telegram bot that runs scripts").is_success
+    log_in(client, request.getfixturevalue("tokens")["shop"])
     assert "Inbox" not in client.get("/brains/shop").text
     mark = field(client.get("/brains/shop").text, "mark")
     for path in ("/inbox", f"/inbox/{name}", f"/inbox/{name}/edit"):
@@ -135,14 +128,6 @@ def test_reviewing_takes_a_scope_of_its_own(connect, tokens, propose):
         assert TITLE not in refused.text
     done = {"do": "discard", "mark": mark}
     assert client.post(f"/brains/shop/inbox/{name}", data=done, headers=OWN).status_code == 403
-
-
-def test_without_tokens_this_machine_reads_and_reviews_nothing(connect, shop, propose):
-    name = propose()
-    client = connect()
-    assert "Telegram remote" in client.get("/brains/shop").text
-    assert client.get(f"/brains/shop/inbox/{name}").status_code == 403
-    assert send(client, "/brains/shop/why", prompt="a Telegram bot that runs scripts").is_success
 
 
 def test_a_form_counts_only_from_a_page_of_this_server(rita, propose, connect, tokens):
@@ -169,6 +154,12 @@ def test_a_form_counts_only_from_a_page_of_this_server(rita, propose, connect, t
     assert rita.get(path).status_code == 200, "it still waits"
     assert rita.post(path, data=given, headers={"origin": HERE}).is_success, "an older browser"
     assert rita.get(path).status_code == 409, "it says what was decided"
+
+
+def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose):
+    name = propose(sections={"Root Cause": "the \u202eresu\u202c was \u200btrusted, as it said"})
+    page = rita.get(f"/brains/shop/inbox/{name}").text
+    assert ("\u202e" in page, "\\u202e" in page) == (False, True)
 
 
 def test_every_page_forbids_the_browser_everything_else(rita, propose):
@@ -274,14 +265,6 @@ def test_the_report_leads_to_the_cards(rita):
     assert style[1] in page.text.replace("&#39;", "'")
 
 
-def test_characters_that_hide_are_shown_to_a_reviewer(rita, propose):
-    text = "the \u202eresu\u202c was \u200btrusted, as the form said"
-    name = propose(sections={"Root Cause": text})
-    page = rita.get(f"/brains/shop/inbox/{name}").text
-    assert "\u202e" not in page
-    assert "\\u202e" in page
-
-
 def test_limits_hold_for_pages(connect, tokens):
     client = connect(max_body=10_000)
     log_in(client, tokens["shop"])
@@ -295,11 +278,7 @@ def test_limits_hold_for_pages(connect, tokens):
     answers = [slow.get("/brains/shop") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 429]
     assert answers[1].headers["retry-after"] == "5"
-
-
-def test_pages_are_counted_and_not_described(connect):
-    client = connect()
-    client.get("/brains/shop")
-    assert 'route="page"' in client.get("/metrics").text
     assert not [path for path in client.get("/openapi.json").json()["paths"] if "/v1" not in path
                 and path not in ("/health", "/ready", "/metrics", "/openapi.json")]  # fmt: skip
+    measuring = {"authorization": f"Bearer {add_token('p', brains=['shop'], may=['metrics'])}"}
+    assert 'route="page"' in client.get("/metrics", headers=measuring).text

@@ -16,8 +16,8 @@ import uvicorn
 from lessons_kb.service.mcp.server import listen
 from lessons_kb.service.web.application import build_app
 from tests.browser import IN_BROWSER, find_faults, open_chromium
-from tests.kit import git
-from tests.service.web.conftest import CARD, TITLE, wait_until
+from tests.kit import git, wait_until
+from tests.service.web.conftest import CARD, TITLE
 
 pytestmark = IN_BROWSER
 

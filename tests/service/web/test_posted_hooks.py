@@ -133,22 +133,24 @@ def test_no_path_of_a_session_is_looked_at_and_nothing_is_started_for_it(
     assert not [place for place in places if folder in place]
 
 
-def test_the_project_is_known_and_its_paths_guarded(client):
-    edit = {"file_path": "/home/dev/shop/src/ledger/rows.py", "old_string": "", "new_string": "x"}
+@pytest.mark.parametrize(
+    ("place", "path", "new", "words"),
+    [
+        ("/home/dev/shop", "/src/ledger/rows.py", "x", "The ledger is written in one place"),
+        (r"C:\dev\shop", r"\src\main.py", "write_row(1)", "write_row(1)"),
+    ],
+    ids=["by its path", "by what is written"],
+)
+def test_a_lesson_for_an_edit_names_the_cards_id_and_not_its_place(
+    client, roots, place, path, new, words
+):
+    edit = {"file_path": place + path, "old_string": "", "new_string": new}
     event = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": edit}
-    told = json.loads(post(client, **event, tool_use_id="c", cwd="/home/dev/shop"))
-    said = told["hookSpecificOutput"]
-    assert "The ledger is written in one place" in said["additionalContext"]
+    told = post(client, **event, tool_use_id="c", cwd=place)
+    said = json.loads(told)["hookSpecificOutput"]
+    assert words in said["additionalContext"]
+    assert "lessons/ledger.md" in said["additionalContext"]
     assert "permissionDecision" not in said, "a server holds nobody up"
-
-
-def test_a_mistake_is_told_with_the_cards_id_and_not_its_place(client, roots):
-    path = r"C:\dev\shop\src\main.py"
-    edit = {"file_path": path, "old_string": "", "new_string": "write_row(1)"}
-    event = {"hook_event_name": "PreToolUse", "tool_name": "Edit", "tool_input": edit}
-    told = post(client, **event, tool_use_id="c", cwd=r"C:\dev\shop")
-    assert "write_row(1)" in told
-    assert "(lessons/ledger.md)" in told
     assert os.path.dirname(roots["shop"]) not in told
 
 

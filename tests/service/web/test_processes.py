@@ -21,7 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from lessons_kb import Brain
 from lessons_kb.service.web.application import FairLoop
 from lessons_kb.store.settings import add_token, remove_token
-from tests.service.web.conftest import field, log_in, wait_until
+from tests.kit import free_port, wait_until
+from tests.service.web.conftest import field, log_in
 
 pytestmark = pytest.mark.slow
 
@@ -69,8 +70,7 @@ class Process:
     """`lessons serve` over some brains, at an address of its own."""
 
     def __init__(self, roots, *options, code=""):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         named = [f"{name}={root}" for name, root in roots.items()]
         start = f"{code}\nfrom lessons_kb.cli.entry import main; main()"
         self.process = subprocess.Popen(
@@ -213,11 +213,11 @@ def test_a_token_learns_nothing_of_another_brain(start, tokens, roots, request):
 
 def test_told_to_stop_it_finishes_what_it_is_answering(start, tokens, roots):
     slow = (
-        "import time; from lessons_kb.store import card_files\n"
-        "write = card_files.DraftFolder.write\n"
+        "import time; from lessons_kb.store import draft_files\n"
+        "write = draft_files.DraftFolder.write\n"
         "def late(*a, **k):\n"
         "    open(MARK, 'w').close(); time.sleep(1); return write(*a, **k)\n"
-        "card_files.DraftFolder.write = late\n"
+        "draft_files.DraftFolder.write = late\n"
     )
     mark = pathlib.Path(roots["shop"]).parent / "writing"
     server = start(code=slow.replace("MARK", repr(str(mark))))
@@ -243,50 +243,45 @@ import os, signal
 from lessons_kb.store import card_files
 real = card_files.{name}
 def deadly(*a, **k):
-    if {before}: os.kill(os.getpid(), signal.SIGKILL)
-    real(*a, **k)
+    if {behind}: real(*a, **k)
     os.kill(os.getpid(), signal.SIGKILL)
 card_files.{name} = deadly
 """
 
 
-STEPS = ("write_temp", "rename_new", "sync_folder", "write_private")
-"""Of writing a draft, in their order; where an older one is renewed, "exchange" takes its place."""
-
-
-@pytest.mark.parametrize("before", [True, False], ids=["before", "behind"])
 @pytest.mark.parametrize(
-    ("name", "changed"),
-    [*((name, False) for name in STEPS), ("exchange", True), ("write_private", True)],
+    ("name", "old", "behind"),
+    [
+        *((name, False, False) for name in ("write_temp", "rename_new", "sync_folder")),
+        *(("write_private", old, behind) for old in (False, True) for behind in (False, True)),
+        ("exchange", True, False),
+    ],
 )
-def test_killed_while_a_draft_is_written(start, tokens, roots, name, changed, before):
-    """Whoever got no answer sends the proposal again: then it is there, once, and whole."""
-    old = {**BODIES["propose"], "root_cause": "what was believed at first, with a mechanism"}
-    if changed:
+def test_killed_while_a_draft_is_written(start, tokens, roots, name, old, behind):
+    """Of the steps in their order, before each; an older draft is renewed by "exchange".
+
+    Whoever got no answer sends the proposal again: then it is there, once, and whole.
+    """
+
+    def propose(server, **more):
+        with server.client(tokens["shop"]) as client:
+            sent = {**BODIES["propose"], **more}
+            return client.post("/v1/brains/shop/propose", json=sent).raise_for_status().json()
+
+    if old:
         first = start(only="shop")
-        with first.client(tokens["shop"]) as client:
-            assert client.post("/v1/brains/shop/propose", json=old).status_code == 200
+        propose(first, root_cause="what was believed at first, with a mechanism")
         first.stop()
-    code = KILL.format(name=name, before=before)
-    doomed = start(only="shop", code=code)
-    with doomed.client(tokens["shop"]) as client, pytest.raises(httpx.HTTPError):
-        client.post("/v1/brains/shop/propose", json=BODIES["propose"])
+    doomed = start(only="shop", code=KILL.format(name=name, behind=behind))
+    with pytest.raises(httpx.HTTPError):
+        propose(doomed)
     assert doomed.process.wait(30) == -signal.SIGKILL
-    again = start(only="shop")
-    with again.client(tokens["shop"]) as client:
-        told = client.post("/v1/brains/shop/propose", json=BODIES["propose"])
-        assert told.status_code == 200
+    told = propose(start(only="shop"))
     with Brain.open(roots["shop"]) as brain:
         (draft,) = brain.drafts.all()
-        assert draft.id == told.json()["id"]
+        assert draft.id == told["id"]
         assert "a concrete mechanism that failed" in draft.text
         assert brain.drafts.count() == 1
-
-
-def test_a_change_of_a_card_reaches_the_next_answers(start, tokens, roots):
-    server, finds = start(), add_quokka(roots)
-    with server.client(tokens["shop"]) as client:
-        wait_until(lambda: finds(client))
 
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc for the workers")

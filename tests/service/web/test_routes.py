@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
 from lessons_kb.store.user_state import user_settings_path
-from tests.kit import answer_event
+from tests.kit import answer_event, wait_until
 from tests.service.web.conftest import (
     CARD,
     PROMPT,
@@ -20,7 +20,6 @@ from tests.service.web.conftest import (
     ask_mcp,
     be,
     is_ready,
-    wait_until,
 )
 
 pytestmark = pytest.mark.slow  # a server with its brains
@@ -37,7 +36,7 @@ def prompt_event(**more):
     return {**event, "session_id": "s", "cwd": "/home/dev/shop", **more}
 
 
-def test_preflight_gives_the_block_once_a_session(connect):
+def test_a_task_from_preflight_to_check_and_the_mistakes_of_a_client(connect):
     client = connect()
     first = ask(client, "preflight", prompt=PROMPT, session="s")
     assert first.json()["block"].startswith("[ACTIVE LESSONS — verify before finalizing]\n1. Tele")
@@ -48,13 +47,6 @@ def test_preflight_gives_the_block_once_a_session(connect):
     assert ask(client, "preflight", prompt="what is the weather like").json()["block"] == ""
     assert ask(client, "check", answer="done", session="s").json()["checked"] == 2
     assert ask(client, "check", answer="done", session="other").json()["checked"] == 0
-    be(client, "carol", "read")
-    assert ask(client, "check", answer="done", session="s").json()["checked"] == 0, "another's"
-    assert ask(client, "preflight", prompt=PROMPT, session="s").json() == first.json()
-
-
-def test_search_check_and_their_mistakes(connect):
-    client = connect()
     hits = ask(client, "search", query="telegram allowlist", kinds=["lesson"], limit=2).json()
     assert [hits["hits"][0]["id"], len(hits["hits"])] == [CARD, 2]
     found = ask(client, "check", answer="I added the command.", cards=[CARD]).json()
@@ -65,37 +57,29 @@ def test_search_check_and_their_mistakes(connect):
     assert "session" in ask(client, "check", answer="done").json()["error"]
     for body in (b"", b"[", b"null", b"[" * 100_000, b'{"query": "\\ud800"}', b"\xff"):
         assert client.post("/v1/brains/shop/search", content=body).status_code == 422
+    be(client, "carol", "read")
+    assert ask(client, "check", answer="done", session="s").json()["checked"] == 0, "another's"
+    assert ask(client, "preflight", prompt=PROMPT, session="s").json() == first.json()
 
 
-def test_a_proposal_waits_for_review_and_is_one_draft_however_often_it_is_sent(
-    connect, tokens, roots
-):
-    client = connect(tokens["shop"])
-    answers = [ask(client, "propose", **PROPOSAL).json() for _ in range(3)]
-    assert answers[0] == answers[1] == answers[2]
-    assert answers[0]["path"] == "", "where it lies is the server's business"
-    with Brain.open(roots["shop"]) as brain:
-        (draft,) = brain.drafts.all()
-        assert (draft.id, draft.by) == (answers[0]["id"], "alice")
-        assert draft.title == PROPOSAL["title"]
-        assert not any(card.title == draft.title for card in brain.cards.all())
-
-
-def test_nobody_writes_over_the_proposal_of_another_and_a_full_inbox_takes_none(
+def test_a_proposal_is_one_draft_of_its_caller_until_the_inbox_is_full(
     connect, tokens, roots, monkeypatch
 ):
     client = connect(tokens["shop"])
     alice = client.headers["authorization"]
-    mine = ask(client, "propose", **PROPOSAL).json()["id"]
+    mine, *others = [ask(client, "propose", **PROPOSAL).json() for _ in range(3)]
+    assert others == [mine, mine]
+    assert mine["path"] == "", "where it lies is the server's business"
     be(client, "carol", "propose")
     hers = ask(client, "propose", **{**PROPOSAL, "root_cause": "a proxy repeated it"}).json()["id"]
     client.headers["authorization"] = alice
     again = ask(client, "propose", **{**PROPOSAL, "root_cause": "the client repeated it"}).json()
-    assert again["id"] == mine != hers
+    assert again["id"] == mine["id"] != hers
     with Brain.open(roots["shop"]) as brain:
-        told = {draft.by: draft.text for draft in brain.drafts.all()}
-    assert "a proxy repeated it" in told["carol"]
-    assert "the client repeated it" in told["alice"]
+        told = {draft.by: (draft.title, draft.text) for draft in brain.drafts.all()}
+        assert not any(card.title == PROPOSAL["title"] for card in brain.cards.all())
+    for name, cause in (("carol", "a proxy repeated it"), ("alice", "the client repeated it")):
+        assert (told[name][0], cause in told[name][1]) == (PROPOSAL["title"], True)
     monkeypatch.setattr("lessons_kb.service.web.served_brain.MAX_INBOX", 2)
     full = ask(client, "propose", **{**PROPOSAL, "title": "Something else"})
     assert (full.status_code, "inbox is full" in full.json()["error"]) == (422, True)
@@ -186,17 +170,10 @@ def test_health_readiness_and_figures(connect, roots):
     assert 'lessons_requests_total{route="hooks",status="200"} 1.0' in told
     assert "lessons_stale_answers_total 0.0" in told
     assert "shop" not in told
-    shutil.rmtree(roots["shop"])
-    assert "lessons-stale" in ask(client, "search", query="telegram").headers
-    assert "lessons_stale_answers_total 1.0" in client.get("/metrics").text
-
-
-def test_a_brain_that_is_gone_is_silence_with_a_reason(connect, roots):
-    client = connect()
-    assert ask(client, "search", query="telegram").json()["hits"]
-    shutil.rmtree(roots["shop"])
+    shutil.rmtree(roots["shop"])  # from here on there is silence with a reason
     found = ask(client, "search", query="telegram")
     assert (found.status_code, found.headers["lessons-stale"] != "") == (200, True)
+    assert "lessons_stale_answers_total 1.0" in client.get("/metrics").text
     hook = ask(client, "hooks/claude-code", **prompt_event())
     assert (hook.status_code, hook.content, "lessons-stale" in hook.headers) == (204, b"", True)
     for answer in (found, hook, ask(client, "check", answer="x", cards=[CARD])):
@@ -215,10 +192,16 @@ def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots):
     assert roots["shop"] not in refused.text
 
 
-def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypatch):
-    client = connect()
-    assert ask(client, "search", query="telegram").json()["hits"]
-    go_on = threading.Event()
+def test_an_index_that_is_gone_is_built_and_one_that_takes_too_long_is_silent(
+    connect, roots, monkeypatch
+):
+    client, go_on = connect(), threading.Event()
+    before = ask(client, "search", query="telegram").json()["hits"]
+    with Brain.open(roots["shop"]) as brain:
+        shutil.rmtree(brain.layers[0].cache)  # which is built again
+    wait_until(lambda: is_ready(client))
+    after = ask(client, "search", query="telegram").json()["hits"]
+    assert [hit["id"] for hit in after] == [hit["id"] for hit in before] != []
     search = Brain.search
     monkeypatch.setattr("lessons_kb.service.web.application.ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(Brain, "search", lambda *a, **k: go_on.wait(30) and search(*a, **k))
@@ -231,16 +214,6 @@ def test_an_index_that_takes_too_long_is_silence_with_a_reason(connect, monkeypa
     busy = ask(client, "search", query="telegram")
     assert (busy.status_code, busy.headers["retry-after"]) == (503, "2")
     go_on.set()
-
-
-def test_an_index_that_was_taken_away_is_built_again(connect, roots):
-    client = connect()
-    before = ask(client, "search", query="telegram").json()
-    with Brain.open(roots["shop"]) as brain:
-        shutil.rmtree(brain.layers[0].cache)
-    wait_until(lambda: is_ready(client))
-    after = ask(client, "search", query="telegram").json()
-    assert [hit["id"] for hit in after["hits"]] == [hit["id"] for hit in before["hits"]]
 
 
 def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots):
@@ -258,21 +231,18 @@ def test_match_gives_whole_lessons_and_remembers_nothing(connect, roots):
         assert brain.journal.events() == []
 
 
-@pytest.mark.parametrize("what", ["tool", "card"])
-def test_a_tool_that_hangs_is_answered_in_time(connect, monkeypatch, what):
+def test_a_tool_or_a_card_that_hangs_is_answered_in_time(connect, monkeypatch):
     client, ended = connect(), threading.Event()
     monkeypatch.setattr("lessons_kb.service.web.tool_access.READ_SECONDS", 0.05)
-    monkeypatch.setattr(
-        "lessons_kb.service.web.served_brain.ServedBrain.find", lambda *_: ended.wait(60)
-    )
+    served = "lessons_kb.service.web.served_brain.ServedBrain.find"
+    monkeypatch.setattr(served, lambda *_: ended.wait(60))
     try:
-        if what == "tool":
-            told = call(client, "lessons_search", query="telegram")
-        else:
-            told = ask_mcp(client, "resources/read", uri=f"lesson://{CARD}").text
+        told = call(client, "lessons_search", query="telegram")
+        card = ask_mcp(client, "resources/read", uri=f"lesson://{CARD}").text
     finally:
         ended.set()
     assert "no answer within 0.05 s" in told
+    assert "no answer within 0.05 s" in card
 
 
 def test_a_cluster_that_does_not_answer_is_told(connect, roots):
@@ -318,8 +288,8 @@ The quokka {end} likes the cellar.
 """
 
 
-@pytest.mark.parametrize("end", ENDS)
-def test_no_field_of_a_card_ends_the_block(connect, roots, end):
+def test_no_field_of_a_card_ends_the_block(connect, roots):
+    end = " ".join(ENDS)
     pathlib.Path(roots["shop"], "lessons", "quokka.md").write_text(HOSTILE_CARD.format(end=end))
     client = connect()
     prompt = "the quokka ate the cellar cable, cellar noise"
@@ -344,5 +314,4 @@ def test_no_field_of_a_card_ends_the_block(connect, roots, end):
         answers += [ask(client, "hooks/claude-code", **common, **event).text]
     assert sum("Quokka in the cellar" in answer for answer in answers) >= 7
     for answer in answers:
-        assert end not in answer
-        assert json.dumps(end)[1:-1] not in answer
+        assert not [one for one in ENDS if one in answer or json.dumps(one)[1:-1] in answer]

@@ -33,22 +33,22 @@ class Agent(AgentTraits):
     """Another name of an event → that in ``events``, whose first letter may be of either case."""
     told_by: Mapping[str, str] = field(default_factory=dict)
     """Key of a payload that names no event → the event that alone has it."""
-    context: tuple[str, ...] = ()
+    context_at: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
-    lines: tuple[str, ...] = ()
+    lines_at: tuple[str, ...] = ()
     """Events whose answer is shown to the user."""
     progress: bool = False
     """What the user is shown are progress messages, printed in front of the answer: an answer over
     HTTP cannot hold them."""
-    ask: tuple[str, ...] = ()
+    asks_at: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
-    refuse: tuple[str, ...] = ("PreToolUse",)
+    refuses_at: tuple[str, ...] = ("PreToolUse",)
     """Events whose answer can refuse a call with a reason for the model, which goes on."""
     unexplained: tuple[str, ...] = ()
     """Tools whose dialog shows the user no reason: a refusal, which shows one, comes before it."""
     unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Variable → values with which nobody is there to be asked: a question would be a denial."""
-    stop: tuple[str, ...] = ()
+    stops_at: tuple[str, ...] = ()
     """Events whose answer can end the turn so that it can be resumed."""
     project: tuple[str, ...] = ()
     """Environment variables that name the project, first one first."""
@@ -187,13 +187,13 @@ _ROWS = (
         seen="2.1.328",
         # PreCompact takes no context: the session that starts from the summary does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
-        context=("SubagentStart", *_CLAUDE_CONTEXT),
-        lines=_CLAUDE_LINES,
-        ask=("PreToolUse",),
+        context_at=("SubagentStart", *_CLAUDE_CONTEXT),
+        lines_at=_CLAUDE_LINES,
+        asks_at=("PreToolUse",),
         unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
         # After a failed call its "continue" counts for nothing.
-        stop=("PreToolUse",),
+        stops_at=("PreToolUse",),
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,
         keeps_directory=True,
@@ -234,8 +234,8 @@ _ROWS = (
         seen="0.169.0",
         # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
         events=_CODEX_EVENTS,
-        context=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
-        lines=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        context_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+        lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
         call="${}",  # a skill: it has no commands of the user's own
         tokens=2_200,
         reads_outside=True,
@@ -279,11 +279,11 @@ _ROWS = (
         ),
         # Where SessionStart gives context, --resume drops the user's own first prompt with it;
         # that of BeforeTool never arrives. What waits comes with BeforeAgent or AfterTool.
-        context=("BeforeAgent", "AfterTool"),
+        context_at=("BeforeAgent", "AfterTool"),
         # `gemini -p` shows a line of SessionStart twice.
-        lines=("BeforeAgent", "AfterTool", "AfterAgent"),
-        refuse=("BeforeTool",),
-        stop=("BeforeTool",),
+        lines_at=("BeforeAgent", "AfterTool", "AfterAgent"),
+        refuses_at=("BeforeTool",),
+        stops_at=("BeforeTool",),
         project=("GEMINI_PROJECT_DIR",),
         within=0.02,
         rewritten=b'{"$set":{"messages":',
@@ -319,8 +319,8 @@ _ROWS = (
         name="qwen-code",
         seen="0.24.4",
         events=_CLAUDE_EVENTS,
-        context=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
-        lines=("Stop",),
+        context_at=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+        lines_at=("Stop",),
         project=("QWEN_PROJECT_DIR",),
         within=0.02,
         begins="",
@@ -349,9 +349,9 @@ _ROWS = (
             "chat.message=prompt tool.execute.before=before tool.execute.after=after "
             "session.idle=stop experimental.session.compacting=compact"
         ),
-        context=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
-        lines=("prompt", "after", "failed", "stop"),
-        refuse=("before",),
+        context_at=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
+        lines_at=("prompt", "after", "failed", "stop"),
+        refuses_at=("before",),
         lasting=False,  # the system prompt is built anew each time
         within=0.5,
         begins='"event":"start"',
@@ -383,10 +383,10 @@ _ROWS = (
             "preCompact=compact afterAgentResponse=stop sessionEnd=end"
         ),
         renamed=_pairs("UserPromptSubmit=beforeSubmitPrompt"),
-        context=("sessionStart", "postToolUse"),
-        lines=("preCompact",),
-        ask=("beforeShellExecution",),
-        refuse=("preToolUse", "beforeShellExecution"),
+        context_at=("sessionStart", "postToolUse"),
+        lines_at=("preCompact",),
+        asks_at=("beforeShellExecution",),
+        refuses_at=("preToolUse", "beforeShellExecution"),
         project=("CURSOR_PROJECT_DIR",),
         within=0.5,
         begins="",
@@ -408,8 +408,8 @@ _ROWS = (
         name="grok-cli",
         seen="1.0.41",
         events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
-        context=("PreToolUse", "PostToolUse", "PostToolUseFailure"),
-        ask=("PreToolUse",),
+        context_at=("PreToolUse", "PostToolUse", "PostToolUseFailure"),
+        asks_at=("PreToolUse",),
         project=("GROK_WORKSPACE_ROOT",),
         within=0.3,
         begins="",
@@ -426,7 +426,7 @@ _ROWS = (
     Agent(
         name="crush",
         events={"PreToolUse": "before"},
-        context=("PreToolUse",),
+        context_at=("PreToolUse",),
         begins="",
         program="crush",
         folder="{config}/crush",
@@ -443,7 +443,7 @@ _ROWS = (
         name="antigravity",
         events=_pairs("PreInvocation=prompt Stop=stop"),
         told_by=_pairs("invocationNum=PreInvocation executionNum=Stop"),
-        context=("PreInvocation",),
+        context_at=("PreInvocation",),
         lasting=False,
         begins="",
         program="agy",
@@ -466,10 +466,10 @@ _ROWS = (
         seen="1.0.102",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
         renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
-        context=_CLAUDE_CONTEXT,
-        lines=(*_CLAUDE_LINES, "PreCompact"),
+        context_at=_CLAUDE_CONTEXT,
+        lines_at=(*_CLAUDE_LINES, "PreCompact"),
         progress=True,
-        ask=("PreToolUse",),
+        asks_at=("PreToolUse",),
         project=("COPILOT_PROJECT_DIR",),
         within=0.3,
         headless=(
@@ -505,10 +505,10 @@ _ROWS = (
     Agent(
         name="vscode",
         events={**_CODEX_EVENTS, "PreCompact": "compact"},
-        context=("SessionStart", "PreToolUse", "PostToolUse"),
-        lines=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
-        ask=("PreToolUse",),
-        stop=("PreToolUse",),
+        context_at=("SessionStart", "PreToolUse", "PostToolUse"),
+        lines_at=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"),
+        asks_at=("PreToolUse",),
+        stops_at=("PreToolUse",),
         within=0.3,
         program="code",
         folder="{code}",
@@ -602,7 +602,7 @@ def format_message(answer: Answer) -> str:
     if answer.check is not None:
         lines.append(render.check_line(answer.check, answer.language))
     # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.
-    shown = (visible(line).replace("\n", "\\n") for line in lines if line != answer.stop)
+    shown = (visible(line).replace("\n", "\\n") for line in lines if line != answer.stop_line)
     message = "\n".join(filter(None, shown))
     if len(encoded := message.encode(errors="replace")) > MAX_MESSAGE_BYTES:
         kept = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
