@@ -71,6 +71,11 @@ def put_block(text: str, patterns: Sequence[str]) -> str:
     return f"{text}{gap}{block}"
 
 
+def take_block(text: str) -> str:
+    """Return the text of an attributes file without our block."""
+    return _BLOCK.sub("", text)
+
+
 def find_patterns(text: str) -> tuple[str, ...]:
     """Return the patterns of our block, () when there is none."""
     lines = "".join(_BLOCK.findall(text)).splitlines()
@@ -205,7 +210,7 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
             f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
         ) from None
     if patterns is None:
-        return path, before, _BLOCK.sub("", text).encode() or None
+        return path, before, take_block(text).encode() or None
     kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
     return path, before, put_block(text, (*kept, *patterns)).encode()
 
