@@ -25,15 +25,12 @@ _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "sessi
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-Rows = Annotated[int, Option(min=1)]
-
-
 def events(
     session: str | None = None,
     kind: Annotated[list[str] | None, EVENTS] = None,
     tool: list[str] | None = None,
     since: str | None = None,
-    limit: Rows = ROWS,
+    limit: Annotated[int, Option(min=1)] = ROWS,
     follow: bool = False,
 ) -> None:
     """List observed events, newest last.

@@ -138,7 +138,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
         return
     print()
     print_bold(head)
-    print("─" * min(max(map(_cells, (head, *lines))), width), *lines, "", sep="\n")
+    print("─" * min(max(map(_cells, (head, *lines))), width), *lines, sep="\n")
 
 
 def print_bold(line: str) -> None:

@@ -166,7 +166,7 @@ def show_rows(brain: Brain, tab: str) -> int:
     """Let the user work on a brain, one of the lists in view; return the exit code."""
     source = RowSource(brain)
     if not is_interactive() or os.environ.get("TERM") == "dumb":
-        refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab=tab)
+        refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab)
         return 2 if refused and not is_interactive() else 0
     from lessons_kb.tui.app import ManageApp
 

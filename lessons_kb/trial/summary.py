@@ -15,14 +15,13 @@ from lessons_kb.trial.runs import FAULT, RIGHT, Result
 from lessons_kb.trial.tasks import Task
 
 
-def compare_arms(results: Sequence[Result], first: str, second: str) -> Comparison:
-    """Compare two arms by the runs of a task that both have; faults are no runs."""
+def compare_arms(results: Sequence[Result], arm: str) -> Comparison:
+    """Compare an arm with that without lessons, by runs that both have; faults are none."""
     right = {one.key: one.outcome == RIGHT for one in results if one.outcome != FAULT}
-    others = ((task, second, run) for task, arm, run in right if arm == first)
     return compare(
-        (right[task, first, run], right[task, arm, run])
-        for task, arm, run in others
-        if (task, arm, run) in right
+        (without, right[task, arm, run])
+        for (task, first, run), without in right.items()
+        if first == WITHOUT and (task, arm, run) in right
     )
 
 
@@ -49,8 +48,7 @@ def summarize(
             for task in tasks
         ],
         "comparisons": [
-            {"of": group, "first": WITHOUT, "second": arm}
-            | _describe(compare_arms(of, WITHOUT, arm), arm)
+            {"of": group, "first": WITHOUT, "second": arm} | _describe(compare_arms(of, arm), arm)
             for group, of in groups.items()
             for arm in arms
             if WITHOUT in arms and arm != WITHOUT

@@ -23,6 +23,7 @@ from lessons_kb.tui.rows import (
     cells,
 )
 
+Write = Callable[[str], None]
 ROWS = 20
 """Rows that a list shows at once."""
 _MORE_WORDS = {"merge": " N ID", "delete": " N yes", "discard": " N yes", "undo": ""}
@@ -42,16 +43,9 @@ _OF_ROWS = {key.act: key.tab or BOTH for key in KEYS if key.act in ROW_ACTS} | {
 """Command → the tab, or tabs, it works on."""
 
 
-def run_prompt(
-    source: RowSource,
-    lines: Iterable[str],
-    write: Callable[[str], None],
-    *,
-    tab: str = CARDS,
-    today: dt.date | None = None,
-) -> int:
+def run_prompt(source: RowSource, lines: Iterable[str], write: Write, tab: str) -> int:
     """Obey commands, one a line, until ``quit`` or the end; return how many were refused."""
-    prompt = _Prompt(source, write, today or dt.datetime.now(tz=dt.UTC).astimezone().date(), tab)
+    prompt = _Prompt(source, write, tab)
     refused = 0
     for words in map(str.split, lines):
         if words[:1] in (["quit"], ["q"], ["exit"]):
@@ -68,12 +62,10 @@ def run_prompt(
 class _Prompt:
     """One session."""
 
-    def __init__(
-        self, source: RowSource, write: Callable[[str], None], today: dt.date, tab: str
-    ) -> None:
+    def __init__(self, source: RowSource, write: Write, tab: str) -> None:
         self._source = source
         self._write = write
-        self._today = today
+        self._today = dt.datetime.now(tz=dt.UTC).astimezone().date()
         self._board = Board()
         self._listed: tuple[str, ...] = ()
         """Names of the rows of the last list, as they were numbered."""

@@ -1,10 +1,11 @@
 """The first tab, key by key."""
 
+import json
+
 import pytest
 
 from lessons_kb import Brain
 from lessons_kb.store import trash
-from lessons_kb.tui.rows import RowSource
 from tests.kit import write
 
 pytestmark = pytest.mark.slow
@@ -202,6 +203,9 @@ def test_the_cursor_goes_everywhere(drive):
     async def play(hand):
         await hand.press("pagedown")
         assert hand.app.focused is hand.app.listing
+        lines = map(hand.app.listing.render_line, range(8))
+        colours = {one.text.strip(): one.style.color for line in lines for one in line}
+        assert colours["high"] != hand.app.listing.rich_style.color
         places = [hand.app.listing.cursor]
         for key in ("end", "up", "k", "home", "down", "j", "pagedown", "pageup", "G", "g"):
             await hand.press(key)
@@ -279,16 +283,15 @@ def test_effects_are_shown_where_there_are_any(drive, brain):
     drive(play, size=(100, 40))
 
 
-def test_cards_of_one_name_in_two_brains_show_their_own_effects(tmp_path):
+def test_cards_of_one_name_in_two_brains_show_their_own_effects(lessons, tmp_path):
+    brains = ("--brain", tmp_path / "near", "--brain", tmp_path / "far")
     for name in ("near", "far"):
         for card in ("both", name):
             write(tmp_path / name, f"lessons/{card}.md", f"# {card}\n")
-    with Brain.open(tmp_path / "near", tmp_path / "far") as brain:
-        for session in "ab":
-            brain.stats.mark("far:lessons/both.md", "harmful", session=session)
-        source = RowSource(brain)
-        source.load_effects()
-        assert {row.name: row.effect for row in source.load()} == {
-            "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
-            "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",
-        }  # fmt: skip
+    for session in "ab":
+        lessons(*brains, "mark", "far:lessons/both.md", "harmful", "--session", session)
+    data = json.loads(lessons(*brains, "manage", "--json").out)
+    assert {card["id"]: card["effect"] for card in data["cards"]} == {
+        "near:lessons/both.md": "never used", "near:lessons/near.md": "never used",
+        "far:lessons/both.md": "harms", "far:lessons/far.md": "never used",
+    }  # fmt: skip

@@ -1,25 +1,26 @@
-"""The source without a terminal: plain commands, one a line."""
+"""`lessons manage` without a terminal: plain commands, one a line."""
 
-import datetime as dt
+import json
+import re
+import sys
 
 import pytest
 
-from lessons_kb import Brain
-from lessons_kb.tui.line_mode import HELP, run_prompt
-from lessons_kb.tui.rows import RowSource
+from tests.kit import write
 
 TELEGRAM = "lessons/telegram-allowlist.md"
-TODAY = dt.date(2026, 11, 1)
 
 
 @pytest.fixture
-def talk(brain):
+def talk(lessons, root, monkeypatch):
     """Say lines; return how many were refused, and what was answered."""
+    monkeypatch.setitem(sys.modules, "textual", None)  # it is left alone
 
-    def run(*lines, on=brain):
-        said = []
-        refused = run_prompt(RowSource(on), lines, said.append, today=TODAY)
-        return refused, "\n".join(said) + "\n"
+    def run(*lines, on=root):
+        done = lessons("--brain", on, "manage", stdin="\n".join(lines))
+        refused = done.out.count("not done: ")
+        assert (done.code, done.err) == (2 if refused else 0, "")
+        return refused, done.out
 
     return run
 
@@ -29,31 +30,32 @@ def test_a_session(talk, golden, root):
     before = (root / TELEGRAM).read_bytes()
     deleted = ("delete 1", "delete 1 yes", "undo", "drafts", "more", "quit", "bump 1")
     refused, said = talk("list telegram", "bump 1", "ignore 1", "undo", "undo", *deleted)
-    golden("prompt", said)
+    golden("prompt", re.sub(r" +\d+[dwy]  ", "  age  ", said))
     assert refused == 1
     assert (root / TELEGRAM).read_bytes() == before
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("line", "words"), [
-    ("dance", "unknown command 'dance'; see `help`"),
-    ("bump", "bump needs a number"),
-    ("bump 99", "no number 99"),
-    ("bump nothing-like-it", "matches no rows"),
-    ("bump lessons/", "rows of the last list"),
-    ("accept 1", "accept works on drafts; list them with `drafts`"),
-    ("edit 1", "set $EDITOR"),
-])  # fmt: skip
-def test_what_cannot_be_done_is_said(talk, line, words):
-    refused, said = talk("", line)
-    assert refused == 1
-    assert words in said.split("not done: ")[1]
+def test_what_cannot_be_done_is_said(talk):
+    wrong = {
+        "dance": "unknown command 'dance'; see `help`",
+        "bump": "bump needs a number",
+        "bump 99": "no number 99",
+        "bump nothing-like-it": "matches no rows",
+        "bump lessons/": "rows of the last list",
+        "accept 1": "accept works on drafts; list them with `drafts`",
+        "edit 1": "set $EDITOR",
+    }
+    refused, said = talk("", *wrong)
+    assert refused == len(wrong)
+    for told, words in zip(said.split("not done: ")[1:], wrong.values(), strict=True):
+        assert words in told.partition("\n")[0]
 
 
 @pytest.mark.slow
 def test_more_goes_on_with_the_numbers(talk, root):
     for number in range(5):
-        (root / "lessons" / f"x{number}.md").write_text(f"# Card {number}\n", encoding="utf-8")
+        write(root, f"lessons/x{number}.md", f"# Card {number}\n")
     _refused, said = talk("show telegram-allowlist", "more", "more")
     assert "- [ ] Cover the rejection with a test" in said
     assert "20 of 25; `more` shows more" in said
@@ -64,12 +66,10 @@ def test_more_goes_on_with_the_numbers(talk, root):
 @pytest.mark.slow
 def test_a_number_means_the_row_that_was_listed_with_it(talk, root):
     for name in "abc":
-        card = f"---\nstatus: active\n---\n# Odd thing {name}\n"
-        (root / "lessons" / f"odd-{name}.md").write_text(card, encoding="utf-8")
+        write(root, f"lessons/odd-{name}.md", f"---\nstatus: active\n---\n# Odd thing {name}\n")
     refused, said = talk("list odd active", "archive 1", "archive 2", "archive 2", "restore 1")
     assert refused == 0
-    done = [line for line in said.splitlines() if line.startswith("lessons/odd-")]
-    assert done == [
+    assert [line for line in said.splitlines() if line.startswith("lessons/odd-")] == [
         "lessons/odd-a.md is archived",
         "lessons/odd-b.md is archived",
         "lessons/odd-b.md is already archived",
@@ -112,25 +112,25 @@ def test_a_duplicate_is_named_with_both_ways_out(talk, brain):
         prevention=["Reject every chat id that is not on the allowlist"],
         symptoms=["anyone can run it", "the bot obeys strangers"],
     )
-    _refused, said = talk("drafts", "accept 1")
+    refused, said = talk("drafts", "accept 1", "accept 1 new")
+    assert refused == 1
     assert f"`merge {draft.id} {TELEGRAM}` counts it there" in said
-    _refused, said = talk("drafts", "accept 1 new")
     assert "is now a card" in said
 
 
 def test_an_empty_brain_is_no_trouble(talk, tmp_path):
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    with Brain.open(folder, directory=folder) as brain:
-        refused, said = talk("list", "list x", "bump 1", "help", on=brain)
+    (tmp_path / "empty").mkdir()
+    refused, said = talk("list", "list x", "bump 1", "help", on=tmp_path / "empty")
     assert refused == 1
-    assert "0 cards, 0 drafts" in said
+    assert said.startswith("0 cards, 0 drafts; `help` lists the commands\n")
     assert "no cards that hold 'x'" in said
-    assert said.rstrip().endswith(HELP)
+    assert said.endswith("\nN is a number of the last list, or the id of a row in it.\n")
 
 
-def test_a_template_is_marked(talk, root):
-    (root / "lessons" / "new.md").write_text(
-        "---\ntitle: A queue\n---\n\n## Fix\n\n<!-- How? -->\n"
-    )
+def test_json_lists_both_tabs_and_a_template_is_marked(lessons, talk, root):
+    write(root, "lessons/new.md", "---\ntitle: A queue\n---\n\n## Fix\n\n<!-- How? -->\n")
     assert "[template] A queue" in talk("list queue")[1]
+    (root / "lessons" / "bad.md").write_bytes(b"---\ntitle: \xff\n---\n")
+    data = json.loads(lessons("--brain", root, "manage", "--json").out)
+    assert (len(data["cards"]), data["drafts"]) == (22, [])
+    assert {card["status"] for card in data["cards"]} == {"active", "ignored", "archived", "broken"}
