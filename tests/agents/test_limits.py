@@ -6,6 +6,7 @@ import time
 import pytest
 
 from lessons_kb.text.token_estimate import estimate_tokens
+from tests.agents.conftest import card
 
 EVERYTHING = """\
 [preflight]
@@ -34,10 +35,9 @@ def words(request, project):
     words = WORDS[request.param]
     (project / "lessons.toml").write_text(EVERYTHING)
     for number in range(40):
-        items = "\n".join(f"- {words} {number}.{item} {words} {words}" for item in range(30))
-        header = f'title: {words} {number}\npaths: ["src/**"]\nseverity: high'
-        body = f"## Root Cause\n\n{words}. {words}\n\n## Prevention Checklist\n\n{items}"
-        text = f"---\ntype: lesson\n{header}\n---\n\n{body}\n"
+        items = [f"{words} {number}.{item} {words} {words}" for item in range(30)]
+        header = {"cause": f"{words}. {words}", "paths": '["src/**"]', "severity": "high"}
+        text = card(f"{words} {number}", *items, **header)
         (project / "lessons" / f"card-{number}.md").write_text(text, encoding="utf-8")
     return words
 
